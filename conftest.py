@@ -1,4 +1,4 @@
-"""What all tests share, those in docstrings too; see also tests/conftest.py."""
+"""Hooks and fixtures shared by all tests, including docstrings; see also tests/conftest.py."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.core.layers.custom_layers import OWN
 
-# Grammars of addresses, which no lesson has, and which nbformat takes seconds to build.
+# URL grammars, which lessons do not use, and which nbformat takes seconds to build.
 sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]  # it is not to be found
 
 TABLES: tuple[dict[str, Any], ...] = (
@@ -23,8 +23,8 @@ TABLES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-QUICK_LESSONS = ("14-convolution",)  # that `make test` runs
-KERNEL = pytest.StashKey[Any]()  # of all lessons: starting one takes seconds
+QUICK_LESSONS = ("14-convolution",)  # run by `make test`
+KERNEL = pytest.StashKey[Any]()  # shared by all lessons: starting one takes seconds
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -34,17 +34,17 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 class LastFirst(pytest.Dir):
-    """A folder whose files are collected from the last one on."""
+    """A folder whose files are collected in reverse order."""
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
         yield from reversed([*super().collect()])
 
 
 def pytest_collect_directory(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """The second of two workers begins with the last test: what one has compiled, the other loads.
+    """Let the second of two workers start with the last test, to share compiled kernels.
 
-    pytest compiles the asserts of tests with what they print, which takes longer than all else that
-    collecting does, and stores them.
+    pytest compiles the asserts of tests with their output, which is the slowest part of collection,
+    and caches them.
     """
     is_second = os.environ.get("PYTEST_XDIST_WORKER", "gw0")[-1] in "13579"
     if not is_second or (path / "__init__.py").exists():
@@ -61,7 +61,7 @@ class LessonFile(pytest.File):
 
 
 class LessonItem(pytest.Item):
-    """A lesson runs, its hidden checks too, and its stored pictures are those of today."""
+    """Runs a lesson with its hidden checks, and compares its stored pictures with new ones."""
 
     def runtest(self) -> None:
         from tests import lessons  # nbformat and nbclient are slow to import
@@ -75,7 +75,7 @@ class LessonItem(pytest.Item):
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """After the last of some lessons their kernel ends."""
+    """Close the kernel after the last of some lessons."""
     if KERNEL in item.config.stash and not isinstance(nextitem, LessonItem):
         item.config.stash[KERNEL].close()
         del item.config.stash[KERNEL]
@@ -83,7 +83,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 @pytest.fixture(autouse=True)
 def own_folders(request: pytest.FixtureRequest) -> None:
-    """An example that makes a temporary folder makes it where pytest removes it."""
+    """Redirect temporary folders of doctests to a folder that pytest removes."""
     if isinstance(request.node, pytest.DoctestItem):
         patch = request.getfixturevalue("monkeypatch")
         patch.setattr(tempfile, "tempdir", str(request.getfixturevalue("tmp_path")))
@@ -91,13 +91,13 @@ def own_folders(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True)
 def tables_as_before(tables_of_modules: None) -> Iterator[None]:
-    """After a test that adds formulas or classes of layers the tables are as before."""
+    """Restore the tables after a test that adds formulas or layer classes."""
     yield from kept_tables()
 
 
 @pytest.fixture(autouse=True, scope="module")
 def tables_of_modules() -> Iterator[None]:
-    """The same after fixtures of a module, which may run lessons."""
+    """Restore the tables after the fixtures of a module, which may run lessons."""
     yield from kept_tables()
 
 

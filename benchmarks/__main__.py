@@ -1,7 +1,7 @@
-"""All benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long]`.
+"""Run all benchmarks: `make bench`, or `python -m benchmarks [rounds] [--long]`.
 
-`python -m benchmarks start` runs one part, which is the name of a module beside this one;
-several can be named. --long adds what takes many minutes.
+`python -m benchmarks start` runs one part, the module of that name in this folder; several can be
+named. --long adds parts that take many minutes.
 """
 
 from __future__ import annotations

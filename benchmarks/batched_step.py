@@ -1,15 +1,14 @@
-"""Whole training steps on a batch: the cpu engine beside PyTorch and JAX, where they are installed.
+"""Batched training steps: the cpu engine compared with PyTorch and JAX, if installed.
 
     python -m benchmarks batched_step [rounds]
     python -m benchmarks.sides benchmarks.batched_step cpu|torch|jax|jax_loop NETWORK BATCH THREADS
 
 The second prints the median seconds of a step: zero_grad, forward, loss, backward, step. The cpu
-engine takes many steps a call, as it does when it trains; so does jax_loop, while torch and jax
-take one.
+engine runs many steps per call, as in training; so does jax_loop, while torch and jax run one.
 
-XLA takes as many threads as it sees cores, whatever its flags say (xla_cpu_multi_thread_eigen has
-no effect). So with fewer threads than cores every side is kept on as many cores, where the system
-can do that (Linux); elsewhere JAX is compared on all cores only.
+XLA uses one thread per visible core, whatever its flags (xla_cpu_multi_thread_eigen has no effect).
+Therefore, with fewer threads than cores, every side is restricted to that number of cores, if the
+system supports it (Linux); elsewhere JAX is compared only on all cores.
 """
 
 from __future__ import annotations

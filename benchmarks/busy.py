@@ -1,4 +1,4 @@
-"""A training on one thread and on all, on a quiet machine and beside programs on every core.
+"""Training with one thread and with all, on an idle machine and on one with all cores busy.
 
     python -m benchmarks busy [rounds]
     python -m benchmarks.sides benchmarks.busy trained THREADS

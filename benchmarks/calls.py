@@ -1,4 +1,4 @@
-"""What a call costs when each call takes one step of a small network, cpu engine.
+"""Cost of a call for a single step of a small network, cpu engine.
 
     python -m benchmarks calls [rounds]
     python -m benchmarks.sides benchmarks.calls SIDE BATCH

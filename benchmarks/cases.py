@@ -1,4 +1,4 @@
-"""The networks that are measured, and how they are trained."""
+"""The measured networks and their training settings."""
 
 from __future__ import annotations
 

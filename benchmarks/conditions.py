@@ -1,4 +1,4 @@
-"""What conditions cost a training on the cpu engine: processor time of a step, microseconds.
+"""Cost of conditions in training on the cpu engine: processor time of a step, microseconds.
 
 python -m benchmarks conditions [rounds]
 python -m benchmarks.sides benchmarks.conditions rgb|64|128

@@ -1,14 +1,13 @@
-"""What it takes to compile the kernels of a training for a GPU, where there is none.
+"""Compilation of the kernels of a training run for a GPU, on a machine without one.
 
     python -m benchmarks.cuda_compile
 
 compiles (libnvvm) and links (nvJitLink) the kernels of 12-64x4-3 with Adam for the formulas in use,
-and the same kernels with all formulas, and prints seconds of the processor, registers and
-instructions. The time of numba before libnvvm counts as compiling. Then it prints the loops that
-copy weights and parts of matrices to the memory of a block, each with how many loads are under way
-before the first store; how many instructions a multiply-add takes in the loops of whole steps, of
-products of matrices and of a convolution; and how many the loops of row formulas have, which the
-compiler unrolls four times.
+and the same kernels with all formulas, and prints processor seconds, registers and instructions.
+The time of numba before libnvvm counts as compiling. It also prints the loops that copy weights and
+parts of matrices to the memory of a block, each with the number of loads in flight before the first
+store; the instructions per multiply-add in the loops of whole steps, of matrix products and of a
+convolution; and those of the loops of row formulas, which the compiler unrolls four times.
 """
 
 from __future__ import annotations

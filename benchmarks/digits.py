@@ -1,14 +1,14 @@
-"""Digits: seconds until 97% of those held out are told right, and a step beside PyTorch's.
+"""Digits: seconds to 97% held-out accuracy, and the time of a step compared with PyTorch.
 
     python -m benchmarks digits [rounds] [--long]
     python -m benchmarks.sides benchmarks.digits learn SEED
     python -m benchmarks.sides benchmarks.digits cpu|torch BATCH THREADS
 
-The network and its training are those of the scene: two convolutions of 8 and 16 kernels, each with
-a pool, and a layer of ten, on pictures of 8 x 8; Adam. `learn` prints seconds, steps and the share
-that is right, asked every 20 steps; the asking counts, the compiling does not. The third prints the
-median seconds of a step: zero_grad, forward, loss, backward, step. The cpu engine takes many steps
-a call, as it does when it trains, PyTorch one. --long learns from five seeds and not from three.
+Network and training are those of the scene: two convolutions with 8 and 16 kernels, each followed
+by pooling, and a layer of ten, on pictures of 8 x 8; Adam. `learn` prints seconds, steps and the
+accuracy, evaluated every 20 steps; evaluation counts, compilation does not. The third prints the
+median seconds of a step: zero_grad, forward, loss, backward, step. The cpu engine runs many steps
+per call, as in training, PyTorch one. --long uses five seeds instead of three.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Outputs of a network: `net(x)` of 784-128-10 beside PyTorch and JAX, where they are installed.
+"""Outputs of a network: `net(x)` of 784-128-10 compared with PyTorch and JAX, if installed.
 
     python -m benchmarks evaluate [rounds]
     python -m benchmarks.sides benchmarks.evaluate cpu|torch|jax 784-128-10 BATCH THREADS
 
-The second prints the median seconds of a call. The inputs are float32 on all sides, PyTorch keeps
-nothing for a backward, and JAX is jitted.
+The second prints the median seconds of a call. The inputs are float32 on all sides, PyTorch stores
+nothing for a backward pass, and JAX is jitted.
 """
 
 from __future__ import annotations

@@ -1,16 +1,15 @@
-"""What following costs a training in PyTorch, and how large its record gets.
+"""Overhead of following a PyTorch training run, and the size of its record.
 
     python -m benchmarks followed [rounds] [--long]
     python -m benchmarks.sides benchmarks.followed SIDE PARAMETERS SECONDS
 
 On one thread of PyTorch. A side is bare, followed, browser, window or blocks. The second line
-prints seconds a step, those of the processor, and of a followed training the moments that were kept
-and the bytes of the record. --long adds 1,000 steps of the largest network. A viewer is a process
-that gives way to others; nobody opens its page.
+prints seconds per step, processor seconds, and for a followed run the recorded moments and the
+bytes of the record. --long adds 1,000 steps of the largest network. A viewer is a low-priority
+process; nobody opens its page.
 
-Two processes differ by some percent even where they do the same. So what following costs without a
-viewer is measured within one: two trainings take turns, in blocks of half a second, and one of them
-is followed.
+Two identical processes differ by a few percent. Therefore the overhead without a viewer is measured
+within one process: two runs alternate in blocks of half a second, and one of them is followed.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""How long a frame of the cubes takes, beside vispy's InstancedMesh, and how long until the first.
+"""Time of a frame of cubes, compared with vispy's InstancedMesh, and time to the first frame.
 
     python -m benchmarks frames [rounds]
     python -m benchmarks.sides benchmarks.frames frames|first
 
 A frame has new numbers for every cube, colors and sizes: they are uploaded, drawn at 1280x800 and
-waited for. The second line prints the seconds of each frame, or of a whole process that makes the
+waited for. The second line prints the seconds of each frame, or of a whole process that draws the
 first picture of a scene.
 """
 

@@ -1,12 +1,11 @@
-"""How the time of a training step of the cpu engine grows with the batch, and with the width.
+"""Scaling of a training step of the cpu engine with the batch size and the width.
 
     python -m benchmarks growth [rounds]
     python -m benchmarks.sides benchmarks.growth batch|width
 
 The first prints tables; the second prints the median seconds of a step at every size, one process
-for a whole curve. The slope is that of time over size, both on logarithmic scales: 0 where only
-overhead counts, 1 where twice as much takes twice as long, 2 where all of a wide network's time
-goes into its width x width weights.
+for a whole curve. The slope is that of time over size, both on logarithmic scales: 0 if overhead
+dominates, 1 for linear growth, 2 if the width x width weights of a wide network dominate.
 """
 
 from __future__ import annotations

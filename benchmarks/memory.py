@@ -1,16 +1,16 @@
-"""How much memory a training of the cpu engine takes, and that it does not grow.
+"""Memory used by training on the cpu engine, and a check that it does not grow.
 
     python -m benchmarks memory
     python -m benchmarks.sides benchmarks.memory peak WIDTH BATCH
     python -m benchmarks.sides benchmarks.memory network|session
     python -m benchmarks.sides benchmarks.memory making
 
-The second prints parameters and the most bytes in use at a time, as tracemalloc counts them (it
-sees every array): while the network is made and takes its first steps, and while it takes more. The
-report divides the difference of two sizes by what differs. The third prints how much of the
-machine's memory the process holds (RSS), in bytes, after every 1,000 of 11,000 steps. The fourth
-prints parameters, seconds of processor time, bytes of the arrays of a network of ten million
-parameters, and the most bytes in use while it is made.
+The second prints the number of parameters and the peak memory in bytes, as counted by tracemalloc,
+which sees every array: while the network is created and takes its first steps, and during further
+steps. The report divides the difference between two sizes by the difference in parameters. The
+third prints the memory of the process (RSS), in bytes, after every 1,000 of 11,000 steps. The
+fourth prints the number of parameters, processor seconds, bytes of the arrays of a network of ten
+million parameters, and the peak memory during its creation.
 """
 
 from __future__ import annotations

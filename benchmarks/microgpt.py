@@ -1,10 +1,10 @@
-"""A GPT in scalars: one training step on a name, by a plain class, by Value, and compiled.
+"""A GPT in scalars: one training step on a name, with a plain class, with Value, and compiled.
 
     python -m benchmarks microgpt
     python -m benchmarks.sides benchmarks.microgpt plain|value|compiled STEPS
 
-The file is docs/guide/microgpt.py: 4,192 numbers, Adam. Processor time, the least of STEPS steps
-on one name, as a machine is shared; a ratio is that of medians over the rounds.
+The file is docs/guide/microgpt.py: 4,192 numbers, Adam. The result is processor time, the minimum
+of STEPS steps on one name, because a machine is shared; a ratio is that of medians over the rounds.
 """
 
 from __future__ import annotations

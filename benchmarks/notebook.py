@@ -1,11 +1,11 @@
-"""How alive a training is in a notebook: a real JupyterLab, a real browser, no GPU.
+"""Responsiveness of training in a notebook: a real JupyterLab, a real browser, no GPU.
 
     python -m benchmarks notebook [rounds]
     python -m benchmarks.sides benchmarks.notebook page
 
-The kernel imports the scalarviz that is installed, or the one that PYTHONPATH names. It shows the
-page of the scene rgb in 800x500. Measured are the milliseconds from a click on a button to the
-frame that shows another picture, and pictures a second while it plays and while a mouse turns it.
+The kernel imports the installed scalarviz, or the one in PYTHONPATH. It shows the page of the scene
+rgb in 800x500. The results are the milliseconds from a click on a button to the frame with another
+picture, and pictures per second during playback and during rotation by the mouse.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Whether the cuda engine is right on a GPU, and how fast it is there: 520 seconds in all.
+"""Correctness and speed of the cuda engine on a GPU: 520 seconds in all.
 
     python3 -m benchmarks.on_gpu [FOLDER] [PART ...]
 
-The first parts take about a minute: does it run, is it right, how fast is it beside PyTorch. The
-others follow in the order of their worth until the time is over; another command takes those named.
+The first parts take about a minute: a run, correctness, and speed compared with PyTorch. The
+others follow in order of importance until the time is over; another command runs named parts.
 Each fact is an object of JSON, printed and appended to on_gpu.jsonl in FOLDER at once (by default
 $OUT, where results are fetched from, or build/on_gpu). What libraries print is in on_gpu.txt there.
 The last lines printed are the summary: whatever was wrong, left out or measured.

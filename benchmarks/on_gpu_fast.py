@@ -1,4 +1,4 @@
-"""How fast the cuda engine is on a card, after the first minute: parts of `on_gpu`."""
+"""Speed of the cuda engine on a GPU, after the first minute: parts of `on_gpu`."""
 
 from __future__ import annotations
 

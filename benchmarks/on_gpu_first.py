@@ -1,4 +1,4 @@
-"""The first minute of `on_gpu` on a card: does it run, is it right, how fast is it."""
+"""The first minute of `on_gpu`: whether the cuda engine runs, its correctness and its speed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""The machine that `on_gpu` runs on: its card, its packages, and where its CUDA libraries are.
+"""The machine of `on_gpu`: its GPU, its packages, and the location of its CUDA libraries.
 
     python3 -m benchmarks.on_gpu_machine
 
-downloads what a machine without a network may lack, 39 MB, into build/on_gpu/carried: libnvvm with
-libdevice, the compiler that numba-cuda calls, and the newest numpy that numba-cuda compiles with.
-`on_gpu` unpacks there what it does not find on the machine.
+downloads packages for a machine without a network, 39 MB, into build/on_gpu/carried: libnvvm with
+libdevice, the compiler called by numba-cuda, and the newest numpy supported by numba-cuda. `on_gpu`
+unpacks those that are missing on the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Whether the cuda engine is right on a card, after the first minute: parts of `on_gpu`."""
+"""Correctness of the cuda engine on a GPU, after the first minute: parts of `on_gpu`."""
 
 from __future__ import annotations
 

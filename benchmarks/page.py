@@ -1,9 +1,9 @@
-"""A step in a page, in Node, beside one of the cpu engine on one core.
+"""A step in a page, in Node, compared with one of the cpu engine on one core.
 
     python -m benchmarks page
 
-The kernels are the same ones: in a page they are WebAssembly. A page takes its time to start and to
-optimize them, which is measured apart.
+The kernels are the same: in a page they are WebAssembly. Their start and optimization in a page are
+measured separately.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The three matrix products of a wide layer beside numpy's, for layers of 64 to 2,048 neurons.
+"""The three matrix products of a wide layer compared with numpy, for 64 to 2,048 neurons.
 
     python -m benchmarks products [rounds]
     python -m benchmarks.sides benchmarks.products ours|numpy WIDTH SAMPLES
 
-The second prints the billions of operations a second, on one core in float32, of forward, of the
-gradient of the weights, and of that of the inputs. The cpu engine takes 128 samples at a time,
-which lie side by side; numpy's BLAS takes all of them in one product.
+The second prints billions of operations per second, on one core in float32, of forward, of the
+weight gradients, and of the input gradients. The cpu engine processes 128 samples at a time, stored
+side by side; numpy's BLAS processes all of them in one product.
 """
 
 from __future__ import annotations

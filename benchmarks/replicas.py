@@ -4,9 +4,9 @@
     python -m benchmarks.sides benchmarks.replicas together|singly|success STEPS
 
 The networks are those of an array language: 2-8-8-1, a ReLU whose derivative at 0 is 1, float64,
-1,000 steps on all four corners. Of the networks one after the other only a few are trained, and the
-time is scaled. `success` prints the shares of networks whose largest error is below .5, .25, .1.
---long trains for 10,000 steps too.
+1,000 steps on all four corners. Of the networks trained one after the other, only a few are
+measured, and the time is scaled. `success` prints the fractions of networks whose largest error is
+below .5, .25, .1. --long also trains for 10,000 steps.
 """
 
 from __future__ import annotations

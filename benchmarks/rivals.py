@@ -1,4 +1,4 @@
-"""The same training steps and outputs by PyTorch and by JAX, as their tutorials write them."""
+"""The same training steps and outputs in PyTorch and JAX, written as in their tutorials."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How long a picture of each scene takes while it plays and while the camera moves, and its calls.
+"""Time of a picture of each scene during playback and camera motion, and its calls.
 
     python -m benchmarks.scene_frames              all scenes
     python -m benchmarks.scene_frames rgb xnor     some
-    python -m benchmarks.scene_frames rgb walk     operation by operation, and with charts, too
+    python -m benchmarks.scene_frames rgb walk     by operations, also with charts
 
 Pictures of 1280x800 without a window, one sample for each pixel: medians in milliseconds, and
-medians of the calls of functions of Python, counted by cProfile in separate pictures. To
-compare two commits, run it in both by turns.
+medians of the calls of Python functions, counted by cProfile in separate pictures. To compare two
+commits, run it in both alternately.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How long a session takes to go back one step in a long run, on the cpu engine.
+"""Time for a session to go back one step in a long run, on the cpu engine.
 
     python -m benchmarks sessions [rounds] [--long]
     python -m benchmarks.sides benchmarks.sessions rgb|texture STEPS
 
-The second prints the seconds of the run and those of every `back(1)`: from the end, from the
-middle, and from places all over the run, three times in a row at each. --long trains the texture
-for 100,000 steps, which takes minutes, and not for 5,000.
+The second prints the seconds of the run and of every `back(1)`: from the end, from the middle, and
+from positions all over the run, three times in a row at each. --long trains the texture for 100,000
+steps, which takes minutes, instead of 5,000.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Pictures a second of the texture scene: by a fragment shader, and by the cpu engine.
+"""Pictures per second of the texture scene, by a fragment shader and by the cpu engine.
 
     python -m benchmarks shader
     python -m benchmarks.sides benchmarks.shader shader 256
     python -m benchmarks.sides benchmarks.shader cpu 256
 
-A picture is the network of the texture scene, 12-64-64-64-64-3, evaluated at the centres of all
-pixels, from the arrays of points to that of colours. The parameters change before each picture.
+A picture is the network of the texture scene, 12-64-64-64-64-3, evaluated at the centers of all
+pixels, from the array of points to the array of colors. The parameters change before each picture.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Fifty networks of random shapes, trained by the cpu engine beside eager PyTorch.
+"""Fifty networks of random shapes, trained by the cpu engine and by eager PyTorch.
 
     python -m benchmarks shapes [rounds]
     python -m benchmarks.sides benchmarks.shapes cpu|torch THREADS
 
 The second prints the median seconds of a step of each. Layers have 8 to 2,048 neurons, one to three
-of them hidden, and batches 1 to 1,024 samples, each as often small as large.
+hidden layers, and batches 1 to 1,024 samples, log-uniformly distributed.
 """
 
 from __future__ import annotations

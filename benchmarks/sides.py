@@ -1,10 +1,10 @@
-"""Two or more programs timed in turn, each run in a process of its own.
+"""Two or more programs timed alternately, each run in a separate process.
 
-A machine is shared and noisy, so a time by itself says little: what counts is the ratio of medians
-of programs that took turns.
+A machine is shared and noisy, so absolute times mean little: the ratio of medians of alternating
+programs counts.
 
-`python -m benchmarks MODULE` prints the whole report of a module of this folder, and
-`python -m benchmarks.sides benchmarks.MODULE SIDE ...` what one side gave, as JSON.
+`python -m benchmarks MODULE` prints the whole report of a module of this folder, and `python -m
+benchmarks.sides benchmarks.MODULE SIDE ...` the result of one side, as JSON.
 """
 
 from __future__ import annotations

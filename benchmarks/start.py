@@ -1,13 +1,13 @@
-"""How long `import scalarviz`, first steps and a first picture take, from nothing.
+"""Time of `import scalarviz`, first steps and a first picture, from a cold start.
 
     python -m benchmarks start [rounds]
     python -m benchmarks.sides benchmarks.start SIDE
     python -m benchmarks.sides benchmarks.start wall import|python_step|python
 
-The second prints the seconds of processor time of two processes, one after the other, with their
-children: from an empty folder of kernels, and from the folder that the first one left. Processor
-time hardly depends on other work of the machine. Children that a process does not wait for are not
-counted. The third prints the seconds that a whole process takes.
+The second prints the processor seconds of two processes, one after the other, with their children:
+with an empty folder of kernels, and with the folder left by the first one. Processor time hardly
+depends on other work of the machine. Children that a process does not wait for are not counted. The
+third prints the seconds of a whole process.
 """
 
 from __future__ import annotations

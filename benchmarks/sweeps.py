@@ -1,4 +1,4 @@
-"""Sweeps: five shapes, fifty seeds each, beside JAX and PyTorch; on a cluster; 10,000 networks.
+"""Sweeps: five shapes, fifty seeds each, compared with JAX and PyTorch; clusters; many networks.
 
     python -m benchmarks sweeps [rounds] [--long]
     python -m benchmarks.sides benchmarks.sweeps ours|replicas|jax|torch xor|rgb
@@ -11,7 +11,7 @@ SGD on all samples, in float32. JAX trains the seeds of a shape together by `vma
 call that is compiled for each shape. PyTorch trains one network after the other; a few with eight
 hidden neurons are measured, and their time is scaled to all.
 
---long measures the cluster with larger tasks, too. Windows open on Xvfb without a display.
+--long also measures the cluster with larger tasks. Windows open on Xvfb without a display.
 """
 
 from __future__ import annotations

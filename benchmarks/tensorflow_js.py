@@ -1,9 +1,9 @@
-"""A step of a page in browsers, beside one of TensorFlow.js, and of the cpu engine on one core.
+"""A step in a page in browsers, compared with TensorFlow.js, and with the cpu engine on one core.
 
     python -m benchmarks tensorflow_js 3
 
-npm fetches TensorFlow.js into a temporary folder. Each side has its own tab, and they take turns.
-TensorFlow.js has its batch ready: a page draws each one, and encodes the points of the texture.
+npm downloads TensorFlow.js to a temporary folder. Each side has a separate tab, and they alternate.
+TensorFlow.js has its batch prepared: a page draws each one, and encodes the points of the texture.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How well a network learns a picture: PSNR after 1,000 and after 5,000 steps.
+"""Quality of a learned picture: PSNR after 1,000 and after 5,000 steps.
 
     python -m benchmarks texture [--long]
     python -m benchmarks.sides benchmarks.texture psnr SEED
 
-The picture is `astronaut` of scikit-image, reduced to 256 x 256 by averages; without scikit-image,
-the built-in landscape. Its numbers are sRGB, 8 bits / 255; PSNR is measured at the middles of all
-pixels. --long takes three seeds and not two.
+The picture is `astronaut` of scikit-image, reduced to 256 x 256 by averaging; without scikit-image,
+the built-in landscape. Its numbers are sRGB, 8 bits / 255; PSNR is measured at the centers of all
+pixels. --long uses three seeds instead of two.
 """
 
 from __future__ import annotations

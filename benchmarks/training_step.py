@@ -1,4 +1,4 @@
-"""One training step of 3-16-16-3 with a batch of 32, in one of several ways.
+"""One training step of 3-16-16-3 with a batch of 32, by one of several implementations.
 
     python -m benchmarks training_step [rounds]
     python -m benchmarks.sides benchmarks.training_step micrograd|values|objects|compiled [nogc]

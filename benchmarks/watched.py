@@ -1,10 +1,10 @@
-"""How fast a training goes with the window open, beside the same training with nobody looking.
+"""Speed of training with an open window, compared with the same training without one.
 
     python -m benchmarks watched [rounds]
     python -m benchmarks.sides benchmarks.watched alone|watched rgb|texture
 
 On one thread, so that a machine with two cores has one free for the window. The second line prints
-steps a second. Without a display it starts Xvfb, where drawing is software's.
+steps per second. Without a display it starts Xvfb, which draws in software.
 """
 
 from __future__ import annotations

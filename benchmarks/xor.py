@@ -1,13 +1,13 @@
-"""XOR in a game engine's manner: how many networks learn it, and in how many steps.
+"""XOR in a game engine's manner: success rate of networks, and number of steps.
 
     python -m benchmarks xor [--long]
     python -m benchmarks.sides benchmarks.xor posted|true|tanh STEPS
 
 200 networks 3-3-1 whose third input is always 1, no biases, weights from U(-1, 1), one random
-corner a step, rate .1, float64. The error is (t - o)^2. The posted rule drops the factor 2 of its
-gradient, the true rule has it; tanh (in both layers) has the posted rule. Errors are looked at
+corner per step, rate .1, float64. The error is (t - o)^2. The posted rule drops the factor 2 of its
+gradient, the true rule has it; tanh (in both layers) uses the posted rule. Errors are evaluated
 every 100 steps. The second line prints, for both bounds, the step at which each network got below.
---long trains for 400,000 steps and not for 40,000: minutes.
+--long trains for 400,000 steps instead of 40,000: minutes.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def scene(
         lambda x: height * (growth * x).exp() * (speed * x + phase).sin(),
         inputs=1,
     )
-    x = 3.0 * np.arange(samples) / samples  # of 100, all have two digits, as they are printed
+    x = 3.0 * np.arange(samples) / samples  # for 100 samples, x has two digits, as printed
     scatter = noise * np.random.default_rng(seed).normal(size=samples)
     y = 1.5 * np.exp(-0.7 * x) * np.sin(6.0 * x + 0.4) + scatter
     session = sv.Session(
@@ -46,7 +46,7 @@ def scene(
         engine=engine,
         seed=seed,
     )
-    session.focus = samples // 8  # at 0, parts of the formula are 0
+    session.focus = samples // 8  # at sample 0, parts of the formula are 0
     return Show(
         session,
         about="Each cube is one number of the formula.",

@@ -12,7 +12,7 @@ from scalarviz.stage.show import Show, whole_number
 
 
 def margin(p, t):
-    """What a prediction lacks to be on the right side of 0 by 1: the loss of that demo."""
+    """Return the hinge loss max(0, 1 - p t), as in micrograd's demo."""
     return sv.where(p * t < 1.0, 1.0 - p * t, 0.0)
 
 
@@ -43,7 +43,7 @@ def scene(
     before = random.getstate()
     random.seed(seed)
     model = MLP(2, [hidden, hidden, 1])
-    random.setstate(before)  # others draw from it, too
+    random.setstate(before)  # the generator is shared with other code
     neurons = {
         f"layer {i}": [neuron.parameters() for neuron in layer.neurons]
         for i, layer in enumerate(model.layers)

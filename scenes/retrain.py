@@ -8,7 +8,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.stage.show import Show
 
 MODEL = Path(__file__).with_name("digits_0_to_7.onnx")  # as PyTorch wrote it
-NETWORK = MODEL.with_suffix(".safetensors")  # the same, read without the package onnx
+NETWORK = MODEL.with_suffix(".safetensors")  # loadable without the package onnx
 PARTS = {"conv1": "0", "conv2": "2", "fc": "5"}  # layers of the network
 
 

@@ -29,7 +29,7 @@ def scene(hidden=8, lr=0.01, engine="auto", seed=168):
         engine=engine,
         seed=seed,
     )
-    session.focus = 3  # where x and y are 1, so that all weights do something
+    session.focus = 3  # the sample with x = y = 1, where all weights contribute
     return Show(
         session,
         title="A network learns XNOR",

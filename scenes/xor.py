@@ -37,7 +37,7 @@ def scene(
     if as_posted and changed:
         raise InputError(f"as_posted has its own {changed[0]}: leave out {changed[0]}")
     hidden = 3 if as_posted else whole_number(hidden, "hidden")
-    if as_posted:  # a third input, which is always 1, stands for the biases of the first layer
+    if as_posted:  # a third input, always 1, replaces the biases of the first layer
         layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
     else:
         layers = [sv.Dense(2, hidden, activation), sv.Dense(hidden, 1, "sigmoid")]

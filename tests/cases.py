@@ -1,4 +1,4 @@
-"""Which cases of a test `make test` runs, if the whole matrix is left to `make test-all`.
+"""Selection of the test cases that `make test` runs; the full matrix is left to `make test-all`.
 
     @pytest.mark.some(3)                        three cases, evenly spread
     @pytest.mark.some("relu-2", "tanh-1")       the cases with these ids
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-Cases = dict[str, list[pytest.Item]]  # by the test
+Cases = dict[str, list[pytest.Item]]  # by test
 MATRICES = pytest.StashKey[Cases]()
 
 
-@pytest.hookimpl(tryfirst=True)  # before slow tests are left out
+@pytest.hookimpl(tryfirst=True)  # before slow tests are deselected
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     tests: Cases = defaultdict(list)
     for item in items:
@@ -31,25 +31,25 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def chosen_of(item: pytest.Item) -> tuple[Any, ...]:
-    """The arguments of the mark `some`: a number of cases, or their ids."""
+    """Return the arguments of the mark `some`: a number of cases, or their ids."""
     mark = item.get_closest_marker("some")
     return mark.args if mark is not None else ()
 
 
 def representatives(cases: list[pytest.Item], chosen: tuple[Any, ...]) -> list[pytest.Item]:
-    """The chosen cases."""
+    """Return the chosen cases."""
     if isinstance(chosen[0], int):
         return [cases[len(cases) * place // chosen[0]] for place in range(chosen[0])]
     return [item for item in cases if id_of(item) in chosen]
 
 
 def id_of(item: pytest.Item) -> str:
-    """The part of a name in brackets."""
+    """Return the part of a name in brackets."""
     return item.name.partition("[")[2].removesuffix("]")
 
 
 def is_matrix(cases: list[pytest.Item]) -> bool:
-    """Whether some cases of a test are slow, and not the test itself, its class or its file."""
+    """Return whether some cases of a test are slow, but not the test, its class or its file."""
     marks = [
         mark for item in cases for mark in getattr(getattr(item, "callspec", None), "marks", [])
     ]

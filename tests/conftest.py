@@ -1,4 +1,4 @@
-"""What every test shares: how hypothesis searches, a compiler to CUDA, a session, a canvas."""
+"""Shared fixtures: settings of hypothesis, a CUDA compiler, a session, a canvas."""
 
 import gc
 import importlib.util
@@ -17,19 +17,20 @@ from scalarviz.stage.show import Show
 from tests import cases, sessions, wording
 from tests.studio import Studio
 
-# `make test` looks at the same few examples each time; `make test-all` looks for new ones. There is
-# no deadline, since a first call may compile.
+# `make test` uses the same few examples each time; `make test-all` generates new ones. There is no
+# deadline, since a first call may compile.
 settings.register_profile("steady", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("steady")
 
-# A shell that starts the tests in the background lets them, and what they start, ignore Ctrl-C.
+# A shell that starts the tests in the background makes them, and their children, ignore Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-# Files whose tests take longest: with several workers these begin first, so that none is left over.
-# Not those of fused kernels, some of which others compile: two workers would do so at once.
+# The slowest test files: several workers start with these, so that none is left for the end.
+# Without those of fused kernels, some of which others compile: two workers would compile them at
+# once.
 LONGEST = (
     "tests/engines/test_dispatch.py",
     "tests/engines/test_one_answer.py",
@@ -51,14 +52,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def place_of(item: pytest.Item) -> tuple[bool, bool, str]:
-    """The order of files, in whichever they were collected: the longest first, then by name."""
+    """Return the sort key of test files: the slowest first, then by name."""
     file = item.nodeid.partition("::")[0]
     return not file.startswith(LONGEST), not file.startswith("tests/"), file
 
 
 def pytest_collection_finish() -> None:
-    """Later garbage collections are fewer, and look through nothing that test files hold: 12 % of
-    the time."""
+    """Make later garbage collections rarer, and exclude the objects of test files: saves 12 %."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
@@ -66,7 +66,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(scope="session")
 def compile_ptx() -> Iterator[Callable[..., str]]:
-    """compile_ptx(function, *argument_types): the PTX text of a device function."""
+    """Return compile_ptx(function, *argument_types): the PTX text of a device function."""
     if importlib.util.find_spec("numba_cuda") is None:
         pytest.skip("numba-cuda is not available for this system or Python")
     from numba import cuda
@@ -79,7 +79,7 @@ def compile_ptx() -> Iterator[Callable[..., str]]:
             function,
             argument_types,
             device=True,
-            # Without it the library's own sin and cos reduce huge arguments in float64.
+            # Without it, the library's sin and cos reduce huge arguments in float64.
             fastmath=True,
             cc=FakeDevice.compute_capability,
         )
@@ -92,7 +92,7 @@ def compile_ptx() -> Iterator[Callable[..., str]]:
 
 @pytest.fixture(scope="session")
 def studio() -> Iterator[Studio]:
-    """Where pictures are drawn without a window; one for all tests."""
+    """A studio for drawing pictures without a window; shared by all tests."""
     try:
         made = Studio()
     except DisplayError as error:
@@ -103,7 +103,7 @@ def studio() -> Iterator[Studio]:
 
 @pytest.fixture(scope="session")
 def opengl() -> None:
-    """Leaves a test out where nothing can be drawn."""
+    """Skip a test without OpenGL."""
     from scalarviz.scene.offscreen import make_canvas
 
     try:
@@ -113,7 +113,7 @@ def opengl() -> None:
 
 
 class Ran(NamedTuple):
-    """What a command line left: its exit code and what it printed."""
+    """The result of a command line: its exit code and its output."""
 
     code: int
     out: str
@@ -122,7 +122,7 @@ class Ran(NamedTuple):
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
-    """run(*words): what `scalarviz` answers, in lines of 200 letters without colours."""
+    """Return run(*words): the result of `scalarviz`, in lines of 200 letters without colors."""
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "path", list(sys.path))

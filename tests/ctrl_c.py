@@ -9,7 +9,7 @@ from typing import Any
 
 import scalarviz as sv
 
-# Python looks for signals at the start of a function, after a call and before a loop goes round.
+# Python checks signals at the start of a function, after a call and at the end of a loop iteration.
 LOOKS_AFTER = {dis.opmap[name] for name in ("CALL", "CALL_FUNCTION_EX") if name in dis.opmap}
 PACKAGE = sv.__file__.removesuffix("__init__.py")
 OF_PYTHON = ("contextlib.py", "threading.py")
@@ -19,7 +19,7 @@ class At:
     """A trace function that sends SIGINT at the n-th such moment in the code of the package.
 
     Args:
-        folder: only what is in this folder of the package
+        folder: only count code in this folder of the package
     """
 
     def __init__(self, n: int, folder: str = "") -> None:
@@ -46,13 +46,13 @@ class At:
 def at_each_moment(
     act: Callable[[], Callable[[], object]], every: int = 1, folder: str = ""
 ) -> Iterator[bool]:
-    """Interrupt what `act()` returns at its first moment, then at its second, ...
+    """Interrupt the function returned by `act()` at its first moment, then at its second, ...
 
-    Yields after each whether KeyboardInterrupt was raised; ends after the first call that ends
-    before its moment has come.
+    Yields after each whether KeyboardInterrupt was raised; stops after the first call that ends
+    before its moment.
 
     Args:
-        every: only each so manieth moment
+        every: only use every n-th moment
         folder: only moments in the code of this folder of the package
     """
     n = 1

@@ -1,6 +1,6 @@
-"""`python -m tests.lesson_to_translate 01`: prints a lesson with the marks of its texts.
+"""`python -m tests.lesson_to_translate 01`: print a lesson with the hashes of its texts.
 
-The file has the English texts, in whose place the translated ones are written.
+The file contains the English texts, to be replaced by translations.
 """
 
 import json
@@ -12,14 +12,14 @@ from scalarviz.pages.lessons.questions import questions_of
 
 
 def shown_cells(number: str) -> list[str]:
-    """The texts of a lesson that its page shows."""
+    """Return the texts of a lesson that its page shows."""
     cells: list[dict[str, Any]] = json.loads(lessons()[number].read_text("utf-8"))["cells"]
     shown = [each for each in cells if each["cell_type"] == "markdown" and not is_left_out(each)]
     return ["".join(each["source"]) for each in shown]
 
 
 def quoted(words: object) -> str:
-    """A text, or a list of texts, as TOML."""
+    """Return a text, or a list of texts, as TOML."""
     if not isinstance(words, str):
         assert isinstance(words, (list, tuple))
         return f"[{', '.join(map(quoted, words))}]"
@@ -27,7 +27,7 @@ def quoted(words: object) -> str:
 
 
 def template(number: str) -> str:
-    """The lesson as a file of a translation."""
+    """Return the template for the translation of a lesson."""
     lines = ["[texts]"]
     for words in shown_cells(number):
         lines += [f"{mark_of(words)} = '''\n{words}'''\n"]

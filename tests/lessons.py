@@ -1,9 +1,9 @@
-"""Runs the lessons and keeps what comes out, so that they can be read without running them.
+"""Run the lessons and store their output, so that they can be read without running them.
 
     python -m tests.lessons             all of them, as `make pictures` does
-    python -m tests.lessons 04          those whose names begin so
+    python -m tests.lessons 04          those whose names begin with 04
 
-Only what a reader sees is kept: the same lesson gives the same file.
+Only visible output is stored: the same lesson always gives the same file.
 """
 
 import base64
@@ -26,10 +26,10 @@ from tests.machine import ROOT
 FOLDER = ROOT / "notebooks"
 WIDGET = "application/vnd.jupyter.widget-view+json"
 PNG = "image/png"
-SQUARE, ALIKE, MOST = 8, 16.0, 0.003  # pixels, levels of 255, a share of the squares
-HIGH = 400  # pixels; lower are plots, which are matplotlib's
+SQUARE, ALIKE, MOST = 8, 16.0, 0.003  # pixels, levels of 255, a fraction of the squares
+HIGH = 400  # pixels; lower pictures are matplotlib plots
 STYLE = re.compile(r"<style>.*?</style>", re.DOTALL)
-SECONDS = 300  # that one cell may take
+SECONDS = 300  # timeout of a cell
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
@@ -42,11 +42,11 @@ def read(path: Path) -> Any:
 
 
 def is_check(cell: Any) -> bool:
-    """Whether a cell checks what the text says, and is hidden."""
+    """Return whether a cell checks statements of the text, and is hidden."""
     return "check" in cell.metadata.get("tags", [])
 
 
-# Before another lesson in the same kernel: no pictures that go on, no names, no cells.
+# Reset before another lesson in the same kernel: no playing pictures, no names, no cells.
 ANEW = """
 import ipywidgets
 ipywidgets.Widget.close_all()
@@ -66,18 +66,18 @@ def client_of(book: Any, folder: Path) -> NotebookClient:
 
 
 def run(book: Any, folder: Path = FOLDER) -> None:
-    """Run every cell, in a folder; an error of one is raised."""
+    """Run every cell in a folder; raise the error of one."""
     client_of(book, folder).execute()
 
 
 class WarmKernel:
-    """A kernel that has imported and loaded for one lesson what the next one takes, too."""
+    """A kernel reused by the next lesson, with its imported modules and loaded data."""
 
     def __init__(self) -> None:
         self.client = client_of(nbformat.v4.new_notebook(), FOLDER)
 
     def run(self, book: Any) -> None:
-        """Run every cell without the names of the lessons before; an error of one is raised."""
+        """Run every cell without the names of earlier lessons; raise the error of one."""
         for each in (nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(ANEW)]), book):
             self.client.nb = each
             self.client.execute(cleanup_kc=False)
@@ -87,7 +87,7 @@ class WarmKernel:
 
 
 def tidy(book: Any, name: str) -> None:
-    """Leave out what differs from run to run and from machine to machine."""
+    """Remove everything that differs between runs and machines."""
     book.metadata = nbformat.from_dict(
         {"kernelspec": KERNEL, "language_info": {"name": "python"}},
     )
@@ -98,9 +98,9 @@ def tidy(book: Any, name: str) -> None:
         if "outputs" in cell:
             for output in cell.outputs:
                 data = output.get("data", {})
-                data.pop(WIDGET, None)  # it would only say: there is no kernel
-                data.pop(MIME, None)  # it would be what a learner has answered
-                if "text/html" in data:  # without what it is needed for
+                data.pop(WIDGET, None)  # it would only report a missing kernel
+                data.pop(MIME, None)  # it would contain the answers of a learner
+                if "text/html" in data:  # without its requirements
                     data["text/html"] = STYLE.sub("", data["text/html"])
                 if PNG in data:
                     data[PNG] = small(data[PNG])
@@ -108,7 +108,7 @@ def tidy(book: Any, name: str) -> None:
 
 
 def joined(outputs: list[Any]) -> list[Any]:
-    """Outputs in which what was printed stands in one piece, however the kernel has sent it."""
+    """Return outputs with printed text joined, however the kernel has sent it."""
     found: list[Any] = []
     for output in outputs:
         printed = output.get("name") if output.output_type == "stream" else None
@@ -124,9 +124,9 @@ def small(png: str) -> str:
 
 
 def small_file(png: bytes) -> bytes:
-    """A picture with 256 colours, in a third of the room."""
+    """Return a picture with 256 colors, in a third of the bytes."""
     with PIL.Image.open(BytesIO(png)) as picture:
-        # With two rounds of k-means, what is large and of one colour keeps it to the bit.
+        # With two rounds of k-means, large areas of one color are exact.
         few = picture.convert("RGB").quantize(256, kmeans=2, dither=PIL.Image.Dither.NONE)
     file = BytesIO()
     few.save(file, "png", optimize=True)
@@ -134,7 +134,7 @@ def small_file(png: bytes) -> bytes:
 
 
 def pictures(book: Any) -> list[tuple[str, Any]]:
-    """Every picture of a network in a book, as numbers, and where it is."""
+    """Return every picture of a network in a book, as numbers, with its position."""
     found = [
         (f"cell {i}", pixels(output.data[PNG]))
         for i, cell in enumerate(book.cells)
@@ -150,9 +150,9 @@ def pixels(png: str) -> Any:
 
 
 def difference(one: Any, other: Any) -> float:
-    """Which share of two pictures is not alike, seen in squares of SQUARE pixels.
+    """Return the fraction of two pictures that differs, in squares of SQUARE pixels.
 
-    A driver, a font or an edge that is smoothed in another way changes a square but little.
+    Another driver, font or antialiasing changes a square only a little.
     """
     if one.shape != other.shape:
         return 1.0
@@ -167,7 +167,7 @@ def squares(picture: Any) -> Any:
 
 
 def former(stored: Any, drawn: Any) -> list[str]:
-    """The pictures of a book as it is stored that are not those that it draws when it is run."""
+    """Return the stored pictures of a book that differ from those drawn by a run."""
     old, new = pictures(stored), pictures(drawn)
     if [place for place, _ in old] != [place for place, _ in new]:
         return [f"stored are {[place for place, _ in old]}, drawn {[place for place, _ in new]}"]
@@ -176,7 +176,7 @@ def former(stored: Any, drawn: Any) -> list[str]:
 
 
 def is_empty(output: Any) -> bool:
-    """Whether nothing is seen of an output, such as a bar that a slow machine has shown a while."""
+    """Return whether an output is invisible, such as a progress bar shown by a slow machine."""
     data = output.get("data", {})
     return output.output_type == "display_data" and not any(data.values())
 
@@ -201,12 +201,12 @@ BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def examples(text: str) -> list[tuple[int, str]]:
-    """The Python blocks of a text, each with the number of lines before it."""
+    """Return the Python blocks of a text, each with the number of lines before it."""
     return [(text.count("\n", 0, found.start(1)), found[1]) for found in BLOCK.finditer(text)]
 
 
 def with_prompts(code: str) -> str:
-    """Return a block whose outputs are comments below its lines as `doctest` has it."""
+    """Return a block, whose outputs are comments below its lines, in the format of `doctest`."""
     starts = {" ": "... ", "#": "", "": ""}
     lines = (starts.get(line[:1], ">>> ") + line.removeprefix("# ") for line in code.split("\n"))
     return re.sub(

@@ -1,4 +1,4 @@
-"""Names of rows of tables that stand in files of the repository.
+"""Names of table rows that are listed in files of the repository.
 
 They are in the guide, with the keys of the window, in the help of the package and among the methods
 of `Value`; `python -m tests.parity` writes them.
@@ -30,7 +30,7 @@ from tests.machine import ROOT
 
 
 class NameList(NamedTuple):
-    """A list in the guide: what stands before and behind it, its names, and how one is written."""
+    """A list in the guide: the text before and after it, its names, and their format."""
 
     start: str
     end: str
@@ -55,7 +55,7 @@ LISTS = {
 
 
 def files() -> Iterator[tuple[Path, str]]:
-    """Each file that has names of rows, and its text as it should be."""
+    """Yield each file with names of rows, and its expected text."""
     guide = ROOT / "docs" / "guide"
     text = (guide / "networks.md").read_text(encoding="utf-8")
     for each in LISTS.values():
@@ -68,9 +68,9 @@ def files() -> Iterator[tuple[Path, str]]:
 
 
 def with_names(text: str, listed: NameList) -> str:
-    """The text with these names in its list.
+    """Return the text with these names in its list.
 
-    Those that are there keep their places, and their notes in parentheses.
+    Existing names keep their positions, and their notes in parentheses.
     """
     assert text.count(listed.start) == 1, f"the guide has no {listed.start!r}"
     before, _, rest = text.partition(listed.start)
@@ -82,7 +82,7 @@ def with_names(text: str, listed: NameList) -> str:
 
 
 def with_keys(text: str) -> str:
-    """The text of the page about the window with all keys in its table."""
+    """Return the text of the window page with all keys in its table."""
     before, start, rest = text.partition("\n## Keys\n\n| | |\n|---|---|\n")
     session = sv.Session(sv.Network([3, 4, 3]), sv.data.Rgb(), engine="python")
     face = Face(Stages([FakeStage(Show(session))]))  # type: ignore[arg-type]  # a part of a stage
@@ -93,7 +93,7 @@ def with_keys(text: str) -> str:
 
 
 def with_layers(text: str) -> str:
-    """The text of the package with all kinds of layers in its docstring."""
+    """Return the text of the package with all kinds of layers in its docstring."""
     before, start, rest = text.partition("    layers        ")
     found, end, after = rest.partition("\n    start ")
     words = [each for each in found.split() if each in (*LAYERS, "Network", "Layer")]
@@ -102,7 +102,7 @@ def with_layers(text: str) -> str:
 
 
 def with_methods(text: str) -> str:
-    """The text of the module of `Value` with a method for each row that is one of its own name."""
+    """Return the text of the module of `Value` with a method for each row that needs one."""
     before, start, rest = text.partition("        # The rows of OPERATIONS without a symbol.\n")
     _, end, after = rest.partition("        # End of the rows.\n")
     rows = sorted((row for row in OPERATIONS.values() if not row.symbol), key=lambda row: row.name)

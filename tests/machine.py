@@ -1,7 +1,7 @@
-"""What tests need of the machine.
+"""The environment of tests.
 
-The folder of the checkout, the syntax of its files, other programs, memory, and waiting until
-something has happened.
+The folder of the checkout, the syntax of its files, other programs, memory, and waiting for
+conditions.
 """
 
 import ast
@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-# Where tests and `make lint-js` write what scalarviz/pages/translator.py makes of Python.
+# Output folder of scalarviz/pages/translator.py for tests and `make lint-js`.
 GENERATED = ROOT / "scalarviz" / "pages" / "web" / "story"
 
 
 def syntax_of(text: str) -> ast.Module:
-    """The syntax tree of a file, which has no cycles: a search for garbage in it is in vain."""
+    """Return the syntax tree of a file; it has no cycles, so garbage collection is useless."""
     gc.disable()
     try:
         return ast.parse(text)
@@ -31,7 +31,7 @@ def syntax_of(text: str) -> ast.Module:
 def ended(
     *words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0, folder: Path = ROOT
 ) -> subprocess.CompletedProcess[str]:
-    """Call Python with these words; it must end well."""
+    """Run Python with these words; fail unless it succeeds."""
     done = subprocess.run(
         [sys.executable, *words],
         cwd=folder, env=env, capture_output=True, text=True, timeout=seconds,
@@ -41,13 +41,13 @@ def ended(
 
 
 def output_of(*words: str, env: Mapping[str, str] | None = None, seconds: float = 600.0) -> str:
-    """What Python prints if it is called with these words; it must end well."""
+    """Return the output of Python with these words; fail unless it succeeds."""
     return ended(*words, env=env, seconds=seconds).stdout
 
 
 @contextmanager
 def traced_memory() -> Iterator[Callable[[], tuple[int, int]]]:
-    """Trace the memory of Python: bytes in use now, and the most since the beginning."""
+    """Trace the memory of Python: current bytes, and the maximum since the beginning."""
     tracemalloc.start()
     try:
         yield tracemalloc.get_traced_memory
@@ -60,7 +60,7 @@ def until(
     meanwhile: Callable[[], object] = lambda: None,
     seconds: float = 60.0,
 ) -> None:
-    """Wait until `happened()` is true, and call `meanwhile()` again and again."""
+    """Wait until `happened()` is true, calling `meanwhile()` repeatedly."""
     end = time.perf_counter() + seconds
     while not happened():
         assert time.perf_counter() < end, "it never happened"

@@ -1,8 +1,8 @@
-"""The tests that are nearest to a change: python -m tests.nearest [FILE ...]
+"""Run the tests closest to a change: python -m tests.nearest [FILE ...]
 
-They are those that import the changed module or mirror it or its folder, its own examples, changed
-tests, and those that compare lists of names with the package.
-Without files, those that differ from the last commit, or, where none does, the files of that one.
+These are the tests that import the changed module or mirror it or its folder, its examples, changed
+tests, and those that compare lists of names with the package. Without files, the changes since the
+last commit are used, or, without changes, those of that commit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LISTS = [ROOT / "tests" / f"test_{name}.py" for name in ("parity", "public_names
 
 
 def changed() -> list[str]:
-    """Files that differ from the last commit; else those that it changed."""
+    """Return the files that differ from the last commit; else those that it changed."""
     for command in ("status --porcelain -uall", "show --name-status --format= HEAD"):
         run = ["git", *command.split()]
         said = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -30,7 +30,7 @@ def changed() -> list[str]:
 
 
 def near_tests(path: str) -> list[Path]:
-    """The tests that import a module or mirror it, its examples, and lists; of a test, itself."""
+    """Return tests that import or mirror a module, its examples, and lists; or a test itself."""
     file = ROOT / path
     if not path.endswith(".py") or not file.is_file():
         return []
@@ -40,7 +40,7 @@ def near_tests(path: str) -> list[Path]:
         return [file] if file.name.startswith("test_") else []
     module = re.escape(path.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
     package, _, name = module.rpartition(r"\.")
-    if not package:  # scalarviz itself, which nearly all tests import
+    if not package:  # scalarviz itself, imported by nearly all tests
         return [file, *LISTS]
     ways = f"import {module}", f"from {module} import", f"from {package} import .*{name}"
     imports = re.compile(rf"({'|'.join(ways)})\b")
@@ -58,14 +58,14 @@ def near_tests(path: str) -> list[Path]:
 
 
 def main(paths: Iterable[str]) -> int:
-    """Run these tests, and stop at the first that fails."""
+    """Run the tests, and stop at the first failure."""
     found = dict.fromkeys(test for path in paths for test in near_tests(path))
     if not found:
         print("No test is near to what changed: make test runs all.")
         return 0
     options = ["-q", "-x", "-n", "auto", "--maxprocesses=4", "--dist", "loadfile"]
     done = subprocess.run([sys.executable, "-m", "pytest", *options, *map(str, found)], cwd=ROOT)
-    return 0 if done.returncode == 5 else done.returncode  # 5: all were slow, or had no examples
+    return 0 if done.returncode == 5 else done.returncode  # 5: all were slow, or no examples
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""The sheet of features, tests/parity.tsv: what a user can do, one feature a line.
+"""The sheet of features, tests/parity.tsv: one user-visible feature per line.
 
-    python -m tests.parity   writes the sheet, and the names of rows that stand in other files
+    python -m tests.parity   writes the sheet, and the names of rows listed in other files
 
-It is written by this alone, and what differs in a commit is what comes and what goes. Features that
-were taken away are in tests/gone.tsv, with the reason and the message that their users get.
+It is only written by this script, so its difference in a commit shows added and removed features.
+Removed features are in tests/gone.tsv, with the reason and the message for their users.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ Feature = tuple[str, str]  # its kind and its name
 
 @cache
 def lines() -> set[str]:
-    """The lines of the sheet as it should be."""
+    """Return the expected lines of the sheet."""
     return {f"{kind}\t{name}" for kind, name in features()}
 
 
 def features() -> Iterator[Feature]:
-    """All features."""
+    """Yield all features."""
     yield from public_names()
     for place, kind in TABLES.items():
         module, _, table = place.rpartition(".")
@@ -71,7 +71,7 @@ def features() -> Iterator[Feature]:
 
 
 def found_in(files: Iterable[Path], pattern: str) -> Iterator[str]:
-    """What a pattern finds in files."""
+    """Yield the matches of a pattern in files."""
     for file in files:
         yield from re.findall(pattern, file.read_text(encoding="utf-8"), re.MULTILINE)
 
@@ -80,9 +80,9 @@ def found_in(files: Iterable[Path], pattern: str) -> Iterator[str]:
 
 
 def public_names() -> Iterator[Feature]:
-    """Public names, the parameters of what can be called, and the members of classes.
+    """Yield public names, the parameters of callables, and the members of classes.
 
-    What a class has from another one that is here is not listed again.
+    Members inherited from another listed class are not repeated.
     """
     public = dict(public_objects())
     names = {found: name for name, found in public.items() if inspect.isclass(found)}
@@ -103,9 +103,9 @@ def public_names() -> Iterator[Feature]:
 
 
 def classes(public: Iterable[Any]) -> list[type]:
-    """The public classes, and those that public names return."""
+    """Return the public classes, and those returned by public names."""
     queue = [*public]
-    for each in queue:  # which grows
+    for each in queue:  # grows in the loop
         for member in members(each).values() if isinstance(each, type) else [each]:
             queue += [kind for kind in returned(member) if kind not in queue]
     return [each for each in queue if inspect.isclass(each)]
@@ -113,7 +113,7 @@ def classes(public: Iterable[Any]) -> list[type]:
 
 @cache
 def members(kind: type) -> dict[str, Any]:
-    """The public members of a class by name, functions unwrapped; those of other packages not."""
+    """Return the public members of a class by name, unwrapped, without those of other packages."""
     found = {}
     for home in reversed(kind.__mro__):
         if home.__module__.startswith("scalarviz"):
@@ -125,7 +125,7 @@ def members(kind: type) -> dict[str, Any]:
 
 
 def attributes(kind: type) -> Iterator[str]:
-    """The attributes that the methods of a class set."""
+    """Yield the attributes that the methods of a class set."""
     for each in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(kind)))):
         match each:
             case ast.Attribute(attr=name, ctx=ast.Store(), value=ast.Name(id="self")):
@@ -133,7 +133,7 @@ def attributes(kind: type) -> Iterator[str]:
 
 
 def returned(member: Any) -> Iterator[type]:
-    """The classes of scalarviz in the annotation of what a function or property returns."""
+    """Yield the classes of scalarviz in the return annotation of a function or property."""
     says = getattr(member, "__annotations__", {}).get("return", "")
     if inspect.isclass(member) or not getattr(member, "__module__", "").startswith("scalarviz"):
         return
@@ -146,7 +146,7 @@ def returned(member: Any) -> Iterator[type]:
 
 @cache
 def imports_of(module: str) -> dict[str, str]:
-    """The modules that the names of a module come from, those for type checkers too."""
+    """Return the source modules of the names in a module, including those for type checkers."""
     tree = ast.parse(inspect.getsource(import_module(module)))
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
     return {alias.name: node.module or "" for node in froms for alias in node.names}
@@ -156,7 +156,7 @@ def imports_of(module: str) -> dict[str, str]:
 
 
 def controls() -> Iterator[Feature]:
-    """Controls, keys and the entries of the menu File."""
+    """Yield controls, keys and the entries of the menu File."""
     for row in (each.row for each in CONTROLS.values()):
         digits = DIGITS[: len(CAMERAS)]
         for key in digits if row.key == DIGITS else filter(None, (row.key, row.also)):
@@ -168,7 +168,7 @@ def controls() -> Iterator[Feature]:
 
 
 def command_line() -> Iterator[Feature]:
-    """Commands, options and scenes."""
+    """Yield commands, options and scenes."""
     for command in get_command(application(())).commands:  # type: ignore[attr-defined]  # a group
         yield "command", command
         words = [command, "rgb"] if command in VERBS else [command]
@@ -186,7 +186,7 @@ def command_line() -> Iterator[Feature]:
 
 
 def of_pages() -> Iterator[Feature]:
-    """Controls, keys and changes of pages."""
+    """Yield controls, keys and changes of pages."""
     for name in re.findall(r'<(?:button|select|input)[^>]* id="([\w-]+)"', markup_of_page()):
         yield "page control", name
     for key in page_keys()["keys"]:
@@ -196,7 +196,7 @@ def of_pages() -> Iterator[Feature]:
 
 
 def texts_that_run() -> Iterator[Feature]:
-    """Examples of README and the guide by their headings, and lessons."""
+    """Yield examples of README and the guide by heading, and lessons."""
     for page in [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]:
         said, count = page.read_text(encoding="utf-8"), Counter[str]()
         for line, _ in examples(said):

@@ -10,7 +10,7 @@ import scalarviz as sv
 
 
 def public_objects() -> Iterator[tuple[str, Any]]:
-    """Names such as "Network" and "data.Rgb", and what they are."""
+    """Yield names such as "Network" and "data.Rgb", with their objects."""
     for name in sv.__all__:
         found = getattr(sv, name)
         if not inspect.ismodule(found):
@@ -24,7 +24,7 @@ def public_objects() -> Iterator[tuple[str, Any]]:
 
 
 def classes() -> Iterator[tuple[str, type]]:
-    """The public classes, and those of ours that they have their methods from."""
+    """Yield the public classes, and their base classes in scalarviz."""
     seen: set[type] = set()
     for name, found in public_objects():
         if inspect.isclass(found):
@@ -35,7 +35,7 @@ def classes() -> Iterator[tuple[str, type]]:
 
 
 def methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The public methods that a class itself defines."""
+    """Yield the public methods that a class itself defines."""
     for name, member in vars(kind).items():
         function = inspect.unwrap(getattr(member, "__func__", member))
         if inspect.isfunction(function) and not name.startswith("_"):
@@ -43,7 +43,7 @@ def methods(kind: type) -> Iterator[tuple[str, Callable[..., Any]]]:
 
 
 def callables() -> Iterator[tuple[str, Callable[..., Any], type | None]]:
-    """Every public function, class and method, by its name, and the class that it is in."""
+    """Yield every public function, class and method with its name and its class."""
     for name, found in public_objects():
         if inspect.isfunction(found):
             yield name, found, None
@@ -55,6 +55,6 @@ def callables() -> Iterator[tuple[str, Callable[..., Any], type | None]]:
 
 
 def parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:
-    """The arguments that a user can pass."""
+    """Return the arguments that a user can pass."""
     found = inspect.signature(function).parameters.values()
     return [each for each in found if each.name not in ("self", "cls") and each.name[0] != "_"]

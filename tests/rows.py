@@ -10,7 +10,7 @@ from scalarviz.errors import MOST_NAMES
 from scalarviz.faces.scene_file import scenes
 from scalarviz.scene.look import OFFERS
 
-# Tables by their places in scalarviz, and what a row is.
+# Tables by their position in scalarviz, and the meaning of a row.
 TABLES = {
     "core.formulas.activations.ACTIVATIONS": "activation",
     "core.formulas.losses.LOSSES": "loss",
@@ -50,17 +50,17 @@ TABLES = {
 }
 
 
-# Those that no user meets, but in messages.
+# Tables that users meet only in messages.
 INNER = ("core.program.KINDS",)
 
 
 def names_of(module: ModuleType, table: str) -> list[str]:
-    """The names of the rows of a table of a module."""
+    """Return the names of the rows of a table of a module."""
     return [row if isinstance(row, str) else row[0] for row in getattr(module, table)]
 
 
 def without_rows(message: str) -> str:
-    """A message in which "all of TABLE", or "most of TABLE", stands for the names of its rows."""
+    """Return a message with "all of TABLE", or "most of TABLE", in place of its rows' names."""
     if "choose one of" not in message:
         return message
     message = message.replace(", ".join(OFFERS), "all of OFFERS")  # among other arguments

@@ -1,4 +1,4 @@
-"""Networks, data and sessions that tests of many folders begin with, chosen or drawn at random."""
+"""Networks, data and sessions for tests in several folders, fixed or drawn at random."""
 
 import operator
 import threading
@@ -25,14 +25,14 @@ Trained = TypeVar("Trained", bound=Any)
 
 
 def advanced(session: Trained, *count: Any, **options: Any) -> Trained:
-    """The session after `session.advance(*count, **options)`; sweeps and clocks have it too."""
+    """Return the session after `session.advance(*count, **options)`; also for sweeps and clocks."""
     session.advance(*count, **options)
     return session
 
 
 @contextmanager
 def at_work(session: Any) -> Iterator[threading.Event]:
-    """Another thread is at work with a session; the event, or the end of the block, ends that."""
+    """Keep a session busy in another thread until the event is set or the block ends."""
     taken, done = threading.Event(), threading.Event()
 
     def work() -> None:
@@ -54,19 +54,19 @@ def session_on(
     table: Any, layers: Sequence[Any], activation: str | None = None, output: str | None = None,
     *, first: int = 0, dtype: str = "float32", engine: str = "python", **options: Any,
 ) -> sv.Session:  # fmt: skip
-    """A session of a new network on this data; `first` is the seed of its first weights."""
+    """Return a session of a new network on this data; `first` is the seed of its weights."""
     net = sv.Network(layers, activation, output, seed=first, dtype=dtype)
     return sv.Session(net, table, engine=engine, **options)
 
 
 def colours(table: Any = None, sizes: Sequence[int] = (3, 8, 3), **options: Any) -> sv.Session:
-    """A 3-8-3 network that learns colours, by default to invert 64 of them."""
+    """A 3-8-3 network that learns colors, by default to invert 64 of them."""
     options = {"optimizer": sv.SGD(0.5), "batch": 8} | options
     return session_on(table or data.Rgb(levels=4), sizes, "tanh", "sigmoid", **options)
 
 
 def inverting(engine: str = "python", batch: int = 8) -> sv.Session:
-    """A 3-4-3 network that learns to invert colours."""
+    """A 3-4-3 network that learns to invert colors."""
     return colours(data.Rgb("invert"), (3, 4, 3), engine=engine, batch=batch)
 
 
@@ -76,7 +76,7 @@ def plane() -> sv.Session:
 
 
 def image() -> sv.Session:
-    """A convolution that tells five pictures apart; the first ones are black and white."""
+    """A convolution that classifies five pictures; the first ones are black and white."""
     net = sv.Network([sv.Conv2d((1, 6, 6), 2, 3, activation="relu"), sv.Dense(32, 2)], seed=0)
     rows = np.random.default_rng(0).uniform(size=(5, 36))
     rows[:2] = [[0.0], [1.0]]
@@ -84,7 +84,7 @@ def image() -> sv.Session:
 
 
 def bits(s: sv.Session) -> dict[str, Any]:
-    """All that belongs to a moment of a session."""
+    """Return the complete state of a session at a moment."""
     bank = s.network.bank
     slots = {" ".join(k): v.tobytes() for k, v in sorted(bank.blocks.items()) if v.any()}
     return {
@@ -110,7 +110,7 @@ def bits(s: sv.Session) -> dict[str, Any]:
 
 
 def reloaded(trained: Trained, folder: Path) -> Trained:
-    """A session or a network as its file brings it back."""
+    """Return a session or a network after saving and loading."""
     path = folder / "reloaded.safetensors"
     trained.save(path)
     load: Any = sv.Session.load if isinstance(trained, sv.Session) else sv.load
@@ -118,13 +118,13 @@ def reloaded(trained: Trained, folder: Path) -> Trained:
 
 
 def training_of(session: sv.Session) -> Pair:
-    """Its inputs and targets, one row a sample."""
+    """Return its inputs and targets, one row per sample."""
     assert isinstance(session.data, TableSet)
     return session.data.training
 
 
-# Those that can run on this machine. Without a GPU `test_cuda.py` of tests/engines runs those
-# of cuda in a simulator.
+# Engines available on this machine. Without a GPU, `test_cuda.py` of tests/engines runs those of
+# cuda in a simulator.
 RUNNABLE = [name for name, row in ENGINES.items() if not row.lack()]
 FAST = [name for name in RUNNABLE if name != "python"]
 every_engine = pytest.mark.parametrize("engine", RUNNABLE)
@@ -150,12 +150,12 @@ LAYER_KINDS = st.sampled_from(
         "activation", "reshape", "product", "concatenation",
     ]
 )  # fmt: skip
-# What these do depends on the whole batch, or on chance.
+# These depend on the whole batch, or on chance.
 LEARNING_KINDS = ["batch_norm", "dropout"]
 
 
 def examples(few: int, many: int) -> settings:
-    """The number of examples of a slow test: few in `make test`, many in `make test-all`."""
+    """Return settings of a slow test: `few` examples in `make test`, `many` in `make test-all`."""
     return settings(max_examples=few if settings.default.max_examples < 100 else many)
 
 
@@ -163,7 +163,7 @@ def examples(few: int, many: int) -> settings:
 def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.ndarray]:
     """A random network, and a batch for it.
 
-    With `learning` there are layers, too, that do something else while a network learns.
+    With `learning`, layers that behave differently in training are included.
     """
     kinds = LAYER_KINDS | st.sampled_from(LEARNING_KINDS) if learning else LAYER_KINDS
     width = inputs = draw(st.integers(1, 4))
@@ -225,7 +225,7 @@ def networks(draw: st.DrawFn, learning: bool = False) -> tuple[sv.Network, np.nd
 
 @st.composite
 def deep_networks(draw: st.DrawFn) -> Program:
-    """Of up to 16 layers, wide and narrow ones side by side."""
+    """Networks of up to 16 layers, with wide and narrow ones side by side."""
     widest = draw(st.sampled_from([3, 12, 60]))
     width = inputs = draw(st.integers(1, widest))
     layers: list[sv.Layer] = []

@@ -1,6 +1,6 @@
 """Pictures drawn for tests.
 
-An OpenGL context, layouts that face the eye, a canvas that records what is drawn.
+An OpenGL context, layouts that face the viewer, a canvas that records drawing calls.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from scalarviz.stage.by_parts import sizes_of
 from scalarviz.stage.narration import NO_CAPTION
 from scalarviz.stage.stage import Stage
 
-if TYPE_CHECKING:  # benchmarks draw with it, and need no pytest
+if TYPE_CHECKING:  # benchmarks use it for drawing, without pytest
     import pytest
 
 BLACK = (0.0, 0.0, 0.0)
@@ -58,7 +58,7 @@ def plate(
     origin: Any = (0.0, 0.0, 0.0),
     axes: Any = (RIGHT, DOWN, NEAR),
 ) -> Plate:
-    """A plate that is looked at from the front, as long as nothing else is said."""
+    """A plate that is viewed from the front by default."""
     stride = columns if stride is None else stride
     return Plate(first, rows, columns, stride, np.array(origin, float), *np.array(axes, float))
 
@@ -68,24 +68,24 @@ def corners(plates: Any) -> np.ndarray:
 
 
 def project(camera: Camera, plates: Any, width: int = 320, height: int = 240) -> Projection:
-    """What a camera sees in a picture that has nothing around the scene."""
+    """Return the projection of a camera in a picture that contains only the scene."""
     apart = np.linalg.norm(corners(plates) - np.array(camera.target), axis=1)
     return Projection(camera, Box(0, 0, width, height), width, height, float(apart.max()) + 2.0)
 
 
 def picked(plates: Any, see: Projection, x: float, y: float, half: Half) -> int:
-    """The bank index of the cube of some plates at a pixel, or NONE; see `seen_at`."""
+    """Return the bank index of the cube at a pixel, or NONE; see `seen_at`."""
     return seen_at(Layout(plates, (), (), ()), see, x, y, half)[0]
 
 
 def framed(plates: Any, width: int = 320, height: int = 240, **camera: float) -> Projection:
-    """All of some plates."""
+    """Return the projection that frames some plates."""
     whole = Camera(**camera).framing(reach_of(corners(plates)), width / height)
     return project(whole, plates, width, height)
 
 
 class Studio:
-    """A canvas that nobody sees; what is drawn comes back as (rows, columns, 3) from 0 to 255."""
+    """An offscreen canvas; pictures are returned as (rows, columns, 3) from 0 to 255."""
 
     def __init__(self) -> None:
         from scalarviz.scene.offscreen import make_canvas
@@ -95,7 +95,7 @@ class Studio:
         self._ink: Any = None
 
     def shoot(self, draw: Any, width: int, height: int) -> np.ndarray:
-        """What `draw()` leaves in so many device pixels."""
+        """Return the result of `draw()` in `width` x `height` device pixels."""
         from vispy import gloo
 
         self.canvas.set_current()
@@ -118,7 +118,7 @@ class Studio:
         scale: Any = 1.0,
         top: Any = 1.0,
     ) -> Any:
-        """Cubes with these numbers; they are as large as can be if nothing is said of sizes."""
+        """Return cubes with these numbers, by default of maximum size."""
         from scalarviz.scene.visuals.cubes import CubesVisual
 
         self.canvas.set_current()
@@ -130,13 +130,13 @@ class Studio:
         return visual
 
     def ids(self, cubes: Any, see: Projection, ratio: float = 1) -> np.ndarray:
-        """The row of the bank whose cube is seen, for each pixel; -1 without a cube."""
+        """Return the bank row of the visible cube for each pixel; -1 without a cube."""
         cubes.shared_program["u_ids"] = 1.0
         found = self.look(cubes, see, WHITE, ratio) @ np.array([1, 256, 65536])
         return np.where(found == 0xFFFFFF, -1, found)
 
     def look(self, visual: Any, see: Projection, ground: Any = BLACK, ratio: float = 1) -> Any:
-        """The pixels of a visual alone, or of several in a list, so many to a logical one."""
+        """Return the pixels of one or several visuals, `ratio` of them per logical pixel."""
         from vispy import gloo
 
         width, height = round(see.width * ratio), round(see.height * ratio)
@@ -152,7 +152,7 @@ class Studio:
         return self.shoot(draw, width, height)
 
     def paper(self, paper: Any, ground: Any = BLACK) -> np.ndarray:
-        """What is on a paper."""
+        """Return the pixels of a 2D canvas."""
         from vispy import gloo
 
         from scalarviz.scene.canvas.renderer import Renderer
@@ -175,7 +175,7 @@ class Studio:
         size: tuple[int, int] = (640, 480),
         ratio: int = 1,
     ) -> np.ndarray:
-        """A picture of a stage at some time."""
+        """Return a picture of a stage at some time."""
         if now is not None:
             stage.tick(now)
         width, height = size[0] * ratio, size[1] * ratio
@@ -183,7 +183,7 @@ class Studio:
 
 
 def place(visual: Any, matrix: np.ndarray, width: int, height: int, ratio: float = 1.0) -> None:
-    """Put a visual that is no node before a camera: all that a scene would tell it."""
+    """Place a visual without a node before a camera, as a scene would."""
     from vispy.visuals.transforms import MatrixTransform, STTransform
 
     system = visual.transforms
@@ -196,23 +196,23 @@ def place(visual: Any, matrix: np.ndarray, width: int, height: int, ratio: float
 
 
 def at(pixels: np.ndarray, xy: Any) -> np.ndarray:
-    """The color at a place."""
+    """Return the color at a position."""
     return pixels[int(xy[1]), int(xy[0])]
 
 
 def between(pixels: np.ndarray, xy: Any) -> np.ndarray:
-    """The color at a place, of the pixels above and below it: a cube is darker below."""
+    """Return the color at a position from the pixels above and below it: a cube is darker below."""
     x, (y, part) = int(xy[0]), divmod(xy[1] - 0.5, 1.0)
     return (1.0 - part) * pixels[int(y), x] + part * pixels[int(y) + 1, x]
 
 
 def shade(theme: str, value: Any, scale: float = 1.0) -> np.ndarray:
-    """The color of a number, 0 to 255."""
+    """Return the color of a number, 0 to 255."""
     return THEMES[theme].map(value, scale) * 255.0
 
 
 def brightness(see: Projection, way: np.ndarray) -> float:
-    """How bright the middle of a side of a cube is that looks this way."""
+    """Return the brightness at the center of a cube's side with this normal."""
     back = np.array(see.camera.toward) * [1.0, 0.0, 1.0]
     back /= np.linalg.norm(back)
     light = 0.77 * UP + 0.597 * back - 0.229 * np.cross(UP, back)
@@ -220,19 +220,19 @@ def brightness(see: Projection, way: np.ndarray) -> float:
 
 
 def assert_dimmed(seen: np.ndarray, color: np.ndarray, theme: str) -> None:
-    """It is DIM of the way from the ground to a color."""
+    """Assert that a color is blended with the background by DIM."""
     ground = ground_of(theme)
     np.testing.assert_allclose(seen, ground + DIM * (color - ground), atol=3)
 
 
 def above_number(see: Projection, line: Neurons) -> np.ndarray:
-    """Places on the spheres of a line above the numbers that are written on them; see `lit`."""
+    """Return positions on the spheres of a line above their written numbers; see `lit`."""
     seen = see(line.points)
     return seen.xy - 0.75 * line.radius * seen.unit[:, np.newaxis] * [0.0, 1.0]
 
 
 def lit(color: Any) -> np.ndarray:
-    """The color there of a sphere of this color, since light comes from above."""
+    """Return the color of such a position on a sphere, which is lit from above."""
     return np.minimum(1.033 * np.asarray(color) + 3.0, 255.0)
 
 
@@ -241,7 +241,7 @@ def ground_of(theme: str) -> np.ndarray:
 
 
 def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
-    """Where the middle of each cube's front is, by its row of the bank."""
+    """Return the position of each cube's front center, by its bank row."""
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *size)
     return {
         each.index_of(row, column): see(each.point(column + 0.5, row + 0.5, HALF)).xy[0]
@@ -252,7 +252,7 @@ def places(stage: Any, size: tuple[int, int]) -> dict[int, np.ndarray]:
 
 GAP = 1.3  # from plates to neurons
 BIAS_GAP = 0.5
-BEHIND = -0.41 * NEAR  # where wires are: behind the middles of cubes, inside of them
+BEHIND = -0.41 * NEAR  # position of wires: behind the centers of cubes, inside of them
 
 
 def facing(
@@ -264,7 +264,7 @@ def facing(
     tied: bool = False,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program, as `trays_layout` does; matrices are plates, all else columns of balls."""
+    """Lay out a program like `trays_layout`, with matrices as plates and other layers as balls."""
     names, at = names or {}, 0.0
     plates: list[Plate] = []
     wires: list[Wires] = []
@@ -300,7 +300,7 @@ def line_of(
     layer: int,
     names: Mapping[str, Sequence[str]],
 ) -> Neurons:
-    """Neurons side by side, from the first one on."""
+    """Return neurons side by side, starting with the first one."""
     points = begin + np.arange(buffer.size)[:, np.newaxis] * axis
     return Neurons(points, "", buffer.name, names.get(buffer.name, ()), layer)
 
@@ -321,7 +321,7 @@ def plates_of(operation: Operation, place: int, at: float) -> list[Plate]:
 
 
 def face(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let all that is drawn have this layout."""
+    """Use this layout for all pictures."""
     for module in (network_layout, cubes_node):
         monkeypatch.setattr(module, "trays_layout", facing)
 
@@ -341,7 +341,7 @@ class Written:
 
 
 class OneByOne(Canvas2D):
-    """A canvas that writes and measures texts one by one, for canvases that note these."""
+    """A canvas that writes and measures texts individually, for canvases that record these."""
 
     def texts(self, xy: Any, words: Any, *, depth: Any = -1.0, **look: Any) -> None:
         places, depths = np.reshape(xy, (-1, 2)).tolist(), np.broadcast_to(depth, len(words))
@@ -353,7 +353,7 @@ class OneByOne(Canvas2D):
 
 
 class Noted(OneByOne):
-    """What is drawn: texts, filled boxes, frames, images and discs, each in order."""
+    """Recorded drawing: texts, filled boxes, frames, images and discs, each in order."""
 
     def __init__(self, ground: str, width: float, height: float, scale: float = 1.0) -> None:
         super().__init__(width, height, 1.0, scale)
@@ -422,10 +422,10 @@ class Noted(OneByOne):
         return draw(self)
 
     def extent(self) -> Box:
-        """The smallest box around all that is drawn."""
+        """Return the bounding box of everything that is drawn."""
         rows = self._quads.rows(1.0)
         axis, half = np.abs(rows[:, AXIS]), rows[:, HALF_SIZE]
-        half = axis * half[:, :1] + axis[:, ::-1] * half[:, 1:]  # lines are turned
+        half = axis * half[:, :1] + axis[:, ::-1] * half[:, 1:]  # lines are rotated
         low = np.maximum(rows[:, MIDDLE] - half, rows[:, CLIP][:, :2]).min(axis=0)
         high = np.minimum(rows[:, MIDDLE] + half, rows[:, CLIP][:, 2:]).max(axis=0)
         return Box(*low.tolist(), *(high - low).tolist())
@@ -443,7 +443,7 @@ NAMES = [
 
 
 class Walk:
-    """Someone who goes by operations and looks at any part of each."""
+    """Steps through operations, and renders any fraction of each."""
 
     def __init__(
         self,
@@ -461,18 +461,18 @@ class Walk:
         self.session.advance(2)
         self.studio = studio
         self.stage = Stage(self.session, Look(camera="flat"))
-        if not marks:  # words on cubes cover what is measured
+        if not marks:  # words on cubes cover the measured pixels
             self.stage.narration.caption = lambda *given: NO_CAPTION
         self.now = 0.0
         self.look(1.0)
 
     def look(self, part: float) -> np.ndarray:
-        """The picture when so much of the operation is shown."""
+        """Return the picture with `part` of the operation shown."""
         seconds = self.stage.motion.seconds
         return self.studio.stage(self.stage, self.now + seconds * part + (part == 1.0), SIZE)
 
     def go(self, by: int = 1) -> str:
-        """One operation forward, or back; the name of that one."""
+        """Go one operation forward or backward; return its name."""
         if by > 0:
             self.session.advance(1, "operation")
             name = self.session.done
@@ -492,7 +492,7 @@ class Walk:
         return self.stage.picture().see(self.stage.frame_data(), self.stage.eyes.camera, *SIZE)
 
     def cubes(self) -> Iterator[tuple[int, int, int, int, np.ndarray]]:
-        """Of each cube: the layer, row, column, row of the bank, and where its middle is seen."""
+        """Yield for each cube: layer, row, column, bank row, and position of its center."""
         see = self.see
         for plate in self.stage.plan.plates:
             for row, column in np.ndindex(plate.rows, plate.columns):
@@ -500,7 +500,7 @@ class Walk:
                 yield plate.layer, row, column, plate.index_of(row, column), xy
 
     def colors(self) -> np.ndarray:
-        """What the cubes' colors are at rest."""
+        """Return the colors of the cubes at rest."""
         frame_data = self.stage.frame_data()
         return shade("dark", frame_data.cubes.colors, float(frame_data.cubes.color_scales[0]))
 
@@ -509,13 +509,13 @@ class Walk:
 
 
 def widths(walk: Walk, pixels: np.ndarray) -> dict[int, float]:
-    """How wide each cube is seen to be, as a part of the largest."""
+    """Return the width of each cube in the picture, relative to the largest."""
     found, unit = {}, walk.unit()
     ground = ground_of("dark")
     for _, _, _, index, (x, y) in walk.cubes():
-        # Beside the wire, which goes through the middle, some way behind.
+        # Beside the wire, which passes through the center, slightly behind.
         run = pixels[int(y) + 3, round(x - unit / 2) : round(x + unit / 2)]
-        away = np.abs(run - ground).max(axis=1) > 30  # the pool of light has less
+        away = np.abs(run - ground).max(axis=1) > 30  # the pool of light is darker
         found[index] = float(away.sum() / (2.0 * HALF * unit))
     return found
 
@@ -530,7 +530,7 @@ def biases(walk: Walk) -> set[int]:
 
 
 def go_by_neurons(stage: Stage, by: int) -> None:
-    """Go on by neurons, or back if negative, as a controller does."""
+    """Step by neurons, backward if negative, as a controller does."""
     session = stage.session
     (step, operation), sizes = session.clock.place, sizes_of(stage.reading.program)
     operations = stage.motion.by_neuron.go(sizes, step * len(sizes) + operation, by, waits=False)

@@ -2,11 +2,11 @@
 
     python -m tests.style           prints how often each occurs, and what to write instead
     python -m tests.style PHRASE    prints the places of one
-    python -m tests.style write     lowers the limits to what is there now; it raises none
+    python -m tests.style write     lowers the limits to the present counts, and never raises one
 
-Counted are docstrings and comments of Python and JavaScript, Markdown and the English texts; by
-rows "said: ..." the English texts, and messages, options and words of commands in Python. Text
-in `backquotes` is left out.
+Docstrings and comments of Python and JavaScript, Markdown and the English texts are counted; by
+rows "said: ..." the English texts, and messages, options and texts of commands in Python. Text in
+`backquotes` is excluded.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Prose = Mapping[str, list[tuple[int, str]]]  # line and text of each piece, by f
 
 
 class Phrase(NamedTuple):
-    """A row of the table: a turn of phrase, and how often it may occur."""
+    """A row of the table: a turn of phrase, and its maximum count."""
 
     name: str
     pattern: str
@@ -101,7 +101,7 @@ def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
 
 
 def of_python(text: str) -> Iterator[tuple[int, str]]:
-    """Yield docstrings, and the comments, one a line."""
+    """Yield docstrings, and the comments, one per line."""
     for each in DOCSTRING.finditer(text):
         if each[1] is not None:
             yield text.count("\n", 0, each.start(2)) + 1, each[2]

@@ -1,6 +1,6 @@
-"""Every table against PyTorch, by the numbers that reference/make_reference.py got from it.
+"""Every table against PyTorch, with reference values from reference/make_reference.py.
 
-The tests only read reference/pytorch.json, so they need no PyTorch.
+The tests only read reference/pytorch.json, so they do not require PyTorch.
 """
 
 import json
@@ -27,15 +27,15 @@ TOLERANCE = 1e-12
 
 
 def every(group: str) -> pytest.MarkDecorator:
-    """One test for each row of a table that PyTorch has."""
+    """One test for each row of a table that PyTorch supports."""
     return pytest.mark.parametrize("name", REFERENCE[group])
 
 
 def difference(ours: Any, theirs: Any, least: float = 0.0) -> float:
-    """The largest difference over the largest value, or over `least` if all are smaller.
+    """Return the largest difference, relative to the largest value, or `least` if all are smaller.
 
-    It is infinite where only one is finite, where the infinities differ, and where all of theirs
-    are 0 but ours are not.
+    It is infinite if only one is finite, if the infinities differ, and if all reference values are
+    0 but ours are not.
     """
     a, b = np.asarray(ours, dtype=np.float64), np.asarray(theirs, dtype=np.float64)
     assert a.shape == b.shape
@@ -54,9 +54,9 @@ def assert_agree(ours: Any, theirs: Any, what: str = "", least: float = 0.0) -> 
     assert found <= TOLERANCE, f"{what} {ours} is not {theirs}: {found:.1e} apart"
 
 
-# ---- one number at a time -----------------------------------------------------------------------
+# ---- single numbers ------------------------------------------------------------------------------
 
-# Every derivative is compared by itself, however small. Where that of tanh is small, 1 - y * y has
+# Every derivative is compared individually, however small. If that of tanh is small, 1 - y * y has
 # few correct digits, in PyTorch as here: it is compared with 1.
 LEAST_DERIVATIVE = {"tanh": 1.0}
 

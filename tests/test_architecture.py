@@ -1,6 +1,6 @@
-"""The shape of the package.
+"""The architecture of the package.
 
-Who may import whom, what is public, what loads when, and the files that CONTRIBUTING names.
+Allowed imports, public names, lazy loading, and the files listed in CONTRIBUTING.
 """
 
 import ast
@@ -34,8 +34,8 @@ from tests.wording import refused
 
 PACKAGE = ROOT / "scalarviz"
 
-# A package imports only from those above it, imports inside functions included. What a name with
-# dots stands for is a package of its own.
+# A package imports only from those above it, including imports inside functions. A dotted name is a
+# separate package.
 PACKAGES = """
     base.package_files
     base.messages
@@ -98,7 +98,7 @@ PACKAGES = """
     __init__
 """.split()
 
-# Loaded only when asked for: each costs time, or is absent where its extra is not installed.
+# Loaded only on request: each is slow, or missing if its extra is not installed.
 HEAVY = (
     "onnx",
     "onnxruntime",
@@ -126,14 +126,14 @@ ONLY_ON_SOME_SYSTEMS = set(
     "termios tty winreg winsound _winapi".split()
 )
 
-# "The idea in one sitting" of CONTRIBUTING.md: all of these, and what they inherit from.
+# "The idea in one sitting" of CONTRIBUTING.md: all of these, and their base classes.
 IDEA = Value, Bank, Part, Weight, Perceptron, Layer, PerceptronLayer, Dense, Model, Network
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
-    """data/rgb.py is called data.rgb, data/__init__.py is called data."""
+    """Return the module name: data.rgb for data/rgb.py, data for data/__init__.py."""
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" and len(parts) > 1 else parts)
 
@@ -142,7 +142,7 @@ MODULES = {module_name(path): path for path in FILES}
 
 
 def package_of(module: str) -> str:
-    """The longest name of PACKAGES that a module begins with."""
+    """Return the longest name of PACKAGES that a module begins with."""
     found = [name for name in PACKAGES if f"{module}.".startswith(f"{name}.")]
     assert found, f"{module} is in no package of PACKAGES in tests/test_architecture.py: add one"
     return max(found, key=len)
@@ -154,11 +154,11 @@ class Imported:
 
     module: str
     line: int
-    typing: bool  # under TYPE_CHECKING, for type checkers alone
+    typing: bool  # under TYPE_CHECKING, only for type checkers
 
 
 def module_of(target: str) -> str:
-    """In `from scalarviz.core.formulas.losses import mse` the last part is no file."""
+    """Return the file module: in `from scalarviz.core.formulas.losses import mse`, without mse."""
     rest = target.partition(".")[2]
     while rest and rest not in MODULES:
         rest = rest.rpartition(".")[0]
@@ -166,7 +166,7 @@ def module_of(target: str) -> str:
 
 
 def imports_by_name(text: str) -> Iterator[Imported]:
-    """What is loaded as `import_module("scalarviz.data.rgb")`; scenes are no package here."""
+    """Yield modules loaded as `import_module("scalarviz.data.rgb")`, except scenes."""
     for number, line in enumerate(text.splitlines(), 1):
         for target in re.findall(r'import_module\("(scalarviz\.[\w.]+)"', line):
             if module_of(target) != "__init__":
@@ -174,14 +174,14 @@ def imports_by_name(text: str) -> Iterator[Imported]:
 
 
 def imports(path: Path, node: ast.AST | None = None, typing: bool = False) -> Iterator[Imported]:
-    """Everything that a file imports from scalarviz."""
+    """Yield all imports from scalarviz in a file."""
     if node is None:
         text = path.read_text(encoding="utf-8")
         node = syntax_of(text)
         yield from imports_by_name(text)
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.expr):
-            continue  # only `imports_by_name` finds imports there
+            continue  # only found by `imports_by_name`
         if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
             for statement in child.body:
                 yield from imports(path, ast.Module([statement], []), True)
@@ -220,17 +220,17 @@ def test_a_package_imports_only_from_packages_above_it() -> None:
                     "file that defines the name."
                 )
             elif runs_the_wrong_way(name, found.module):
-                continue  # of these there is a list, see below
+                continue  # these are listed below
             elif PACKAGES.index(package_of(found.module)) > PACKAGES.index(package):
                 wrong.append(f"{where} imports {found.module}, whose package is below {package}.")
     assert not wrong, "\n".join(wrong)
 
 
-# Words know `base` only, the scene no training, no engine, and of words what captions are.
+# Texts may use only `base`; the scene neither training nor engines, and of the texts only captions.
 
 
 def runs_the_wrong_way(module: str, imported: str) -> bool:
-    """Whether an import leads from story/ or scene/ to a room that it is not to know."""
+    """Return whether an import leads from story/ or scene/ to a package they must not use."""
     room, other = module.partition(".")[0], imported.partition(".")[0]
     if room == "story":
         return other not in ("story", "base")
@@ -251,7 +251,7 @@ def test_words_and_scene_know_no_more_than_they_need() -> None:
 
 
 def test_words_are_made_of_plain_numbers_and_texts() -> None:
-    """A page has the same files in JavaScript: they load no numpy, and only these libraries."""
+    """Pages have the same files in JavaScript: they load no numpy, and only these libraries."""
     libraries = "__future__ collections contextvars dataclasses functools math re typing".split()
     paths = sorted((PACKAGE / "story").glob("*.py"))
     for path in paths:
@@ -268,10 +268,10 @@ def test_words_are_made_of_plain_numbers_and_texts() -> None:
 def test_the_rooms_are_twelve_and_stand_in_the_order_of_imports() -> None:
     rooms = [each.partition(".")[0] for each in PACKAGES]
     order = [room for room, above in zip(rooms, ["", *rooms], strict=False) if room != above]
-    order.remove("errors")  # one file, which base/ stands around
+    order.remove("errors")  # a single file, part of base/
     order.remove("base")
-    order.remove("scenes")  # one file, which leads to those at the top of a checkout
-    order.remove("nn")  # one file, named as programs for micrograd import it
+    order.remove("scenes")  # a single file, which leads to those at the top of a checkout
+    order.remove("nn")  # a single file, named as programs for micrograd import it
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert len(folders) == 12 and order == [*dict.fromkeys(order)]
     assert folders == {*order} - {"__main__", "__init__"}
@@ -360,7 +360,7 @@ def test_before_ctrl_c_is_handled_almost_nothing_is_loaded() -> None:
 
 
 def ours(kind: type) -> list[type]:
-    """A class and what it inherits from, without those of Python."""
+    """Return a class and its base classes in scalarviz."""
     return [each for each in kind.__mro__ if each.__module__.startswith("scalarviz.")]
 
 
@@ -439,7 +439,7 @@ NAMED = re.compile(r"`(\w+)` (?:in|of)\s+`((?:scalarviz|tests|docs)/[^`\s]*\.(?:
 
 
 def paths() -> list[str]:
-    """The paths of the text, with a{b,c}d written out."""
+    """Return the paths in the text, with a{b,c}d expanded."""
     found = []
     for path in re.findall(r"`((?:scalarviz|tests|scenes|notebooks)/[^`\s]*)`", TEXT):
         head, brace, rest = path.partition("{")

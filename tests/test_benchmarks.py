@@ -1,6 +1,6 @@
 """The benchmarks.
 
-They need no pytest, and the script for a machine with a GPU runs on one without.
+They do not need pytest, and the GPU script also runs without a GPU.
 """
 
 import json
@@ -29,7 +29,7 @@ def test_the_benchmarks_need_no_pytest() -> None:
     assert int(output_of("-c", WITHOUT)) > 10
 
 
-# What the tools of NVIDIA print around a program, which they run.
+# Output of the NVIDIA tools around a program that they run.
 SANITIZER = """#!/bin/sh
 while [ "$1" != "${1#--}" ]; do [ "$1" = --tool ] && tool=$2; shift 2; done
 echo "========= COMPUTE-SANITIZER"
@@ -45,7 +45,7 @@ while [ "$1" != "${1#-}" ]; do [ "$1" = --csv ] || shift; shift; done
 printf %s '"0","7","python","here","train[v4](Array)","1","13","(256)","(128)",'
 echo '"0","9.0","gpu__time_duration.sum","us","131.07"'
 """
-# As on the machine with a GPU: no window, no picture, no fonts.
+# As on the GPU machine: no window, no picture, no fonts.
 WITHOUT_PICTURES = """
 import sys
 for name in ("freetype", "vispy", "OpenGL", "PySide6"):
@@ -54,7 +54,7 @@ for name in ("freetype", "vispy", "OpenGL", "PySide6"):
 
 
 def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
-    """Run the script in the simulator, with tools of NVIDIA that find nothing; return its facts."""
+    """Run the script in the simulator, with NVIDIA tools that find nothing; return its facts."""
     for name, text in (
         ("compute-sanitizer", SANITIZER),
         ("ncu", NCU),
@@ -106,7 +106,7 @@ def test_every_part_runs(tmp_path: Path) -> None:
     rows = run_on_gpu(tmp_path)
     assert [row["part"] for row in rows if "took" in row] == list(on_gpu.PARTS)
     assert not any(on_gpu.is_wrong(row) for row in rows)
-    # Few enough to be fetched from a machine that is lent.
+    # Small enough to be fetched from a rented machine.
     assert all(path.is_file() for path in (tmp_path / "out").iterdir())
     assert len([*(tmp_path / "out").iterdir()]) <= 5
 
@@ -244,7 +244,7 @@ def test_libnvvm_is_found_wherever_a_toolkit_has_it(
 def test_kernels_are_kept_with_the_times_of_their_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """numba compares the times, to the fraction of a second."""
+    """Kernels keep the modification times of their files, which numba compares exactly."""
     file = tmp_path / "kernels" / "a.py"
     file.parent.mkdir()
     file.write_text("a kernel")

@@ -1,6 +1,6 @@
 """copy and pickle.
 
-Independent copies of Values, banks, networks and sessions, and errors that name another way.
+Independent copies of Values, banks, networks and sessions, and errors for unsupported objects.
 """
 
 import copy
@@ -39,7 +39,7 @@ def network_session(net: sv.Network) -> sv.Session:
     return advanced(sv.Session(net, sv.data.Xor(), optimizer=sv.Adam(0.1), engine="python"), 3)
 
 
-# What has a way of its own.
+# Classes with a specific copy method.
 
 
 @all_ways
@@ -70,7 +70,7 @@ def test_replicas_and_what_looks_on_name_theirs(
     refused(InputError, "what shows a training").by(way, CellOutput())
 
 
-# Errors, which come out of other processes.
+# Errors passed between processes.
 
 
 def test_errors_are_pickled_whatever_they_are_made_from() -> None:
@@ -86,7 +86,7 @@ def test_errors_are_pickled_whatever_they_are_made_from() -> None:
         assert (str(again), vars(again)) == (str(error), vars(error))
 
 
-# What is copied.
+# Copied objects.
 
 
 @every_way
@@ -154,13 +154,13 @@ def test_an_expression_is_copied_with_its_parameters(
     assert [p.label for p in other.parameters] == ["slope", ""]
 
 
-# As dill has it.
+# In the form of dill.
 VALUE_COPIES = COPIES | {"pickle in Python": lambda thing: pickle.loads(pickle._dumps(thing))}
 every_way_of_values = pytest.mark.parametrize("way", VALUE_COPIES.values(), ids=VALUE_COPIES)
 
 
 def chain(length: int) -> tuple[sv.Value, sv.Value]:
-    """A leaf, and what so many operations make of it."""
+    """Return a leaf, and the result of `length` operations on it."""
     x = sv.Value(1.0, label="x")
     y = x
     for _ in range(length):
@@ -208,7 +208,7 @@ def test_two_picklers_each_get_all_of_it() -> None:
     pickler = pickle.Pickler(first)
     pickler.dump(y)
     z = y * x
-    alone = pickle.loads(pickle.dumps(z))  # while the other one knows most of it
+    alone = pickle.loads(pickle.dumps(z))  # while the other one holds most of the graph
     pickler.dump([z, y, x])
     first.seek(0)
     reader = pickle.Unpickler(first)
@@ -272,7 +272,7 @@ def test_an_operation_of_ones_own_is_not_copied(way: Callable[[Any], Any]) -> No
         way(y + 1.0) if way is not copy.copy else way(y)
 
 
-# Values on a bank.
+# Values of a bank.
 
 
 @every_way_of_values

@@ -1,6 +1,6 @@
 """The pages of docs/guide.
 
-Their examples run, their links lead somewhere, and their lists of names are those of the tables.
+Their examples run, their links are valid, and their lists of names match the tables.
 """
 
 import random
@@ -82,7 +82,7 @@ GLOSSARY = ROOT / "docs" / "guide" / "glossary.md"
 
 
 def terms() -> list[tuple[str, str, str, Path]]:
-    """The terms of the glossary, with what is said of each, and number and file of its lesson."""
+    """Return the terms of the glossary, with definition, and number and file of the lesson."""
     _, _, *parts = GLOSSARY.read_text(encoding="utf-8").strip().split("\n\n")
     found = [TERM.fullmatch(part) for part in parts]
     assert all(found), parts[found.index(None)] if None in found else ""
@@ -157,13 +157,13 @@ def test_the_plans_name_sections_and_exercises_that_their_lessons_have() -> None
     assert names >= 10
 
 
-# Commands in code, but for those of which a text speaks in general.
+# Commands in code, except generic ones in the text.
 COMMAND = re.compile(
     r"(?:^ {4,}|`)(?:\S*/)?scalarviz (?!(?:watch|open|open LINK|render|collect)[`\n])"
     r"([a-z]+(?: [^`\n]*)?)",
     re.M,
 )
-# Where a command has understood all its words, and what takes long would begin.
+# The point after parsing at which the slow part of a command begins.
 LONG = (
     *("cli.watch_scene.faces.watch", "cli.watch_scene.in_files", "cli.render_scene.take_steps"),
     *("cli.render_scene.train", "cli.render_scene.train_all", "cli.render_scene.record"),
@@ -179,7 +179,7 @@ TEXTS = {"help": "\n".join([*EXAMPLES, help_of_several("watch", ["rgb", "xor"]),
 
 @pytest.fixture
 def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The files that commands name, and an end of each command before what takes long."""
+    """Create the files named by commands, and stop each command before its slow part."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
     Show.of(load(find("texture"))()).session.save("it.safetensors")
@@ -195,7 +195,7 @@ def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     for owner, name in ((watch_scene, "take_steps"), (Session, "advance")):
         monkeypatch.setattr(owner, name, Mock())
     yield
-    texts.cache_clear()  # of another language, which a command has chosen
+    texts.cache_clear()  # another language, selected by a command
 
 
 @pytest.mark.usefixtures("files_of_commands")
@@ -215,7 +215,7 @@ QUOTED = r'"(\w+)"'
 
 
 def between(start: str, end: str, names: str = WORD) -> list[str]:
-    """The names of the text from `start` to `end`."""
+    """Return the names of the text from `start` to `end`."""
     assert LISTING_TEXT.count(start) == 1, f"the guide has no {start!r}"
     return re.findall(names, LISTING_TEXT.partition(start)[2].partition(end)[0])
 
@@ -223,7 +223,7 @@ def between(start: str, end: str, names: str = WORD) -> list[str]:
 ONNX = {row.onnx.name for row in ACTIVATIONS.values() if row.onnx is not None} | {
     name.removeprefix("ai.onnx.ml.") for name in OPERATORS
 }
-# Lists in other words than the tables have; tests/listed.py writes the others.
+# Lists that use other words than the tables; tests/listed.py writes the others.
 LISTS = {
     "optimizers": ([n.lower() for n in between("| optimizers |", "; each", CODE)], OPTIMIZERS),
     "schedules": (between("`sv.Schedule(", ", ...", QUOTED), SCHEDULES),
@@ -253,7 +253,7 @@ WINDOW_TEXT = PAGE.read_text(encoding="utf-8")
 
 
 def table(heading: str) -> list[tuple[str, ...]]:
-    """The rows of the first table below a heading."""
+    """Return the rows of the first table below a heading."""
     part = WINDOW_TEXT.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [
         tuple(cell.strip() for cell in row) for row in re.findall(r"^\|(.*)\|(.*)\|$", part, re.M)

@@ -1,8 +1,8 @@
 """Runs with published results: XOR in a game engine, XNOR in an array language.
 
-Each is trained twice from the same numbers, by our objects and by a few lines of numpy that know
-nothing of them, and must do what was measured of the original (in float64, over 200 seeds and
-more, where the medians and shares below come from).
+Each is trained twice from the same initial numbers, by our objects and by a few independent lines
+of numpy, and must match the measurements of the original (in float64, over at least 200 seeds, the
+source of the medians and shares below).
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ LOOK_EVERY = 100  # steps
 
 
 class Rule(NamedTuple):
-    """A way to train XOR, and how long its median run took to a largest error below .25."""
+    """A rule for training XOR, and the median number of steps to a largest error below .25."""
 
     activation: str
     factor: float  # in the gradient factor * (o - t) of the sum of (t - o)^2
@@ -73,7 +73,7 @@ def train_xor(net: sv.Network, rule: Rule, corners: list[int]) -> None:
 
 
 def train_xor_in_numpy(start: Array, rule: Rule, corners: list[int]) -> Array:
-    """The weights after these corners: both layers move by what the old weights say."""
+    """Return the weights after these corners; both layers are updated with the old weights."""
     f, derivative = FUNCTIONS[rule.activation], DERIVATIVES[rule.activation]
     hidden, output = start[:9].reshape(3, 3).copy(), start[9:].reshape(1, 3).copy()
     for corner in corners:
@@ -88,7 +88,7 @@ def train_xor_in_numpy(start: Array, rule: Rule, corners: list[int]) -> Array:
 
 @cache
 def steps_to_learn_xor(rule: Rule, seed: int, most: int) -> int | None:
-    """After how many steps the largest error was below .25; None if `most` were not enough."""
+    """Return the steps until the largest error was below .25; None if `most` were too few."""
     net = xor_network(rule, seed)
     corners = random_corners(seed, most)
     for step in range(0, most, LOOK_EVERY):
@@ -125,7 +125,7 @@ def test_the_true_gradient_learns_xor_sooner_and_tanh_much_sooner(seed: int) -> 
 def test_the_median_run_of_xor_takes_as_long_as_published(rule: Rule) -> None:
     runs = [steps_to_learn_xor(rule, seed, 2 * rule.median) for seed in range(11)]
     learned = [steps for steps in runs if steps is not None]
-    assert len(learned) >= 8  # of the published runs, 88% or more learned, some of them later
+    assert len(learned) >= 8  # 88% or more of the published runs learned, some of them later
     assert rule.median / 1.5 < np.median(learned) < rule.median * 1.5
 
 
@@ -143,7 +143,7 @@ def xnor_network(seed: int) -> sv.Network:
 
 
 def train_xnor_in_numpy(start: Array) -> Array:
-    """The parameters after 1,000 steps. Columns are samples, Y = W X + b."""
+    """Return the parameters after 1,000 steps. Columns are samples, Y = W X + b."""
     weights, biases, rest = [], [], start.copy()
     for fan_in, fan_out in [(2, 8), (8, 8), (8, 1)]:
         weight, bias, rest = np.split(rest, [fan_in * fan_out, fan_in * fan_out + fan_out])
@@ -154,7 +154,7 @@ def train_xnor_in_numpy(start: Array) -> Array:
         for weight, bias in zip(weights, biases, strict=True):
             sums.append(weight @ inputs[-1] + bias)
             inputs.append(np.maximum(sums[-1], 0.0))
-        # The backbone, last to first: the gradient by each sum. ReLU'(0) = 1.
+        # The backbone, last to first: the gradient with respect to each sum. ReLU'(0) = 1.
         backbone = [(sums[-1] - XNOR.T) / 4]
         for layer in (2, 1):
             back = weights[layer].T @ backbone[0]
@@ -167,7 +167,7 @@ def train_xnor_in_numpy(start: Array) -> Array:
     return np.concatenate([array.ravel() for pair in pairs for array in pair])
 
 
-# 96 of 100 seeds get every corner on its side of .5; 0, 1 and 4 are among them.
+# 96 of 100 seeds get every corner right; 0, 1 and 4 are among them.
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 4))]
 )

@@ -1,6 +1,6 @@
-"""The lessons as they are stored.
+"""The stored lessons.
 
-Each has its parts, shows its pictures, is small, and runs in any folder.
+Each is complete, shows its pictures, is small, and runs in any folder.
 """
 
 import base64
@@ -76,7 +76,7 @@ def minutes_of(path: Path) -> str:
 
 
 def asked_in(path: Path) -> dict[str, Question]:
-    """The questions of a lesson by their places, in their order."""
+    """Return the questions of a lesson by key, in order."""
     sources = [cell.source for cell in read(path).cells]
     places = [found[1] for source in sources if (found := ASKS.fullmatch(source))]
     return {place: question(place) for place in places}
@@ -100,7 +100,7 @@ def test_its_questions_are_those_of_its_file_and_folded(path: Path) -> None:
     assert [key for _, _, key in keys] == [*questions_of(path.stem)]
     for cell in read(path).cells:
         if "sv.predict(" in cell.source:
-            assert ASKS.fullmatch(cell.source)  # no answer stands in a cell
+            assert ASKS.fullmatch(cell.source)  # no answer is in a cell
             assert cell.metadata.tags == ["question"] and cell.metadata.jupyter.source_hidden
 
 
@@ -132,7 +132,7 @@ def test_a_picture_answers_three_of_its_questions(path: Path) -> None:
 
 
 def before_pictures(book: Any) -> Iterator[str]:
-    """Yield the questions after which a picture comes, with nothing but texts in between."""
+    """Yield the questions followed by a picture, with only texts in between."""
     waiting: list[str] = []
     for cell in book.cells:
         if ASKS.fullmatch(cell.source):
@@ -203,7 +203,7 @@ def test_its_pictures_are_stored_and_not_empty(path: Path) -> None:
     for data in stored:
         picture = np.asarray(PIL.Image.open(BytesIO(base64.b64decode(data))).convert("RGB"), float)
         assert min(picture.shape[:2]) >= 100
-        coloured = np.ptp(picture, axis=2) > 40.0  # axes and words have no colour
+        coloured = np.ptp(picture, axis=2) > 40.0  # axes and words are gray
         assert coloured.mean() > 0.002
 
 
@@ -257,7 +257,7 @@ def test_a_stored_picture_of_another_design_is_told_from_that_of_another_driver(
     shaken = np.clip(now + np.random.default_rng(0).normal(0.0, 8.0, now.shape), 0.0, 255.0)
     assert difference(now, shaken) == 0.0
     moved = now.copy()
-    moved[85:125, 100:140] = moved[0, 0]  # some cubes are gone
+    moved[85:125, 100:140] = moved[0, 0]  # some cubes are missing
     assert difference(now, moved) > MOST
     shown = [output for output in outputs(other) if "image/png" in output.get("data", {})]
     shown[0].data["image/png"] = shown[1].data["image/png"]
@@ -265,7 +265,7 @@ def test_a_stored_picture_of_another_design_is_told_from_that_of_another_driver(
     assert told.startswith(place)
 
 
-# What a session stands at, and what its network is; in a cell before each check and one after it.
+# The state of a session and its network, in a cell before and after each check.
 LOOK = """
 _own = set()  # what checks have made for themselves
 

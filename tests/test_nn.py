@@ -1,4 +1,4 @@
-"""Programs of micrograd with the import changed, and slips that get a warning."""
+"""Programs for micrograd with the import changed, and mistakes that cause a warning."""
 
 import math
 import pickle
@@ -36,7 +36,7 @@ def test_numbers_are_those_of_micrograd() -> None:
         found.append((str(model), result.data, [each.grad for each in model.parameters()]))
     theirs, ours = found
     assert ours[0] == theirs[0] and ours[1] == theirs[1]
-    # micrograd goes through a set, whose order is that of addresses: last bits vary by the run.
+    # micrograd iterates over a set in address order: the last bits vary between runs.
     assert ours[2] == pytest.approx(theirs[2], rel=1e-12, abs=1e-15) and any(ours[2])
 
 

@@ -1,4 +1,4 @@
-"""How the project is set up, tested and published.
+"""Setup, tests and publication of the project.
 
 Make, workflows, files in the package, the site.
 """
@@ -42,7 +42,7 @@ FAKES = {
     "dpkg-query": "exit 1",
     "id": "echo 0",
     "sleep": 'echo "sleep $@" >> "$TOLD"',
-    # Of the answers that were prepared, each is given once; then all goes well.
+    # Each prepared answer is given once; then everything succeeds.
     "apt-get": """
         echo "$@" >> "$TOLD"
         first=$(ls "$ANSWERS" | head -1)
@@ -55,7 +55,7 @@ FAKES = {
 
 
 class Ran:
-    """What came of `make watch`: what it said, what it complained of, what was asked for."""
+    """The result of `make watch`: its output, its errors, its requests."""
 
     def __init__(self, folder: Path, answers: list[str]) -> None:
         for name in ("Makefile", "setup.cfg", "setup.py", "pyproject.toml"):
@@ -69,7 +69,7 @@ class Ran:
             (fakes / name).chmod(0o755)
         for i, answer in enumerate(answers):
             (prepared / f"{i:03}").write_text(answer, encoding="utf-8")
-        # What `make test PYTHON=...` passes on to each make below it.
+        # Passed by `make test PYTHON=...` to each make below it.
         own = {name: os.environ[name] for name in os.environ if not name.startswith("MAKE")}
         environment = own | {
             "PATH": f"{fakes}:/usr/bin:/bin",
@@ -87,7 +87,7 @@ class Ran:
 
 @pytest.fixture
 def settings() -> configparser.ConfigParser:
-    """Those of setup.cfg."""
+    """Return the settings of setup.cfg."""
     found = configparser.ConfigParser()
     found.read(ROOT / "setup.cfg")
     return found
@@ -103,7 +103,7 @@ def test_it_waits_for_an_apt_that_is_at_work_whichever_lock_it_holds(tmp_path: P
     assert ran.asked == tried
     waits = "waits for another apt, up to half an hour: process 4711 (unattended-upgr)"
     assert ran.said.count(waits) == 1
-    assert "no Python found" in ran.complaint  # what comes after it
+    assert "no Python found" in ran.complaint  # followed by this
 
 
 @pytest.mark.skipif(
@@ -127,7 +127,7 @@ def test_an_apt_that_never_ends_is_told_in_the_end(tmp_path: Path) -> None:
 
 @pytest.fixture
 def dotted(tmp_path: Path) -> Iterator[Callable[[str], subprocess.Popen[str]]]:
-    """Runs a command of sh as the set-up runs pip; a dot comes every tenth of a second."""
+    """Run a shell command as the setup runs pip, with a dot every tenth of a second."""
     (tmp_path / "fakes").mkdir()
     (tmp_path / "fakes" / "sleep").write_text("#!/bin/sh\nexec /bin/sleep 0.1\n")
     (tmp_path / "fakes" / "sleep").chmod(0o755)
@@ -172,7 +172,7 @@ def test_no_dots_outlive_a_set_up_that_is_killed(dotted: Any) -> None:
     assert going.stdout.read(2) == ".."
     os.killpg(going.pid, signal.SIGINT)
     going.wait(10)
-    assert len(going.communicate(timeout=10)[0]) < 20  # the pipe is closed: nobody writes
+    assert len(going.communicate(timeout=10)[0]) < 20  # the pipe is closed: no further output
 
 
 WEB = ROOT / "scalarviz" / "pages" / "web"
@@ -206,7 +206,7 @@ def test_the_lock_of_npm_names_no_other_registry() -> None:
 
 
 PACKAGE = ROOT / "scalarviz"
-# What checks the scripts of pages: the settings of Node's tools, which are not installed.
+# The checks of page scripts: the settings of Node's tools, which are not installed.
 TOOLS = {path for path in PACKAGE.joinpath("pages", "web").iterdir() if path.suffix != ".js"}
 FILES = sorted(
     path
@@ -218,7 +218,7 @@ SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")} | {"widget.js"}
 
 STAGES = (".vert", ".frag")
-PARTS = "box.vert", "cubes.frag", "evaluate.frag"  # of a program that other text completes
+PARTS = "box.vert", "cubes.frag", "evaluate.frag"  # parts of a program, completed by other text
 
 
 SHADERS = {
@@ -273,7 +273,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     built = tmp_path / "built"
     files = {*FILES, *PACKAGE.rglob("*.py")} - {PACKAGE / "scenes.py"}
     assert [path for path in files if not (built / path.relative_to(ROOT)).is_file()] == []
-    left_behind = {*TOOLS, GENERATED}  # an installed package makes its modules in memory
+    left_behind = {*TOOLS, GENERATED}  # an installed package creates its modules in memory
     assert not [path for path in left_behind if (built / path.relative_to(ROOT)).exists()]
     for folder in ("scenes", "notebooks", "docs/guide"):
         there = {path.name for path in (ROOT / folder).iterdir() if path.is_file()}
@@ -285,7 +285,7 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
 
 
 def check_lesson(path: Path) -> None:
-    """Check that an installed lesson has its drawings, and no stills of what trains in a page."""
+    """Check that an installed lesson has its drawings, and no pictures that a page can train."""
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     drawn = {
         "".join(cell["source"]).rpartition("\n")[2].partition("(")[0]
@@ -315,7 +315,7 @@ def test_a_shader_compiles(name: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-# Prints why scripts do not parse, by name; those in the first list are modules.
+# Prints the parse errors of scripts by name; those in the first list are modules.
 PARSE = """
 const { readFileSync } = require("node:fs"), vm = require("node:vm");
 const [modules, scripts] = process.argv.slice(1).map((each) => JSON.parse(each)), found = {};
@@ -330,7 +330,7 @@ console.log(JSON.stringify(found));
 
 
 def unparsed(modules: dict[str, Path], scripts: dict[str, Path]) -> Any:
-    """Return the errors of all scripts that do not parse; one process reads them all."""
+    """Return the errors of all scripts that do not parse; a single process reads them all."""
     lists = [json.dumps({name: str(path) for name, path in s.items()}) for s in (modules, scripts)]
     command = [str(NODE), "--no-warnings", "--experimental-vm-modules", "-e", PARSE, *lists]
     return json.loads(subprocess.check_output(command))

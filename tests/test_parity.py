@@ -1,4 +1,4 @@
-"""The lists of features, of those that are gone, and of error messages are true and whole."""
+"""The lists of features, of removed ones, and of error messages are correct and complete."""
 
 import ast
 import re
@@ -12,12 +12,12 @@ from tests.machine import ROOT
 from tests.wording import TESTS, function, golden, refused
 
 GONE = parity.SHEET.with_name("gone.tsv")
-# Kinds that are seen or pressed, not typed: nobody asks for one by name when it is gone.
+# Features that are seen or pressed, not typed: nobody requests a removed one by name.
 SEEN = {
     "control", "key", "menu File", "page control", "page key", "page change", "lesson", "exhibit",
     "column of several",
 }  # fmt: skip
-INNER = {"member", "argument", "example"}  # whose end CHANGELOG need not tell
+INNER = {"member", "argument", "example"}  # removal need not be in CHANGELOG
 
 
 def test_the_sheet_of_features_is_current() -> None:
@@ -44,7 +44,7 @@ def test_what_is_gone_has_a_reason_and_the_message_that_its_users_get() -> None:
 
 
 MOST_WORDS = 3
-# What Python says, and a warning.
+# Errors of Python, and a warning.
 OTHERS = {
     "'Bank' object has no attribute 'nothing'",
     "'NoneType' object is not callable",
@@ -57,7 +57,7 @@ OTHERS = {
 
 
 def patterns(tree: ast.Module) -> Iterator[str]:
-    """What pytest.raises and pytest.warns are to match, as far as it is written out."""
+    """Yield the literal patterns of pytest.raises and pytest.warns."""
     for call in ast.walk(tree):
         for keyword in call.keywords if isinstance(call, ast.Call) else []:
             if keyword.arg == "match":
@@ -80,7 +80,7 @@ def test_no_test_repeats_the_wording_of_an_error() -> None:
 
 
 def test_all_wording_is_that_of_a_test() -> None:
-    """Of files that this run has collected, with the very cases that there are."""
+    """For files collected in this run, with all their cases."""
     for path, messages in golden().items():
         text = (TESTS / path).read_text(encoding="utf-8")
         tests = ast.FunctionDef, ast.AsyncFunctionDef

@@ -1,4 +1,4 @@
-"""The public names, as `help`, tab completion and type checkers show them, and their arguments."""
+"""The public names in `help`, tab completion and type checkers, and their arguments."""
 
 from __future__ import annotations
 
@@ -54,9 +54,7 @@ def test_help_shows_every_option_by_name_and_type() -> None:
 
 def test_the_docstring_says_what_each_argument_is() -> None:
     for name, (function, home) in CALLABLES.items():
-        inherited = getattr(
-            home, function.__name__, function
-        )  # an overriding one is not told again
+        inherited = getattr(home, function.__name__, function)  # an overriding one is not repeated
         text = inspect.getdoc(function) or inspect.getdoc(inherited) or ""
         assert text, f"{name} has no docstring"
         for each in parameters(function):
@@ -66,8 +64,8 @@ def test_the_docstring_says_what_each_argument_is() -> None:
 
 
 def lines_of(thing: Any) -> dict[str, str]:
-    """What a docstring says of each argument, without its default."""
-    text = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(thing) or "")  # lines that go on
+    """Return the description of each argument in a docstring, without its default."""
+    text = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(thing) or "")  # continuation lines
     found = re.findall(r"^ {4}(\w[\w, ]*?): (\S.*)$", text, re.M)
     return {name: re.split("; by default|, the default", said)[0] for name, said in found}
 
@@ -120,7 +118,7 @@ def test_an_option_of_a_picture_reaches_what_draws_it(
     verb: str, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Reached(Exception):
-        """What would draw has the look."""
+        """Raised by the drawing function with its look."""
 
     def drawing(look: RenderOptions) -> None:
         raise Reached(look)
@@ -258,7 +256,7 @@ def test_a_function_of_another_form_is_refused_by_how_it_is_called(
 
 
 class Halves:
-    """Something that can be called, and is no function."""
+    """A callable object that is not a function."""
 
     def __call__(self, colors: Any) -> Any:
         return colors / 2.0
@@ -269,7 +267,7 @@ def test_what_can_be_called_so_is_taken() -> None:
         lambda colors: colors,
         lambda *anything: anything[0],
         lambda colors, by=0.5: colors * by,
-        partial(np.power, 2.0),  # of which no signature is known
+        partial(np.power, 2.0),  # without a known signature
         np.sqrt,
         Halves(),
     ):
@@ -338,20 +336,20 @@ rate: str = s.learning_rate
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a project, and of mypy's cache."""
+    """Return the folder of a project, and of mypy's cache."""
     return tmp_path_factory.mktemp("project")
 
 
 def errors_in(code: str, folder: Path) -> list[str]:
-    """What mypy says of a file of a user, who has installed scalarviz."""
+    """Return mypy's errors for a file of a user who has installed scalarviz."""
     (folder / "mine.py").write_text(code, encoding="utf-8")
-    # vispy has no types. Whether a user gives types to functions of their own is up to them.
+    # vispy has no types. Users may leave their functions untyped.
     (folder / "mypy.ini").write_text(
         "[mypy]\nstrict = True\nallow_untyped_defs = True\nallow_untyped_calls = True\n"
         "[mypy-vispy.*]\nignore_missing_imports = True\n",
         encoding="utf-8",
     )
-    # mypy takes a folder of PYTHONPATH as one of installed packages, which need a py.typed.
+    # mypy treats a folder of PYTHONPATH as installed packages, which need a py.typed.
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--no-error-summary", "mine.py"],
         cwd=folder,

@@ -1,4 +1,4 @@
-"""The site: every page is built, every name has an entry, every link leads somewhere."""
+"""The site: every page is built, every name has an entry, every link is valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.machine import ROOT
 from tests.pages.browser import chromium
 from tests.public_names import callables, public_objects
 
-# What a browser fetches by itself: all but links that somebody clicks.
+# Resources that a browser loads automatically, unlike links.
 FETCHED = re.compile(
     r"""<(?!a\b|link rel="canonical")\w+\b[^>]*?\b(?:src|href|data|poster)="((?:https?:)?//[^"]*)"""
     r"""|(?:@import\s+|url\()["']?((?:https?:)?//[^"')]*)"""
@@ -40,13 +40,13 @@ def built(folder: Path) -> Path:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for name in scenes():  # written by `make docs` alone, which takes long
+    for name in scenes():  # only written by `make docs`, which is slow
         (folder / "docs" / "pages" / f"{name}.html").touch()
     return folder
 
 
 def faults(folder: Path) -> list[str]:
-    """Links that lead nowhere, and what a page would fetch from another server."""
+    """Return invalid links, and resources loaded from other servers."""
     pages = {path: path.read_text(encoding="utf-8") for path in folder.resolve().rglob("*.html")}
     names = {path: {*re.findall(r'\bid="([^"]+)"', text)} for path, text in pages.items()}
     found = []
@@ -64,7 +64,7 @@ def faults(folder: Path) -> list[str]:
 
 
 def entries(folder: Path) -> set[str]:
-    """Names that have an entry in the reference."""
+    """Return the names that have an entry in the reference."""
     index = (folder / "objects.inv").read_bytes().split(b"\n", 4)[4]
     return {line.split(" ", 1)[0] for line in zlib.decompress(index).decode().splitlines()}
 

@@ -1,6 +1,6 @@
 """Words of the project.
 
-The glossary has them, and turns of phrase that are out of style become fewer.
+They are in the glossary, and turns of phrase that are out of style become fewer.
 """
 
 import re

@@ -18,7 +18,7 @@ def now() -> Weights:
 
 @pytest.fixture
 def copied(tmp_path: Path) -> Path:
-    """A folder with a copy of one room."""
+    """Return a folder with a copy of one room."""
     shutil.copytree(weight.ROOT / ROOM, tmp_path / ROOM)
     return tmp_path
 

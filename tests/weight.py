@@ -1,15 +1,15 @@
-"""How heavy the package is, room by room: a room may not exceed its row in tests/weight.tsv.
+"""The weight of the package by room: a room may not exceed its row in tests/weight.tsv.
 
     python -m tests.weight                     prints the table
     python -m tests.weight changes             prints the rooms that differ from the last release
-    python -m tests.weight write               lowers rows to what is there now
+    python -m tests.weight write               lowers rows to the present weights
     python -m tests.weight write ROOM REASON   raises the row of a room, or adds it
 
 A room is a folder of scalarviz/, the JavaScript of pages, or another folder of the repository. The
-table has what it may have and what it had at the last release; where it may have more, the reason.
+table contains its limit and its weight at the last release; if the limit is higher, the reason.
 Statements are those of Python, without imports and docstrings; an assignment to several names
-counts each, and a lambda is one. Other lines are those of JavaScript, CSS, HTML, shaders and CUDA,
-without blank ones and comments.
+counts each, and a lambda is one. Lines are those of JavaScript, CSS, HTML, shaders and CUDA,
+without blank lines and comments.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Weight(NamedTuple):
 
 
 class Row(NamedTuple):
-    """The row of a room: the most it may have, what it had at the last release, and why more."""
+    """The row of a room: its limit, its weight at the last release, and the reason for more."""
 
     most: Weight
     released: Weight = Weight()
@@ -138,7 +138,7 @@ def write(rows: Rows, path: Path = TABLE) -> None:
 
 
 def lowered(now: Weights, rows: Rows) -> Rows:
-    """Return rows that have no more than what is there; a room that is gone has none."""
+    """Return rows lowered to the present weights, without removed rooms."""
     return {
         room: row._replace(most=Weight(*map(min, row.most, now[room])))
         for room, row in rows.items()
@@ -147,7 +147,7 @@ def lowered(now: Weights, rows: Rows) -> Rows:
 
 
 def faults(now: Weights, rows: Rows) -> list[str]:
-    """Return a sentence for each room that is above its row, and for each row without a reason."""
+    """Return a sentence for each room above its row, and for each row without a reason."""
     found = []
     for room, weight in now.items():
         row = rows.get(room)

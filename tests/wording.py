@@ -1,4 +1,4 @@
-"""The wording of errors stands once, in wording.json; tests assert class and value of an error.
+"""The wording of errors, stored once in wording.json; tests assert class and values of an error.
 
     def test_a_bad_step_is_refused() -> None:
         refused(InputError, "-1.0").by(sv.SGD, -1.0)
@@ -7,10 +7,10 @@
         with refused(InputError, "-1.0"):
             session.learning_rate = -1.0
 
-The file has the whole messages of each test in their order. A test whose messages are others, fewer
-or more fails. Where one lists all rows of a table, the file names the table, so that a new row
-changes no line of it. `WORDING=write python -m pytest tests/core/formulas` writes those of these
-tests anew.
+The file contains the complete messages of each test in order. A test with different, fewer or more
+messages fails. For a message that lists all rows of a table, the file contains the name of the
+table, so that a new row changes no line of it. `WORDING=write python -m pytest tests/core/formulas`
+rewrites the messages of these tests.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ Messages = dict[str, dict[str, list[str]]]  # by file and test
 
 @dataclass
 class Run:
-    """All tests of the files of this run, and the messages of those that have passed."""
+    """All tests of the files of this run, and the messages of the passed ones."""
 
     collected: set[str] = field(default_factory=set)
     passed: dict[str, list[str]] = field(default_factory=dict)
-    test: pytest.Function | None = None  # that runs now
-    messages: list[str] = field(default_factory=list)  # of that test
+    test: pytest.Function | None = None  # the running test
+    messages: list[str] = field(default_factory=list)  # messages of that test
 
 
 RUN = Run()
 
 
 class refused:
-    """Asserts that an error of a class is raised, with values and the known wording.
+    """Assert that an error of a class is raised, with values and the known wording.
 
     Args:
         kind: class of the error
-        values: what its message must contain: texts as they are, other objects as `shorten` shows
+        values: required parts of its message: texts unchanged, other objects as `shorten` shows
             them
-        varies: regular expression of what another machine may say otherwise
+        varies: regular expression of machine-dependent parts
     """
 
     def __init__(self, kind: type[BaseException], *values: object, varies: str = "") -> None:
@@ -95,7 +95,7 @@ def check(message: str, values: tuple[object, ...], varies: str) -> None:
         assert shown in message or (text and text in message), f"{value} is not in: {message}"
         message = "{}".join(message.rsplit(shown, 1))  # one sentence for all cases
     message = re.sub(varies, "...", message) if varies else message
-    again = RUN.messages[-1:] == [message]  # as in a loop
+    again = RUN.messages[-1:] == [message]  # repeated, as in a loop
     known = messages_of(RUN.test.nodeid)[len(RUN.messages) :][:1]
     assert WRITES or again or [message] == known, (
         f"not {known}, as in {GOLDEN.name}, was said: {message!r}; WORDING=write stores it"
@@ -104,8 +104,10 @@ def check(message: str, values: tuple[object, ...], varies: str) -> None:
 
 
 def without_place(message: str, folder: str) -> str:
-    """A message without what differs between machines: addresses of objects, paths of programs, and
-    the folder of the test, shown whole or in part.
+    """Return a message without machine-dependent parts.
+
+    These are addresses of objects, paths of programs, and the folder of the test, complete or in
+    part.
     """
 
     def in_folder(quoted: re.Match[str]) -> str:
@@ -124,14 +126,14 @@ def without_place(message: str, folder: str) -> str:
 
 @cache
 def golden() -> Messages:
-    """The file."""
+    """Return the contents of the file."""
     return json.loads(GOLDEN.read_text(encoding="utf-8"))
 
 
 def messages_of(test: str, known: Messages | None = None) -> list[str]:
-    """The known messages of a test; cases of one function that all say the same are one entry.
+    """Return the known messages of a test; cases with equal messages share one entry.
 
-    The engine cuda says what the engine cpu says.
+    The engine cuda has the same messages as the engine cpu.
     """
     path, name = parts(test)
     of_file = (known or golden()).get(path, {})
@@ -140,18 +142,18 @@ def messages_of(test: str, known: Messages | None = None) -> list[str]:
 
 
 def parts(test: str) -> tuple[str, str]:
-    """The file of a test, from tests/ on, and its name."""
+    """Return the file of a test, relative to tests/, and its name."""
     path, _, name = test.removeprefix("tests/").partition("::")
     return path, name
 
 
 def function(name: str) -> str:
-    """The name of a test without its case."""
+    """Return the name of a test without its case."""
     return name.partition("[")[0]
 
 
 def write(run: Run) -> None:
-    """Write the messages of the files of a run; what another file has, or a skipped test, stays."""
+    """Write the messages of the files of a run, and keep those of other files and skipped tests."""
     golden.cache_clear()  # a test may have run others, which wrote theirs
     known = {path: rows for path, rows in golden().items() if (TESTS / path).exists()}
     tests = {test: run.passed.get(test, messages_of(test, known)) for test in run.collected}
@@ -167,7 +169,8 @@ def write(run: Run) -> None:
     GOLDEN.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-# ---- what pytest calls; conftest.py registers this file ------------------------------------------
+# ---- hooks of pytest; conftest.py registers this file
+# ----------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected
@@ -189,7 +192,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    output = getattr(session.config, "workeroutput", None)  # of a worker of xdist
+    output = getattr(session.config, "workeroutput", None)  # of an xdist worker
     if output is not None:
         output["wording"] = [list(RUN.collected), RUN.passed]
     elif WRITES:
@@ -198,7 +201,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    output = getattr(node, "workeroutput", {})  # one that has crashed has none
+    output = getattr(node, "workeroutput", {})  # missing after a crash
     collected, passed = output.get("wording", ([], {}))
     RUN.collected |= set(collected)
     RUN.passed |= passed

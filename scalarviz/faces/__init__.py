@@ -1,1 +1,1 @@
-"""What people use: the window, notebooks, pages in a browser, the command line."""
+"""User interfaces: the window, notebooks, pages in a browser, the command line."""

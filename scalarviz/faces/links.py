@@ -1,11 +1,11 @@
-"""Links: a moment of a training as a text, which `scalarviz open` follows.
+"""Links: a moment of a session as a text, for `scalarviz open`.
 
     rgb#step=120&op=7&pin=42
     rgb?hidden=4&map=grey#step=120
     run.safetensors#step=20
 
-Before the # stands a scene of the package, with options after a ?, or the file of a training. What
-comes after it is what pages understand, see story/moments.py. A link never names code.
+The part before the # is a built-in scene, with options after a ?, or the file of a session. The
+part after it is the same as in URLs of pages, see story/moments.py. A link never refers to code.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scalarviz.story.facts import Neuron
 from scalarviz.story.moments import read_part
 
 LONGEST = 2_000  # characters
-# Of an option: no address and no path, also not that of a file in the same folder.
+# Option values: neither URLs nor paths, nor names of files in the same folder.
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 
@@ -34,20 +34,20 @@ GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 @final
 @dataclass(frozen=True)
 class Link:
-    """A moment of a training.
+    """A moment of a session.
 
     Attributes:
-        target: name of a scene of the package, or path of the file of a training
+        target: name of a built-in scene, or path of a saved session
         options: options of the scene, as texts
-        step: steps done; None: as the training begins, or as the file stands
-        operation: operations done of the step after them
+        step: finished steps; None: the start of training, or the state of the file
+        operation: finished operations of the next step
         pin: row of the pinned weight, or None
-        neuron: the pinned neuron as the name of a buffer and the place in it, or None
-        sample: index in the batch of the sample that is shown, or None
-        play: steps a second at which it plays on; None: it stands
-        hide: parts that a page leaves out
+        neuron: the pinned neuron as buffer name and index, or None
+        sample: index of the shown sample in the batch, or None
+        play: steps per second of playback; None: paused
+        hide: hidden parts of a page
         tour: "no": without the tour; else ""
-        look: fields of Look that it names
+        look: fields of Look
     """
 
     target: str
@@ -64,12 +64,12 @@ class Link:
 
     @property
     def names_moment(self) -> bool:
-        """Whether it names more than a scene or a file."""
+        """Whether it contains more than a scene or a file."""
         return any((self.step is not None, self.operation, self.pin is not None, self.neuron))
 
     @property
     def fragment(self) -> str:
-        """What stands after the #, as pages write it; "" for nothing."""
+        """The part after the #, as written by pages, or ""."""
         parts = {
             "step": self.step,
             "op": self.operation or None,
@@ -105,9 +105,9 @@ def link_to(
 
     Args:
         session: a Session; changes of weights and of the rate are not part of a link
-        target: the scene or the file that it came from
-        options: options of the scene that differ from their defaults; None, the default: none
-        pinned: row of the pinned weight, or a neuron; None, the default: nothing is pinned
+        target: scene or file from which it was created
+        options: options of the scene that differ from their defaults; by default None
+        pinned: row of the pinned weight, or a neuron; by default None
     """
     clock = session.clock
     neuron = pinned if isinstance(pinned, tuple) else None
@@ -117,21 +117,21 @@ def link_to(
 
 
 def option_text(value: object) -> str:
-    """Return the value of an option as a link has it."""
+    """Return the value of an option as text for a link."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_plain(value: str) -> bool:
-    """Return whether a link can have a value of an option: no path, no address."""
+    """Return whether an option value is valid in a link: neither a path nor a URL."""
     return PLAIN_VALUE.fullmatch(value) is not None
 
 
 def check_plain(option: str, value: str, source: str, *, names_files: bool = True) -> None:
-    """Raise InputError for a value of an option that comes from elsewhere and is not plain.
+    """Raise InputError for an external option value that is a path or a URL.
 
     Args:
-        source: what it comes from, such as "of a link"
-        names_files: False: also for the name of a file or folder in the current folder
+        source: its origin, such as "of a link"
+        names_files: if False, also reject names of files or folders in the current folder
     """
     if not is_plain(value) or (not names_files and lexists(value)):
         raise InputError(
@@ -141,7 +141,7 @@ def check_plain(option: str, value: str, source: str, *, names_files: bool = Tru
 
 
 def read_link(text: str) -> Link:
-    """Return the link that a text is; raise InputError, in one sentence, for what is wrong.
+    """Parse a link; raise InputError, with one sentence, if it is invalid.
 
     Nothing is opened or run: whether scene, file, options and rows exist is checked later.
     """

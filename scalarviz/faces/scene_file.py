@@ -1,6 +1,6 @@
-"""Scene files: found by name or path, loaded, and errors of their code reported by file and line.
+"""Scene files: found by name or path, loaded, with errors of their code reported by file and line.
 
-A scene is a file with a function `scene`, addressed by its name in `scenes/` or by a path. User
+A scene is a file with a function `scene`, specified by its name in `scenes/` or by a path. User
 code runs when a scene is loaded, when it is called, and while it trains.
 """
 
@@ -29,12 +29,12 @@ Scene = Callable[..., Any]
 
 
 def scenes() -> dict[str, Path]:
-    """Return the scenes of the package by name."""
+    """Return the built-in scenes by name."""
     return {path.stem: path for path in sorted(top_folder("scenes").glob("[!_]*.py"))}
 
 
 def find(name: str) -> Path:
-    """Return the file of a scene, from its name or path.
+    """Return the file of a scene, given by name or path.
 
     Raise UnknownNameError for an unknown name, InputError for a path without a file.
     """
@@ -62,7 +62,7 @@ def find(name: str) -> Path:
 
 
 def name_of(scene: Scene) -> str:
-    """Return the name of a scene of the package; "" for others."""
+    """Return the name of a built-in scene; "" for others."""
     file = getattr(scene, "__globals__", {}).get("__file__", "")
     place = Path(file).resolve()
     return next((name for name, path in scenes().items() if path.resolve() == place), "")
@@ -71,7 +71,7 @@ def name_of(scene: Scene) -> str:
 def load(path: Path) -> Scene:
     """Return the function `scene` of a file; raise SceneError if its code fails."""
     path = path.absolute()
-    folder = str(path.parent)  # it may import its neighbors, as under `python FILE`
+    folder = str(path.parent)  # it may import from its folder, as under `python FILE`
     if sys.path[0] != folder:  # a sweep loads it for each seed
         sys.path.insert(0, folder)
     with told_by_line(path):
@@ -114,9 +114,9 @@ def is_users(file: str) -> bool:
 
 @contextmanager
 def told_by_line(path: Path | None = None) -> Iterator[None]:
-    """Turn an error in users' code into a SceneError; other errors pass.
+    """Turn an error in user code into a SceneError; other errors pass.
 
-    `path` is a user's file being loaded: then every error is attributed to it.
+    If `path`, a user's file being loaded, is given, every error is attributed to it.
     """
     try:
         yield
@@ -130,9 +130,9 @@ def told_by_line(path: Path | None = None) -> Iterator[None]:
 def answer(error: Exception) -> ScalarvizError | None:
     """Return the error to print on a command line; None for a bug, which needs its traceback.
 
-    Errors of scalarviz are returned as they are, errors in users' code as SceneError, and errors of
-    the operating system about a file, or about the current folder, as FileError, and too little
-    memory as InputError.
+    Errors of scalarviz are returned unchanged, errors in user code as SceneError, errors of the
+    operating system about a file or the current folder as FileError, and lack of memory as
+    InputError.
     """
     if isinstance(error, ScalarvizError):
         return error
@@ -149,7 +149,7 @@ def answer(error: Exception) -> ScalarvizError | None:
 
 
 def scene_error(error: BaseException, path: Path | None = None) -> SceneError | None:
-    """Return an error in users' code as a SceneError; None if no user's code was involved.
+    """Return an error in user code as a SceneError; None if no user code was involved.
 
     The traceback of `error` is cut to the user's frames.
     """
@@ -192,13 +192,13 @@ def place(file: str, line: int | None) -> str:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return where a function begins."""
+    """Return file and line of a function."""
     code = getattr(function, "__code__", None)
     return place(code.co_filename, code.co_firstlineno) if code else repr(function)
 
 
 def in_words(error: BaseException) -> str:
-    """Return an error in one line."""
+    """Return an error as one line."""
     text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     if isinstance(error, ScalarvizError):

@@ -1,11 +1,11 @@
-"""Options of a scene, and the Show that they make.
+"""Options of a scene, and the Show created from them.
 
 The parameters of a scene are its options: `def scene(lr=0.5)` defines `--lr`, with the type of the
 default. A line of the scene's docstring that begins with the name is the help text. Common options
 (rate, batch, seed, engine, precision) exist even if a scene has no such parameter.
 
-An annotation says more: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] = "circle"`
-offers the names of SHAPES, and changes the data of a session without a restart.
+An annotation adds information: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] =
+"circle"` offers the names of SHAPES, and changes the data of a session without a restart.
 """
 
 from __future__ import annotations
@@ -60,17 +60,17 @@ class OptionInfo:
     """Metadata of an option, written in the annotation of a scene's parameter.
 
     Attributes:
-        names: names to choose from, in a table or a list: others are refused; by default any value
-            is valid
-        changes: what a new value changes in a running session: "data", "activations", "penalties"
-            (l1 and l2), "rate" (the learning rate) or "engine"; by default "", a new value restarts
-        offer: noun for what is chosen, such as "colour map": at the end of a run, a button offers
-            the next one; by default there is no such button
-        label: the option in plain words, beside its field; by default its name
-        others: True: `names` are examples, and other values are valid as well; by default False
+        names: valid names, in a table or a list; by default any value is valid
+        changes: part of a running session that a new value changes: "data", "activations",
+            "penalties" (l1 and l2), "rate" (the learning rate) or "engine"; by default "", a new
+            value restarts training
+        offer: noun for the option, such as "colour map": at the end of a run, a button offers the
+            next value; by default no button
+        label: plain name of the option, beside its field; by default its name
+        others: whether `names` are only examples, and other values are also valid; by default False
 
     Raises:
-        UnknownNameError: for an unknown `changes`.
+        UnknownNameError: if `changes` is unknown.
     """
 
     names: Iterable[str] = ()
@@ -87,7 +87,7 @@ class OptionInfo:
 class Option:
     """An option: its type, its default, its help text and its OptionInfo.
 
-    `short` is another name for it, such as "-o".
+    `short` is an alternative name, such as "-o".
     """
 
     kind: Any
@@ -97,7 +97,7 @@ class Option:
     info: OptionInfo = OptionInfo()
 
     def check(self, value: object, name: str) -> None:
-        """Raise UnknownNameError for a value that is not to be chosen; `name` is the option's."""
+        """Raise UnknownNameError for an invalid value; `name` is the option's."""
         names = tuple(self.info.names)
         if names and value != self.default and not self.info.others:
             pick(dict.fromkeys(names), value, name.replace("_", " "))
@@ -251,7 +251,7 @@ PAGING = {
 def own_options(scene: Scene) -> dict[str, Option]:
     """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
     where = place_of(scene)
-    said = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(scene) or "")  # lines that go on
+    said = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(scene) or "")  # continuation lines
     lines = dict(re.findall(r"^(?: {4})?(\w+)(?::|  ) *(\S.*)$", said, re.MULTILINE))
     infos, found = annotated(scene), {}
     for name, parameter in inspect.signature(scene).parameters.items():
@@ -275,7 +275,7 @@ def annotated(scene: Scene) -> dict[str, OptionInfo]:
     """Return the OptionInfo of each parameter that has one in its annotation."""
     try:
         hints = get_type_hints(scene, include_extras=True)
-    except (NameError, TypeError):  # an annotation for type checkers alone, or no function
+    except (NameError, TypeError):  # an annotation for type checkers only, or not a function
         return {}
     return {
         name: each
@@ -293,23 +293,22 @@ def known_by_name(scene: Scene, name: str) -> OptionInfo:
 
 
 def kind_of(option: Option) -> Any:
-    """Return the type of an option that is given: `int` of `int | None`."""
+    """Return the type of an option's values: `int` for `int | None`."""
     return next(iter(get_args(option.kind)), option.kind)
 
 
-# The Show of a scene with its options and those of every scene.
+# The Show of a scene with its options and the common ones.
 
-# Options of SHARED that change a training, also one that goes on from a file; with the others it is
-# made again.
+# Options of SHARED that change a session, even one resumed from a file; others recreate it.
 GOING_ON = "lr", "engine", "precision"
 
 
 @contextmanager
 def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
-    """Name the option in an error about its value.
+    """Add the name of the option to an error about its value.
 
-    If the message does not name an option, it is the one whose value the message contains, else
-    all, unless the cause is a missing package.
+    If the message contains no option name, it is the option whose value the message contains, else
+    all options, unless the cause is a missing package.
     """
     try:
         yield
@@ -329,7 +328,7 @@ def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def is_in(value: object, text: str) -> bool:
-    """Return whether a value stands in a text as a separate word."""
+    """Return whether a value occurs in a text as a separate word."""
     return re.search(rf"(?<![\w.]){re.escape(str(value))}(?![\w.])", text) is not None
 
 
@@ -342,7 +341,7 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
             f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
             "Session"
         )
-    show, name = Show.of(shown, scene), name_of(scene)  # "" for a user's scene, which has no rows
+    show, name = Show.of(shown, scene), name_of(scene)  # "" for a custom scene, which has no rows
     title = row_text(f"rows.scenes.{name}.title", show.title)
     kinds = {key: each.default for key, each in own_options(scene).items() if key != "engine"}
     kinds = {key: each for key, each in kinds.items() if isinstance(each, str)}
@@ -357,7 +356,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
 
     Args:
         scene: the function of a scene file
-        given: option values by name; those left out have their defaults
+        given: option values by name; missing ones have their defaults
         typed: names of options that were given explicitly, even if equal to the default
     """
     show = show_of(scene, given, typed)
@@ -367,7 +366,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
 
 
 def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
-    """`make_show` without the conditions at which it stops."""
+    """Return the show of `make_show` without stopping conditions."""
     own = own_options(scene)
     chosen = {name: given.get(name, option.default) for name, option in own.items()}
     by_name = parsed(given.get("set") or [], own)
@@ -384,7 +383,7 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
     for name, value in values.items():
         (own | SHARED)[name].check(value, name)
     if given.get("resume") is None:
-        if "optimizer" in extra and "lr" in values:  # a rate that was given beside another one
+        if "optimizer" in extra and "lr" in values:  # a rate given for another optimizer
             extra["lr"] = values["lr"]
         with told_by_option(values):
             show = with_extra(played(scene, chosen), extra)
@@ -410,9 +409,9 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
 
 
 def hint_with(hint: str, values: Mapping[str, Any]) -> str:
-    """Return a command that a scene proposes, with these options where it has no others for them.
+    """Return a suggested command, with these options added unless it has its own.
 
-    A hint that is no command stays as it is; one that has just these options becomes "".
+    A hint that is not a command is unchanged; one with exactly these options becomes "".
     """
     words = hint.split()
     if words[:1] != ["scalarviz"]:
@@ -428,14 +427,14 @@ def hint_with(hint: str, values: Mapping[str, Any]) -> str:
 
 
 def option_words(option: str, value: object) -> list[str]:
-    """Return what to type for an option with a value."""
+    """Return the command-line text of an option with a value."""
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     return [f"--{option}", shlex.quote(str(value))]
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
-    """Return the show after applying options that the scene has no parameter for."""
+    """Return the show after applying options without a parameter of the scene."""
     if extra.keys() - {*GOING_ON}:
         show = replace(show, session=made_again(show.session, extra))
     session = show.session
@@ -474,10 +473,10 @@ def as_number(value: object) -> float:
         raise InputError(f"a number is wanted, such as 0.5, not {shorten(str(value))}") from None
 
 
-# The training of a scene made again with options that the scene has no parameter for.
+# The session of a scene, recreated with options without a parameter of the scene.
 
 REBUILDS = {"seed", "init", "bias"}
-# Learning rates of an optimizer that is chosen without one.
+# Default learning rates of optimizers.
 USUAL_RATES = {
     "sgd": 0.1,
     "momentum": 0.01,
@@ -497,10 +496,10 @@ OF_EVERY_OPTIMIZER = (
 
 
 def made_again(session: Session, given: Mapping[str, Any]) -> Session:
-    """Return the same training at its start, with other options by name.
+    """Return the session at its start, with other options by name.
 
-    The optimizer keeps schedule, penalties and clipping; its rate is `lr` if that is given.
-    Raises InputError for options that this network cannot have.
+    The optimizer keeps schedule, penalties and clipping; its rate is `lr` if given. Raises
+    InputError for options that this network does not support.
     """
     trainer, network = session.trainer, session.network
     loss, optimizer = trainer.loss, trainer.settings.optimizer
@@ -532,14 +531,14 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
     )
     found.visits.metrics = session.visits.metrics
     rows = {row: row for row in range(len(network.bank))}
-    if stops := with_rows(in_force(trainer.settings), rows):  # as far as there are the same rows
+    if stops := with_rows(in_force(trainer.settings), rows):  # for rows that still exist
         with found.undo_log.off():
             found.timeline.note(KIND, {"conditions": stops})
     return found
 
 
 def another_optimizer(old: Optimizer, name: str) -> Optimizer:
-    """Return an optimizer of another kind, with the usual rate of that kind."""
+    """Return an optimizer of another kind, with its default rate."""
     pick(OPTIMIZERS, name, "optimizer")
     kept = {key: getattr(old, key) for key in OF_EVERY_OPTIMIZER}
     kind = classes_of_optimizers()[name]
@@ -548,7 +547,7 @@ def another_optimizer(old: Optimizer, name: str) -> Optimizer:
 
 
 def with_penalty(optimizer: Optimizer, name: str, value: float) -> Optimizer:
-    """Return an optimizer with another l1 or l2; raise InputError unless it is 0 or more."""
+    """Return an optimizer with another l1 or l2; raise InputError if it is negative."""
     changed = copy.copy(optimizer)
     setattr(changed, name, number(value, name, 0.0))
     return changed
@@ -558,8 +557,7 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
     """Return a network with other initial numbers, or with or without biases.
 
     Raises:
-        InputError: if its weights do not come from its initializer, or for biases of layers inside
-            others.
+        InputError: if its weights do not come from its initializer, or for biases of nested layers.
     """
     seed = network.seed if seed is None else seed
     if init is None and bias is None:
@@ -576,7 +574,7 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
 
 
 def hidden_places(network: Network) -> list[int]:
-    """Return the indices of the layers before the last one that can have an activation."""
+    """Return the indices of the layers before the last one that support an activation."""
     return [
         place
         for place, layer in enumerate(network.layers[:-1])
@@ -585,7 +583,7 @@ def hidden_places(network: Network) -> list[int]:
 
 
 def set_hidden_activations(network: Network, name: str) -> None:
-    """Set the activation of all layers but the last; raise InputError if none can have one."""
+    """Set the activation of all layers but the last; raise InputError if none supports one."""
     activation_row(name)
     hidden = hidden_places(network)
     require(

@@ -1,4 +1,4 @@
-"""watch: shows a training in a window, a notebook or a browser."""
+"""watch: show a training run in a window, a notebook or a browser."""
 
 from __future__ import annotations
 
@@ -59,55 +59,55 @@ def watch(
     share: str = "look",
     **view: Unpack[LookArgs],
 ) -> Any:
-    """Open a window on a session, or on several, and play; return the exit code.
+    """Show one or several sessions in a window and train them; return the exit code.
 
-    In a notebook, show it below the running cell, and return what shows it. Training runs in the
-    background: the window stays responsive, and any thread may call the session meanwhile.
+    In a notebook, the picture is shown below the running cell and its display object is returned.
+    Training runs in the background: the window stays responsive, and the session can be called from
+    any thread meanwhile.
 
     Args:
         show: a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a scene;
-            or 1 to 6 of them in a list, or in a dict by their names: they are shown side by side,
-            on one clock; or a Sweep, which takes steps, theme, size, play, and networks to against:
-            a click opens one of its networks; or the record of a followed training. A Network or a
-            PyTorch module is followed, as by `sv.follow(show)`, which is returned
-        steps: number of steps after which it pauses; None, the default: no limit
-        speed: steps a second, 0 for as fast as possible; None, the default: the show's speed
-        keep: where and when the session is saved; None, the default: nowhere
-        recipe: how the scene was made, so that its options can be changed while it is shown; of
-            several, one for each
-        size: width and height of the window, or of the picture in a notebook, in pixels; None, the
-            default: fitted to the screen, and in a notebook (800, 560), or for an audience (1080,
-            756)
-        play: False: start paused; None, the default: play at once in a window, and in a notebook
-            when its button is pressed
-        tour: True: show the tour of ten seconds first; by default False
-        reduced_motion: True: no animations; by default False
-        present: True: for an audience: larger letters; in a window no title, no loss, and no
-            controls until the mouse is at its lower end; by default False
-        nodes: puts vispy visuals of your own beside the cubes: called with the view of the picture,
-            a ViewBox, whenever one is made, as by lambda view: Markers(pos=points,
-            parent=view.scene); in a notebook the method snapshot() draws them; by default none
-        pin: a Weight or its row of the bank, or a Perceptron, which is shown pinned in a window and
-            a notebook; None, the default: none. Side by side also a list, with one or None for each
-        networks: how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
-            plane in "maps", by "swatches" of its colors, or by its loss in "losses"
-        order: column of its tables by which a Sweep orders settings and networks, such as "loss",
-            or "-success" for the largest first; None, the default: settings as in the grid,
-            networks as the sweep ranks them
-        group: column by whose values a Sweep groups its settings; None, the default: none
-        against: number of the setting with which a Sweep compares the others; None, the default:
-            the best
-        browser: True: serve a page of one session of a network, whose address is printed, until
-            Ctrl-C; by default False
-        address, port: where it is served; by default on this machine alone, at any free port. An
-            address of its network, or "0.0.0.0" for all, lets others see it by a token, by default
-            at port 8000, or another one if it is taken
-        share: "look", the default: others only look; "control": they also change it
-        **view: how it is drawn at first, fields of Look
+            or a list of 1 to 6 of them, or a dict from names to them, shown side by side on one
+            clock; or a Sweep, which accepts steps, theme, size, play, and networks to against, and
+            opens a network on a click; or the record of a followed training run. A Network or a
+            PyTorch module is followed as by `sv.follow(show)`, whose result is returned
+        steps: number of steps after which training pauses; by default None, no limit
+        speed: steps per second, 0 for as fast as possible; by default None, the speed of the Show
+        keep: where and when the session is saved; by default None, it is not saved
+        recipe: how the scene was created, so that its options can be changed while it is shown; a
+            sequence for several sessions
+        size: width and height in pixels of the window, or of the picture in a notebook; by default
+            None: fitted to the screen; in a notebook (800, 560), or (1080, 756) with `present`
+        play: whether to start training; by default None: at once in a window, and in a notebook
+            when its button is pressed. False starts paused
+        tour: if True, show the ten-second tour first; by default False
+        reduced_motion: if True, show no animations; by default False
+        present: if True, use presentation mode: larger text, and in a window no title, loss or
+            controls until the mouse is at the lower edge; by default False
+        nodes: function that adds vispy visuals beside the cubes. It is called with each new ViewBox
+            of the picture, for example lambda view: Markers(pos=points, parent=view.scene); in a
+            notebook, snapshot() draws them. By default None
+        pin: weight or neuron that is shown pinned: a Weight, its row of the bank, or a Perceptron;
+            for several sessions, a list with one of these or None for each. By default None
+        networks: for a Sweep, how each network is drawn: "cubes", the default, a wall of cubes;
+            "maps", a map of the plane; "swatches" of its colors; or "losses", by its loss
+        order: for a Sweep, table column by which settings and networks are sorted, such as "loss",
+            or "-success" for descending order; by default None, settings in grid order and networks
+            by the ranking of the sweep
+        group: for a Sweep, column by whose values settings are grouped; by default None, no groups
+        against: for a Sweep, index of the setting with which the others are compared; by default
+            None, the best
+        browser: if True, serve a page of one session of a network and print its URL, until Ctrl-C;
+            by default False
+        address, port: where the page is served; by default on this machine only, at any free port.
+            An address of this machine, or "0.0.0.0" for all, gives others access by a token, by
+            default at port 8000 or the next free port
+        share: "look", the default, lets others watch; "control" also lets them make changes
+        **view: initial options of the view, fields of Look
 
     Raises:
-        InputError: for invalid arguments, and DisplayError, which says what is missing, where no
-            window can be opened.
+        InputError: if an argument is invalid.
+        DisplayError: if no window can be opened; the message names what is missing.
     """
     if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
@@ -133,7 +133,7 @@ def watch(
         nodes=nodes,
         look=seen,
     )
-    options.look.check_names(shown)  # before a kernel is compiled, or a page served
+    options.look.check_names(shown)  # before kernels are compiled or a page is served
     if true_or_false(browser, "browser"):
         return in_browser(shown, options, address, port, share)
     if nodes is not None and not callable(nodes):
@@ -158,13 +158,13 @@ def watch(
 def in_browser(
     shown: Show | Several, options: Any, address: str, port: int | None, share: str
 ) -> int:
-    """Serve the page of a session; raise InputError for what no page shows."""
+    """Serve the page of a session; raise InputError if a page cannot show it."""
     if isinstance(shown, Several):
         raise InputError(
             "a browser shows one session: pass one of them, or open a window without "
             "browser=True, or --browser"
         )
-    import_module("scalarviz.pages.web_server")  # says what to install
+    import_module("scalarviz.pages.web_server")  # raises the error with the install command
     from scalarviz.faces.browser import serve
 
     return serve.watch(shown, options, address, port, share)
@@ -179,7 +179,7 @@ def watch_sweep(
     *,
     play: bool,
 ) -> Any:
-    """Open a window on a sweep, or draw it below the cell of a notebook while it trains."""
+    """Open a window on a sweep, or draw it below the notebook cell while it trains."""
     steps = sweep.step or STEPS if steps is None else steps
     size = None if size is None else RenderOptions(size=size).size
     if in_notebook():
@@ -205,10 +205,10 @@ def watch_sweep(
 def shown_in(
     given: object, recipe: Recipe | Sequence[Recipe | None] | None
 ) -> tuple[Show | Several, Any]:
-    """Return what is to be shown, and the recipes of each: of scenes, which may be given by name.
+    """Return the sessions to show and their recipes; scenes may be given by name.
 
     Raises:
-        InputError: for what cannot be shown.
+        InputError: if `given` cannot be shown.
     """
     listed = given.values() if isinstance(given, Mapping) else given
     parts: list[Any] = list(listed) if isinstance(listed, (list, tuple, ValuesView)) else [given]

@@ -1,1 +1,1 @@
-"""A page that trains: one HTML file with the kernels, the picture and the texts of a session."""
+"""Web pages that train: one HTML file with the kernels, picture and texts of a session."""

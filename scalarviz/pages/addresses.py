@@ -1,4 +1,4 @@
-"""Addresses of this machine: where a server listens, and how others reach it."""
+"""Addresses of this machine: where a server listens, and its URL for other machines."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ipaddress import ip_address
 from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError
 
-USUAL = 8000  # a port that others type
-WAITING = 128  # connections that the system keeps until they are taken
+USUAL = 8000  # a port that is easy to type
+WAITING = 128  # connections queued by the operating system
 LAST_PORT = 65_535
-# Addresses of documentation: a socket that is connected to one has the address that this machine
-# has for others; nothing is sent.
+# Addresses reserved for documentation: a socket connected to one reports this machine's address in
+# the network; nothing is sent.
 ELSEWHERE = {4: ("192.0.2.1", 9), 6: ("2001:db8::1", 9)}
 
 
 def listening(address: str, port: int | None) -> socket.socket:
-    """Return a socket that listens on an address in numbers, or "localhost", and a port.
+    """Return a socket that listens on a numeric address or "localhost", and a port.
 
     Args:
-        port: 0 for any that is free; None for USUAL, or any that is free if it is taken
+        port: 0 for any free one; None for USUAL, or any free one if it is taken
 
     Raises:
-        InputError: for an address or a port that it cannot have.
+        InputError: if the address or the port is not available.
     """
     address = numeric(address)
     number = USUAL if port is None else port
@@ -56,7 +56,7 @@ def listening(address: str, port: int | None) -> socket.socket:
 
 
 def numeric(address: str) -> str:
-    """Return an address in numbers; raise InputError for anything else."""
+    """Return a numeric address; raise InputError for anything else."""
     if address == "localhost":
         return "127.0.0.1"
     try:
@@ -75,7 +75,7 @@ def not_here(address: str) -> InputError:
 
 
 def is_loopback(address: str) -> bool:
-    """Return whether only this machine reaches an address."""
+    """Return whether an address is reachable only from this machine."""
     return ip_address(numeric(address)).is_loopback
 
 

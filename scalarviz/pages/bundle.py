@@ -1,7 +1,7 @@
-"""One HTML file of a page's parts: its markup, style, modules of JavaScript, and data.
+"""Bundle a page into one HTML file: markup, style, JavaScript modules, and data.
 
-The modules become one script, in the order of their imports, without what none of them uses. It
-stands in the page packed, as the data do, and a loader runs it.
+The modules become one script in import order, without unused definitions. Script and data are
+compressed; a loader unpacks them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from scalarviz.base.package_files import fingerprint, text_beside
 
-Read = Callable[[str], str]  # the text of a module by its file name
+Read = Callable[[str], str]  # returns the source of a module by file name
 
 IMPORT = re.compile(
     r'^import (?:\{([^}]*)\}|\* as (\w+)) from "(\.{1,2}/[\w./-]+\.js)";?\n', re.MULTILINE
@@ -34,51 +34,50 @@ EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MUL
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
 INDENTED = re.compile(r"\n[ \t]+")
-# A comment behind code has no quotes, unless around one word: then it is in no text.
+# A trailing comment has no quotes except around a single word, so it is in no string.
 COMMENT = re.compile(
     r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n"
     r"|(?<=[;{},(\[)])[ \t]+// (?:[^\"'`$\n]|([\"`])\w+\1)*$",
     re.MULTILINE,
 )
-# What is not the definition of one thing: a statement, or a `const` of several lines and names.
+# Anything but the definition of a single name: a statement, or a multi-line `const`.
 STATEMENT = re.compile(
     r"^(?!(?:(?:async )?function|class|const|let|var)\b|[\])}])\S"
     r"|^(?:const|let|var)\b(?:.|\n(?!\S))*,\n  [\w$]+ = ",
     re.MULTILINE,
 )
-# A constant that is made by a call which may do more than that.
+# A constant whose initializer may have side effects.
 CALLED = re.compile(
     r"(?:const|let|var) \w+ =\s+(?!new (?:Weak)?(?:Map|Set)\b|Object\.|(?:new )?\$)"
     r"(?:new )?[\w.]+\("
 )
-START = r"(?:(?<=\.{3})|(?<![.\w$]))"  # of a name that is not of a property
+START = r"(?:(?<=\.{3})|(?<![.\w$]))"  # start of a name that is not a property
 WORD = re.compile(rf"{START}[\w$]+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
 STATED = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 COMPUTED = re.compile(r"\\\$\\\{.*?\\\}")
 
-# Each word of the policy, and what it is for. No address of a network is allowed anywhere.
+# The directives of the policy. Network addresses are never allowed.
 POLICY = {
-    "default-src": "'none'",  # whatever is not named below: fonts, frames, requests
-    # The script of the page and what unpacks it, by their hashes; and compiling WebAssembly, of
-    # bytes in the page.
+    "default-src": "'none'",  # everything not listed below: fonts, frames, requests
+    # The page script and the loader, by their hashes; and compiling WebAssembly from bytes in the
+    # page.
     "script-src": "{loader} {script} 'wasm-unsafe-eval'",
-    "worker-src": "blob:",  # the worker is made of a text in the page
-    "style-src": "{style} {rules}",  # the style of the head and what is packed, by their hashes
-    "img-src": "data:",  # the icon, which is empty: without it some browsers ask for one
+    "worker-src": "blob:",  # the worker is created from text in the page
+    "style-src": "{style} {rules}",  # style of the head and the packed style, by their hashes
+    "img-src": "data:",  # the icon, which is empty: some browsers would request one
     "base-uri": "'none'",
     "form-action": "'none'",
 }
 
 
-@dataclass(frozen=True, eq=False)  # the same module is the same object, see `module_of`
+@dataclass(frozen=True, eq=False)  # compared by identity, see `module_of`
 class ScriptModule:
-    """A module of JavaScript: its text without imports, exports and comments.
+    """A JavaScript module: its source without imports, exports and comments.
 
     Attributes:
-        imports: the modules that it imports, each with the names that it takes from there, and what
-            they are called here
-        names: its names at the top, each with whether it is exported
+        imports: imported modules, each with the imported names and their local names
+        names: its top-level names, each with whether it is exported
     """
 
     name: str
@@ -92,20 +91,20 @@ class ScriptModule:
 
     @property
     def foreign_words(self) -> set[str]:
-        """Words that may mean what no module defines: local names, and what browsers have."""
+        """Words that no module may define: local names and browser globals."""
         pairs = [pair for names in self.imports.values() for pair in names.items()]
         known = {*self.names, *(here for _, here in pairs)}
         return {*WORD.findall(self.text)} - known | {name for name, here in pairs if name != here}
 
 
 def variable(module: str) -> str:
-    """Return the name of what a module exports, which no module has for anything else."""
+    """Return a unique variable name for the exports of a module."""
     return "$" + re.sub(r"\W", "_", module.removesuffix(".js"))
 
 
 @cache
 def module_of(name: str, source: str) -> ScriptModule:
-    """Return a module; raise ValueError for an import or export of another form."""
+    """Parse a module; raise ValueError for an unsupported form of import or export."""
     imports: dict[str, dict[str, str]] = {}
     text = COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
     for names, whole, path in IMPORT.findall(source):
@@ -131,13 +130,13 @@ def declared_in(line: str) -> list[str]:
     outside = re.sub(r'"[^"]*"', "", line)
     while (inner := re.sub(r"\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", outside)) != outside:
         outside = inner
-    outside = re.split(r"[(\[{]", outside)[0]  # a bracket that another line closes
+    outside = re.split(r"[(\[{]", outside)[0]  # a bracket closed on a later line
     found = (re.match(r"\s*([\w$]+)", each) for each in outside.split(","))
     return [each[1] for each in found if each]
 
 
 def in_order(start: str, read: Read) -> list[ScriptModule]:
-    """Return a module after all that it imports, each once; raise ValueError for a circle."""
+    """Return a module after all its imports, without duplicates; raise ValueError for a cycle."""
     found: dict[str, ScriptModule] = {}
 
     def visit(name: str, way: tuple[str, ...]) -> None:
@@ -154,17 +153,17 @@ def in_order(start: str, read: Read) -> list[ScriptModule]:
 
 
 def bundle(start: str, read: Read) -> str:
-    """Return one script of a module and all that it imports, without comments.
+    """Return one script with a module and all its imports, without comments.
 
-    Its last line is its name in errors. Raises ValueError if a module imports a name that is not
-    there, or if the script could end its element in HTML.
+    Its last line names it in error messages. Raises ValueError if an imported name is not exported,
+    or if the script contains text that would end its HTML element.
     """
     return script_of(start, tuple(in_order(start, read)))
 
 
-@cache  # pages of one program have the same modules, and making a script takes longer than the rest
+@cache  # pages of one program share modules; building is the slowest part
 def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
-    """Return the script of modules, each after all that it imports."""
+    """Return the script of modules that are sorted by their imports."""
     homes = {module.name: module for module in modules}
     for module in modules:
         for other, names in module.imports.items():
@@ -186,7 +185,7 @@ def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
 
 
 def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModule:
-    """Return a module of definitions without those that what is wanted of it does not use."""
+    """Return a module of definitions without those that `wanted` does not use."""
     used = {*wanted}
     starts = [*(found.start() for found in TOP.finditer(module.text)), len(module.text)]
     unused = {module.text[first:last] for first, last in pairwise(starts)}
@@ -209,11 +208,11 @@ def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModul
 def parts_of(
     modules: Sequence[ScriptModule], wanted: Mapping[str, Collection[str]]
 ) -> Iterator[str]:
-    """Yield modules as parts of one script, whose names at the top they share.
+    """Yield modules as parts of one script with shared top-level names.
 
-    A word that a module neither defines nor imports may be a local name there, or what a browser
-    has: no such name stands at the top. A module that has other names, or takes those that do not
-    stand there, is a function that returns what is wanted of it.
+    A word that a module neither defines nor imports may be a local name or a browser global; such
+    names are never used at top level. A module with conflicting names is wrapped in a function that
+    returns the wanted ones.
     """
     foreign = {word for module in modules for word in module.foreign_words}
     counts = Counter(word for module in modules for word in {*WORD.findall(module.text)})
@@ -248,7 +247,7 @@ def parts_of(
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts of a table whose keys stand in a script, `a.${b}.c` for each key like it."""
+    """Return the texts whose keys occur in a script; `a.${b}.c` matches all such keys."""
     patterns = {"".join(found) for found in LITERAL.findall(script)}
     known = {key for key in patterns if key in table}
     for pattern in patterns:
@@ -260,26 +259,26 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
 
 
 def as_json(data: object) -> str:
-    """Return JSON that may stand in an element of HTML; raise ValueError for NaN and infinity."""
+    """Return JSON that is safe in an HTML element; raise ValueError for NaN and infinity."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
-SAFE = str.maketrans("<&", ",.")  # of the letters of base85, those that HTML reads otherwise
+SAFE = str.maketrans("<&", ",.")  # for base85 letters with a meaning in HTML
 
 
 def packed_bytes(data: bytes) -> str:
-    """Return bytes compressed by gzip, as letters; equal bytes give equal texts."""
+    """Return bytes compressed by gzip, as text; the result is deterministic."""
     return lettered(gzip.compress(data, 9, mtime=0))
 
 
 def lettered(data: bytes) -> str:
-    """Return bytes as letters that may stand in HTML, five for four bytes; see web/zipped.js."""
+    """Encode bytes as text that is safe in HTML, five letters for four bytes; see web/zipped.js."""
     return base64.b85encode(data).decode().translate(SAFE)
 
 
 def packed_text(text: str) -> str:
-    return packed_bytes(text.encode("utf-8", "replace"))  # half of a pair of letters is none
+    return packed_bytes(text.encode("utf-8", "replace"))  # an unpaired surrogate is replaced
 
 
 def html(
@@ -294,21 +293,21 @@ def html(
     policy: Mapping[str, str] = POLICY,
     rules: str = "",
 ) -> str:
-    """Return the document.
+    """Return the HTML document.
 
     Args:
-        markup: of page.html, with $names; those in `words` are texts, the others are filled in here
-        words: the texts; they are escaped
-        style: of the head
-        script: as `bundle` returns it
-        loader: another one, which unpacks the script and runs it
-        data: for the script, as JSON; all of it is packed as one part
-        parts: of the data that are packed already, each read on its own
+        markup: page.html with $names; those in `words` are texts, the others are filled in here
+        words: the texts, which are escaped
+        style: style of the head
+        script: the result of `bundle`
+        loader: a script that unpacks `script` and runs it
+        data: data for the script, as JSON, packed as one part
+        parts: data that are already packed, each read separately
         raw: HTML by name
-        policy: what the page may load
-        rules: more of the style, which the loader unpacks; "" where the markup has none
+        policy: the content security policy
+        rules: further style, unpacked by the loader; "" if the markup has no place for it
     """
-    style = re.sub("\n +", "\n", style)  # without indents
+    style = re.sub("\n +", "\n", style)  # remove indents
     codes = {"style": style, "script": script, "loader": loader, "rules": rules}
     sources = {name: fingerprint(code) for name, code in codes.items()}
     stated = "; ".join(f"{name} {allowed}" for name, allowed in policy.items())
@@ -325,25 +324,25 @@ def html(
 
 
 def markup_of(name: str) -> str:
-    """Return the markup of a kind of page; all have the same head."""
+    """Return the markup of a kind of page; all share one head."""
     head = text_beside(__file__, "head.html").rstrip("\n")
     return text_beside(__file__, name).replace("$head", head)
 
 
 def stated_policy(page: str) -> str:
-    """Return the policy that a page states; "" if it has none."""
+    """Return the policy stated in a page, or ""."""
     found = STATED.search(page)
     return unescape(found[1]) if found else ""
 
 
-# Arrays as JSON, which web/arrays.js reads.
+# Arrays as JSON, read by web/arrays.js.
 
 
 def packed(array: npt.NDArray[Any]) -> dict[str, Any]:
-    """Return an array as {"dtype", "shape", "data"}: its little-endian bytes in base64.
+    """Return an array as {"dtype", "shape", "data"}: little-endian bytes in base64.
 
     Args:
-        array: of float32, float64, or integers of 8, 16 or 32 bits
+        array: of dtype float32, float64, or integers of 8, 16 or 32 bits
     """
     plain = np.ascontiguousarray(array)
     ordered = plain.astype(plain.dtype.newbyteorder("<"), copy=False)

@@ -1,4 +1,4 @@
-"""What captions and cards of a page know of a session: operations, names, formulas, optimizers."""
+"""Data of a session for captions and cards in a page: operations, names, formulas, optimizers."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from scalarviz.training.session.optimizer_facts import optimizer_facts
 from scalarviz.training.session.reading import cells_of, facts_of
 from scalarviz.training.session.session import Session
 
-Data = dict[str, Any]  # what JSON can hold
+Data = dict[str, Any]  # values supported by JSON
 
 
 def caption_data(session: Session) -> Data:
-    """Return the facts of a session as a page has them, formulas as trees.
+    """Return the facts of a session for a page, with formulas as expression trees.
 
-    The result has only dictionaries, lists, numbers, texts and None.
+    The result contains only dictionaries, lists, numbers, strings and None.
     """
     program: Program = session.network.program
     trainer, bank, facts = session.trainer, session.network.bank, facts_of(session)
@@ -54,7 +54,7 @@ def caption_data(session: Session) -> Data:
 
 
 def row_names(session: Session, facts: Facts) -> dict[int, str]:
-    """Return the names of the parameters that are not named by the neurons that they join."""
+    """Return the names of parameters that are not named by the neurons they join."""
     program: Program = session.network.program
     own = [each for each in program.operations if each.kind not in ("affine", "convolution")]
     rows = [row for each in own for row in each.parameters]
@@ -72,14 +72,14 @@ def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
 
 
 def as_data(value: Any) -> Any:
-    """Return facts for JSON: functions are trees, or None where there is no tree of them."""
+    """Return facts for JSON: functions as trees, or None if they cannot be converted."""
     if is_dataclass(value):
         return {each.name: as_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {name: as_data(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         found = [as_data(each) for each in value]
-        # A case that a page cannot compute is left out.
+        # Leave out a case that a page cannot compute.
         return [each for each in found if not (isinstance(each, dict) and lacks(each))]
     if callable(value):
         return value.tree if hasattr(value, "tree") else function_tree(value)
@@ -87,29 +87,29 @@ def as_data(value: Any) -> Any:
 
 
 def lacks(data: Data) -> bool:
-    """Return whether data are a case of a formula without all trees."""
+    """Return whether data are a case of a formula with a missing tree."""
     return "tests" in data and None in (data["compute"], *(test for test, _ in data["tests"]))
 
 
-# Compiled functions in pages: names of nodes, and what Python says of each moment. A page
-# explains networks by itself; of a compiled function, and of a network that is too large to send
-# all its numbers, it shows what these functions return.
+# Compiled functions in pages: names of nodes, and texts from Python for each moment. A page
+# explains networks by itself; for a compiled function, and for a network too large to send all its
+# numbers, it shows the results of these functions.
 
-MOST_PIECES = 1000  # of the lines of a caption without gaps, which is left out where it has more
+MOST_PIECES = 1000  # pieces in the complete lines of a caption; if it has more, these are left out
 
 
 def nodes_data(program: TraceProgram) -> dict[str, Any]:
-    """Return inputs, nodes and outputs by name, as `caption_data` has the buffers of neurons."""
+    """Return inputs, nodes and outputs by name, in the form of the buffers of `caption_data`."""
     about = {"size": 1, "shape": [], "role": "node", "layer": "", "wave": False}
     places = {**program.place_of, program.outputs.name: program.trace.outputs[0]}
     return {name: {**about, "names": [entitled(program, at)]} for name, at in places.items()}
 
 
 def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
-    """Return what a page shows of a compiled function beside its parameters, as parts of a state.
+    """Return the state of a compiled function for a page, except its parameters.
 
     Args:
-        moment: the last one of the step that is shown; -1 without
+        moment: last moment of the shown step, or -1
         walks: whether it is explained
     """
     said = spoken(stage, moment, walks=walks)
@@ -124,7 +124,7 @@ def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 
 def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
-    """Return caption and card of what is pinned, as parts of a state; arguments as `told`."""
+    """Return caption and card of the pinned item, as parts of a state; arguments as `told`."""
     stage.read()
     card = stage.card((moment + 1) % len(stage.reading.moments))
     caption = stage.captioned() if walks else None
@@ -138,7 +138,7 @@ def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """Return a card for JSON; what is drawn on it alone is left out."""
+    """Return a card for JSON, without drawings."""
     return {
         "row": card.row,
         "name": card.name,

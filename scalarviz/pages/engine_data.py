@@ -1,4 +1,4 @@
-"""What a page needs to train: a module of kernels, the memory that they run in, and what is where.
+"""Data for training in a page: a module of kernels, its memory image, and the addresses in it.
 
 `web/engine.js` reads all three.
 """
@@ -29,12 +29,12 @@ from scalarviz.training.session.reading import NetworkCopy
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import Trainer
 
-LARGEST = 2**30  # bytes of memory of a page
-MOST_STARTED = 5_000  # numbers with which a training began that a page of a later step has
+LARGEST = 2**30  # maximum bytes of memory of a page
+MOST_STARTED = 5_000  # maximum initial parameters in a page that starts at a later step
 
 
 class EngineData(NamedTuple):
-    """A module of WebAssembly, the bytes of its memory, and the part `engine` of a page's spec."""
+    """A WebAssembly module, its memory image, and the part `engine` of a page's spec."""
 
     module: bytes
     image: bytes
@@ -46,13 +46,12 @@ def engine_data(
     probe: FloatArray | None = None,
     check: Callable[[bytes], object] = len,
 ) -> EngineData:
-    """Return what a page needs to go on with a session from the step where it stands.
+    """Return the data with which a page continues a session from its current step.
 
     Args:
-        probe: inputs, shape (samples, inputs), to which the page always shows the answers; None,
-            the default: none
-        check: called with the image before kernels are compiled, which takes long; only addresses
-            in it change afterwards
+        probe: inputs, shape (samples, inputs), whose outputs the page always shows; by default None
+        check: called with the memory image before kernels are compiled, which is slow; only
+            addresses in it change afterwards
 
     Raises:
         EngineError: if a page cannot train this session, with the reason, or if it needs more than
@@ -87,9 +86,9 @@ def engine_data(
 
 
 def start_of(session: Session) -> dict[str, list[float]] | None:
-    """Return the numbers with which a training began.
+    """Return the initial parameters of a training run.
 
-    The result is None if the training begins now, or if the numbers are unknown or too many.
+    The result is None at step 0, and if they are unknown or too many.
     """
     network = NetworkCopy(session).begun() if session.step_index else None
     if network is None or len(network.bank.value) > MOST_STARTED:
@@ -99,7 +98,7 @@ def start_of(session: Session) -> dict[str, list[float]] | None:
 
 @contextmanager
 def own_slots_only(bank: Bank) -> Iterator[None]:
-    """Take away slots that a bank gets meanwhile: those of other optimizers may have its names."""
+    """Remove slots added meanwhile: other optimizers may have slots of the same names."""
     known = set(bank.blocks)
     try:
         yield
@@ -120,7 +119,7 @@ def refuse_large_memory(memory: PageMemory) -> None:
 
 
 def training_of(trainer: Trainer, step: int) -> PageTraining:
-    """Return the training of a trainer that stands before a step."""
+    """Return the training state of a trainer before a step."""
     settings = trainer.settings
     return PageTraining(
         trainer.network.program,
@@ -135,7 +134,7 @@ def training_of(trainer: Trainer, step: int) -> PageTraining:
 
 
 def why_not(session: Session) -> str:
-    """Return why a page cannot train a session, in one sentence; "" if it can."""
+    """Return the reason why a page cannot train a session, as a sentence; "" if it can."""
     if not session.network.layers:
         return (
             f"a page trains networks of layers, not {type(session.network).__name__}: make the "
@@ -169,25 +168,24 @@ def why_not(session: Session) -> str:
 
 
 def shared_of(trainer: Trainer) -> tuple[list[Unit], bytes] | None:
-    """Return the shared module for a trainer, and its kernels in order; None if it lacks one."""
+    """Return the shared module for a trainer, and its kernels in order; None if one is missing."""
     return shared_module(training_of(trainer, 0).units(), trainer.bank.dtype)
 
 
-# How a page draws the initial numbers of a network for another seed.
+# Drawing of initial parameters for another seed in a page.
 
-LARGEST_SEED = 2**52  # the seeds from there on are not all numbers of JavaScript
+LARGEST_SEED = 2**52  # larger seeds are not exact in JavaScript
 Draw = tuple[int, int, bool, float, float]  # first row, count, whether normal, two parameters
 
 
 def initial_data(network: Network) -> dict[str, Any]:
-    """Return how the numbers of `Network(seed=k)` follow from the seed k.
+    """Return how the parameters of `Network(seed=k)` are computed from the seed k.
 
-    seed    that of the network; 0 if it is too large for a number of JavaScript
-    draws   rows that are drawn: the first one, how many, whether normally, low and high or mean
-            and deviation
-    fixed   rows whose numbers are the same for all seeds, and are not 0: first, count, number
+    seed    seed of the network; 0 if it is too large for JavaScript
+    draws   random rows: first row, count, whether normal, and low and high or mean and deviation
+    fixed   nonzero rows that do not depend on the seed: first row, count, number
     state   the non-parameter state without the loss scale
-    seeds   places in it of the two halves of the seed
+    seeds   indices in it of the two halves of the seed
     """
     layers = [*all_layers(network.layers)]
     draws = [draw for layer in layers for draw in draws_of(layer, network.init)]
@@ -206,7 +204,7 @@ def initial_data(network: Network) -> dict[str, Any]:
 
 
 def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
-    """Yield layers with those inside others, each once."""
+    """Yield layers and the layers nested in them, each once."""
     for layer in dict.fromkeys(layers):
         if layer.layers:
             yield from all_layers(layer.layers)
@@ -229,13 +227,13 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
 
 
 def spread(init: Init, law: Law, layer: PerceptronLayer) -> Any:
-    """Return the two parameters of a law for a layer."""
+    """Return the two parameters of a distribution for a layer."""
     fan_in, fan_out = layer.fans()
     return law.spread(float(fan_in), float(fan_out), *init.settings.values())
 
 
 def runs_of(numbers: Any) -> list[list[float]]:
-    """Return stretches of equal numbers that are not 0: first place, count, number."""
+    """Return runs of equal nonzero numbers: first index, count, number."""
     starts = np.flatnonzero(np.diff(numbers, prepend=np.nan) != 0.0)
     counts = np.diff(starts, append=len(numbers))
     runs = zip(starts.tolist(), counts.tolist(), numbers[starts].tolist(), strict=True)

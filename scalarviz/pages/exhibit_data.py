@@ -1,4 +1,4 @@
-"""Results in a page: what a network learns, as samples to answer, how they are shown, metrics."""
+"""The result plot of a page: the samples it evaluates, how they are drawn, and metrics."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ from scalarviz.training.session.reading import class_names, output_names, side_n
 from scalarviz.training.session.session import Session
 
 SIDE = 24  # cells along a map
-MOST_PIXELS = 40_000  # of digits that a page has, besides those in columns
-DOTS, HELD = 256, 80  # most samples on a map, and held-out ones
-MOST_NUMBERS = 40_000  # of samples that are asked for numbers or classes
-PIXELS, FINE_PIXELS = 40, 256  # along the longer side of a learned picture: always, and at rest
+MOST_PIXELS = 40_000  # maximum pixels of digits in a page, beside those in columns
+DOTS, HELD = 256, 80  # maximum samples on a map, and maximum held-out samples
+MOST_NUMBERS = 40_000  # maximum numbers of samples for numeric or class predictions
+PIXELS, FINE_PIXELS = 40, 256  # longer side of a learned picture: always, when paused
 
-Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and the inputs that it takes
+Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and its inputs
 
 
 def probe_of(session: Session) -> FloatArray:
@@ -56,17 +56,19 @@ def probe_of(session: Session) -> FloatArray:
 
 
 def exhibit_data(session: Session) -> dict[str, Any] | None:
-    """Return what the page draws of the outputs for `probe_of`; None: there is no exhibit for it.
+    """Return the data for drawing the outputs for `probe_of`; None without an exhibit.
 
     Args:
-        session: of the page
+        session: session of the page
 
-    kind     "swatches": colours; "plane": a map of two inputs, or a curve over one; "pictures": a
-             picture and what is learned of it; "sorting": pictures by their answers; "answers":
-             numbers or classes
-    things   what the samples are, a key of texts
-    reads    "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
-    output   name of the buffer of the outputs, and `outputs` is how many there are
+    The keys of every exhibit:
+
+    - kind: "swatches": colors; "plane": a map of two inputs, or a curve over one; "pictures": a
+      picture and the learned one; "sorting": pictures by predicted class; "answers": numbers or
+      classes
+    - things: key of the text that names the samples
+    - reads: "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
+    - output: name of the buffer of the outputs; `outputs` is their number
     """
     made = exhibit_of(session)
     if made is None:
@@ -81,9 +83,9 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 
 
 def exhibit_of(session: Session) -> Made | None:
-    """Return the exhibit without its answers, and the inputs that it takes."""
+    """Return the exhibit without outputs, and its inputs."""
     data = session.data
-    if session.trainer.recorded is not None:  # nobody knows the targets
+    if session.trainer.recorded is not None:  # the targets are unknown
         return None
     if data.name in EXHIBITS:
         return EXHIBITS[data.name](data)
@@ -104,7 +106,7 @@ def exhibit_of(session: Session) -> Made | None:
 
 
 def swatches_of(data: Rgb) -> Made:
-    """Return colours, beside what becomes of them."""
+    """Return colors beside the predicted and the target colors."""
     inputs, targets = data.palette
     return {
         "kind": "swatches",
@@ -114,14 +116,14 @@ def swatches_of(data: Rgb) -> Made:
 
 
 def curve_points(data: DataSet, samples: Pair, axis: int) -> PlanePoints:
-    """Return where samples lie over one input: their targets are the heights."""
+    """Return the positions of samples over one input, with their targets as heights."""
     plot = graph(np.asarray, data, samples, axis)
     low, high = np.stack([(plot.low, plot.high), plot.range()], axis=1)
     return PlanePoints(samples, plot.points, low, high, plot.names, (axis,))
 
 
 def plane_of(data: DataSet, plane: PlanePoints) -> Made:
-    """Return a map of the plane in which samples lie, or a curve over one input."""
+    """Return a map of the plane of the samples, or a curve over one input."""
     inputs, targets = plane.samples
     count, low, high = targets.shape[1], plane.low, plane.high
     part = (np.arange(SIDE) + 0.5) / SIDE
@@ -162,7 +164,7 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
 
 
 def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
-    """Return where a plane is among the inputs."""
+    """Return the position of a plane among the inputs."""
     named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
     return {
         "axes": list(plane.axes),
@@ -186,7 +188,7 @@ def places_data(session: Session) -> dict[str, Any] | None:
 
 
 def pictures_of(data: Texture) -> Made:
-    """Return a picture, and the points at which what is learned of it is shown."""
+    """Return a picture, and the points at which the learned picture is evaluated."""
     points, goals, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
     return {
@@ -201,7 +203,7 @@ def pictures_of(data: Texture) -> Made:
 
 
 def sorting_of(data: Digits) -> Made:
-    """Return digits that are sorted by what the network takes them for."""
+    """Return digits sorted by their predicted class."""
     inputs, labels, pictures, chosen = some_digits(data, ASKED_DIGITS)
     kept = np.arange(len(labels)) if pictures.size <= MOST_PIXELS else chosen
     return {
@@ -224,7 +226,7 @@ EXHIBITS: dict[str, Callable[[Any], Made]] = {
 }
 
 
-# Metrics of a page: their values up to now, and what its worker needs to measure more of them.
+# Metrics of a page: their values so far, and the data for measuring them in the worker.
 
 NONE: Series = np.zeros(0, np.int64), np.zeros(0)
 
@@ -234,10 +236,9 @@ class MetricData(NamedTuple):
 
     Attributes:
         shown: part `measured` of the page's spec, see `measured_data`
-        engine: part `metrics` of the engine's spec: names, and steps from one measurement to the
-            next
+        engine: part `metrics` of the engine's spec: names, and steps between two measurements
         held: the held-out samples: inputs in the precision of the weights, then targets in float64
-        left_out: names of metrics that a page cannot measure: functions in Python
+        left_out: names of metrics that a page cannot measure because they are Python functions
     """
 
     shown: dict[str, Any]
@@ -247,10 +248,10 @@ class MetricData(NamedTuple):
 
 
 def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
-    """Return the metrics of a page that trains; None: the session measures none.
+    """Return the metrics of a page that trains; None if the session measures none.
 
     Args:
-        loss: that of the facts, as data
+        loss: the loss of the facts, as data
     """
     metrics: Metrics | None = session.visits.metrics
     if metrics is None:
@@ -277,7 +278,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
 
 
 def is_known(loss: Mapping[str, Any]) -> bool:
-    """Return whether a page can compute a loss; as `isKnownLoss` of formulas.js."""
+    """Return whether a page can compute a loss, like `isKnownLoss` of formulas.js."""
     if loss["scalar"]:
         return loss["error"]["compute"] is not None
     return bool(loss["name"] == "softmax_cross_entropy")

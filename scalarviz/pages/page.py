@@ -1,8 +1,8 @@
-"""The page of a session: one HTML file, which opens from disk in any browser and fetches nothing.
+"""The page of a session: one HTML file that opens from disk in any browser and loads nothing.
 
 sv.page(session, "rgb.html")
 
-It trains by itself or has a recording; the page of a session that stays in Python asks by a link.
+It trains, or plays a recording; the page of a session that runs in Python uses a link instead.
 """
 
 from __future__ import annotations
@@ -58,41 +58,41 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
 
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
-LARGEST = 10_000_000  # bytes of a page
-STEPS = 500  # of a recording
-WATCHED = 30.0  # steps a second at which people can follow a small network
-SMALL = 2000  # weights
-PLAYED = 15.0  # seconds that a recording lasts at least at its first speed
-SAY = "say_"  # names in page.html with this prefix stand for texts
+LARGEST = 10_000_000  # maximum bytes of a page
+STEPS = 500  # steps of a recording
+WATCHED = 30.0  # steps per second at which a small network can be watched
+SMALL = 2000  # weights of a small network
+PLAYED = 15.0  # minimum seconds that a recording lasts at its initial speed
+SAY = "say_"  # prefix of names in page.html that represent texts
 ENDINGS = (".html", ".htm")
-GOOD_ON_LIGHT = "#00775e"  # letters; the first colour of classes is too pale for them
+GOOD_ON_LIGHT = "#00775e"  # text color; the first class color is too pale for text
 # The cubes of the legend, with their numbers.
 CUBES = "minus", "minus half", "zero", "plus half", "plus"
 CUBE = """<span class="{}"><svg viewBox="0 0 43 41" aria-hidden="true"><path class="front" \
 d="M0 7h34v34H0z"/><path class="above" d="M0 7l9-7h34l-9 7z"/><path class="side" \
 d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
-# Of captions: the tables of functions by kind of operation, and their rows.
+# The tables of caption functions by kind of operation, and their rows.
 KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
 KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, or with layers of this name.
 OPENED, EVENED = "draw_opened_rows", "layer_norm"
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
-# Of a style, what it does without: comments, and spaces beside group 1.
+# Removable parts of a style: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page before it is written: its text, and how many bytes of it are the engine."""
+    """A page before it is written: its text, and the size of the engine in bytes."""
 
     text: bytes
     engine: int
     recording: Recording | None = None
-    reason: str = ""  # why it is a recording, if nobody asked for one
-    left_out: tuple[str, ...] = ()  # names of metrics that it cannot measure
+    reason: str = ""  # reason for a recording that was not requested
+    left_out: tuple[str, ...] = ()  # names of metrics that the page cannot measure
 
     def words(self, name: str) -> str:
-        """Return how large the file of a name is, and what it is."""
+        """Return the size and content of a file as a sentence."""
         large, made = size_words(len(self.text)), self.recording
         if made is None:
             words = text("page.size", name=name, size=large, engine=size_words(self.engine))
@@ -125,25 +125,25 @@ def page(
 ) -> int:
     """Write a session as a web page that trains, plays back and explains; return its size in bytes.
 
-    The page has the kernels of the cpu engine as WebAssembly, and goes on where the session stands.
-    It is one file without a server, and asks for nothing over a network. The session stays as it
-    is. The size is reported before the file is written.
+    The page contains the kernels of the cpu engine as WebAssembly and continues from the current
+    step. It is a single file that needs no server and no network. The session is unchanged. The
+    file size is reported before the file is written.
 
     Args:
-        session: a Session, a Show or a fitted estimator, whose network has layers
-        path: the file, .html
-        title: of the page; by default that of the Show
-        theme: "dark" or "light"; None, the default: that of the reader's system
-        engine: True: the page trains; False: it has a recording, trained now by a copy on the
-            engine of the session, which can be played forward and back but not changed; None, the
-            default: it trains, or has a recording if it cannot train this session
-        steps: of a recording, by default 500
-        every: steps of a recording from one that is kept to the next; by default 1
-        progress: whether a bar shows how many kernels are compiled, once for such networks, and
-            steps recorded; in a terminal or a notebook, if that takes long
+        session: a Session, a Show or a fitted estimator; its network must have layers
+        path: output file, .html
+        title: title of the page; by default the title of the Show
+        theme: "dark" or "light"; by default None, the theme of the reader's system
+        engine: if True, the page trains; if False, it has a recording, computed now by a copy of
+            the session, which can be played forward and backward but not changed; by default None:
+            it trains, or has a recording if a page cannot train this session
+        steps: number of steps of a recording; by default 500
+        every: steps between two recorded steps; by default 1
+        progress: if True, the default, show a progress bar in a terminal or a notebook while
+            kernels are compiled, which happens once per kind of network, or steps are recorded
 
     Raises:
-        EngineError: for a session that a page cannot train or show.
+        EngineError: if a page can neither train nor show the session.
         InputError: if the page would be larger than 10 MB or the theme is unknown.
         GradientError: if the first step of a recording is refused.
         FileError: if the file cannot be written.
@@ -160,15 +160,16 @@ def page(
 
 
 def check_name(name: str) -> None:
-    """Raise InputError if a file's name does not end as that of a page."""
+    """Raise InputError if a file name does not end in .html."""
     if not name.lower().endswith(ENDINGS):
         raise InputError(f"a page is saved as .html, not as {name!r}: rename it")
 
 
 def trains(session: Session, engine: bool | None = None) -> bool:
-    """Return whether a page of a session trains, else it has a recording; see `page`.
+    """Return whether the page of a session trains; otherwise it has a recording. See `page`.
 
-    Raises EngineError, with the reason, if it can do neither, or not what `engine` asks for.
+    Raises EngineError, with the reason, if neither is possible, or not the one that `engine`
+    requests.
     """
     if engine is not None:
         engine = true_or_false(engine, "engine")
@@ -179,7 +180,7 @@ def trains(session: Session, engine: bool | None = None) -> bool:
 
 
 def first_speed(show: Show) -> float | None:
-    """Return the steps a second at which a page plays at first; None: as fast as it goes."""
+    """Return the initial steps per second of a page; None: as fast as possible."""
     return show.speed or (WATCHED if len(show.session.network.bank) < SMALL else None)
 
 
@@ -196,24 +197,24 @@ def page_of(
     """Return the page of a session; see `page`. Raise InputError if it is too large.
 
     Args:
-        links: to other pages, as `links_of` returns them
+        links: links to other pages, as returned by `links_of`
     """
     if theme is not None:
         pick(THEMES, theme, "theme")
     steps, every = size(steps, "steps"), size(every, "every")
     show = Show.of(session)
     if title != "":
-        show = replace(show, title=title)  # raises InputError unless it is a text
-    with show.session.doing():  # what a page has is of one moment
+        show = replace(show, title=title)  # raises InputError unless the title is a text
+    with show.session.doing():  # all data of a page belong to one moment
         return made_page(show, theme, engine, steps, every, links)
 
 
 def made_page(
     show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
 ) -> Page:
-    """Return the page of a session that stands still; see `page_of`."""
+    """Return the page of a paused session; see `page_of`."""
     does_train, step = trains(show.session, engine), show.session.step_index
-    if isinstance(show.session.trainer.run, RecordedRun):  # all of it
+    if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
         steps = show.session.current_branch.end.step - show.session.step_index
         every = max(every, steps // STEPS)
     probe, made, measured = probe_of(show.session), None, None
@@ -271,7 +272,7 @@ def made_page(
 
     def whole() -> bytes:
         written = filled(show, script, data, parts, links)
-        return written.encode("utf-8", "replace")  # half of a pair of letters is none
+        return written.encode("utf-8", "replace")  # an unpaired surrogate is replaced
 
     content = whole()
     if does_train and len(content) > LARGEST:
@@ -302,7 +303,7 @@ def filled(
     links: str = "",
     policy: Mapping[str, str] = POLICY,
 ) -> str:
-    """Return page.html with the title of a show, a script and what it reads; see `html`."""
+    """Return page.html with the title of a show, a script and its data; see `html`."""
     markup = markup_of_page()
     words = said_in(markup)
     if show.session.trainer.recorded is not None:
@@ -315,17 +316,17 @@ def filled(
 
 
 def check_image(image: bytes) -> None:
-    """Raise InputError if a page is too large with its memory alone.
+    """Raise InputError if the memory image of a page is too large by itself.
 
     It is compressed as in the page, but only until it is too large.
     """
-    room = LARGEST * 4 // 5  # before it is letters
+    room = LARGEST * 4 // 5  # before encoding as text
     if len(image) > room and compressed(image, room) is None:
         raise too_large()
 
 
 def too_large(size: int | None = None) -> InputError:
-    """Return the error for a page of so many bytes; None: of more than LARGEST."""
+    """Return the error for a page of `size` bytes; None: more than LARGEST."""
     most = size_words(LARGEST)
     if size is None:
         return InputError(
@@ -340,12 +341,12 @@ def too_large(size: int | None = None) -> InputError:
 
 @cache
 def loader() -> str:
-    """Return the script that runs the one of a page, which is packed."""
+    """Return the script that unpacks and runs the script of a page."""
     return bundle("loader.js", module_text)
 
 
 def module_text(name: str) -> str:
-    """Return the text of a module."""
+    """Return the source of a module."""
     return translated().get(name) or text_beside(WEB, name)
 
 
@@ -356,11 +357,11 @@ def module_for(
     opens: bool = True,
     kinds: Collection[str] | None = None,
 ) -> str:
-    """Return the text of a module; exhibit_kinds.js has the kind of that exhibit alone.
+    """Return the source of a module; exhibit_kinds.js contains only the kind of that exhibit.
 
     Args:
-        opens: whether rows of kernels are opened, whose module others lack
-        kinds: of operations that captions are about; None, the default: all
+        opens: whether rows of kernels are opened; if not, that module is left out
+        kinds: kinds of operations that captions describe; None, the default: all
     """
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "picture.js" and not opens:
@@ -376,7 +377,7 @@ def module_for(
 
 
 def without(table: str, kinds: Collection[str]) -> str:
-    """Return a table of functions by kind of operation with some of its rows."""
+    """Return a table of functions by kind of operation, reduced to `kinds`."""
     return KIND.sub(lambda row: row[0] if row[1] in kinds else "", table)
 
 
@@ -405,17 +406,17 @@ def said_in(markup: str) -> dict[str, str]:
 
 
 def style_of_page() -> str:
-    """Return the whole style: that of the head, and the rules that the loader adds."""
+    """Return the whole style: the style of the head, and the rules added by the loader."""
     return first_style() + rules_of_page()
 
 
 def first_style() -> str:
-    """Return the style of the head, with the colours of the themes in properties."""
+    """Return the style of the head, with the theme colors as properties."""
     return colors_of_page() + rules_in("first.css")
 
 
 def rules_of_page() -> str:
-    """Return the rules that stand in the page packed."""
+    """Return the rules that are packed in the page."""
     return rules_in("page.css", "exhibits.css", "inputs.css")
 
 
@@ -425,7 +426,7 @@ def rules_in(*names: str) -> str:
 
 
 def colors_of_page() -> str:
-    """Return the colours of the themes as properties."""
+    """Return the colors of the themes as properties."""
     dark, light = (properties(THEMES[name]) for name in ("dark", "light"))
     return (
         f"\n:root {{ {dark} }}\n"
@@ -435,7 +436,7 @@ def colors_of_page() -> str:
 
 
 def properties(theme: Theme) -> str:
-    """Return the colours of a theme as custom properties."""
+    """Return the colors of a theme as custom properties."""
     own, map = theme.controls, theme.map
     colors = {
         "ground": theme.ground,
@@ -472,7 +473,7 @@ def properties(theme: Theme) -> str:
 
 
 def between(map: ColorMap, number: float) -> str:
-    """Return the colour of a number from -1 to 1."""
+    """Return the color of a number from -1 to 1."""
     return "#" + to_bytes(map(number)).tobytes().hex()
 
 
@@ -483,10 +484,10 @@ def size_words(size: int) -> str:
     return text("page.megabytes", count=size / 1e6)
 
 
-# The page of a session that stays in Python: it draws and explains, and asks by a link.
+# The page of a session in Python: it draws and explains, and requests numbers by a link.
 
 START = "linked.js"
-# It asks by the link; and has no engine, which would be a worker with WebAssembly.
+# Numbers come by the link; an engine would be a worker with WebAssembly.
 ALLOWED = {
     **{name: allowed for name, allowed in POLICY.items() if name != "worker-src"},
     "script-src": "{loader} {script}",
@@ -495,7 +496,7 @@ ALLOWED = {
 
 
 def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
-    """Return what a page needs of a show before its first state: `spec` and `texts`, for JSON."""
+    """Return the data of a show that a page needs before its first state: `spec` and `texts`."""
     session = show.session
     with session.doing():
         exhibit = exhibit_data(session)
@@ -531,8 +532,8 @@ def linked_page(
 
     Args:
         link: how it reaches the session, see web/linked.js
-        described: what `description` returns
-        first: a state that it shows until Python answers; None, the default: none
+        described: the result of `description`
+        first: state shown until Python answers; None, the default: none
     """
     script = bundle(START, module_text)  # another scene may have another exhibit
     data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}

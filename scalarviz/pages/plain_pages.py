@@ -1,4 +1,4 @@
-"""Pages that train nothing: the list of those that do, and the one that asks for a token."""
+"""Pages without training: the index of pages, and the login page for a token."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ POLICY = "default-src 'none'; style-src {style}; img-src data:; base-uri 'none';
 
 
 class Still(NamedTuple):
-    """A small picture of a page: a WebP file of so many pixels, and what is seen in it."""
+    """A thumbnail of a page: a WebP file, its size in pixels, and a description."""
 
     image: bytes
     size: tuple[int, int]
@@ -52,13 +52,13 @@ class Still(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """A page in the list: its name, which its file has, and one sentence about it.
+    """An entry of the index: a page, by its file name, and one sentence about it.
 
     Attributes:
         title: its heading; by default the name
-        sees: what one will see there
-        still: a picture of it
-        query: what its address ends with
+        sees: description of the page's content
+        still: a thumbnail
+        query: query string of its URL
     """
 
     name: str
@@ -74,10 +74,10 @@ class Entry(NamedTuple):
 
 
 def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
-    """Return the page that links to pages, which lie beside it.
+    """Return the index page with links to pages in the same folder.
 
     Args:
-        collects: whether pages can send answers to who serves them
+        collects: whether pages can send answers to their server
     """
     rows = "\n".join(map(card_of, entries))
     words = {name: escape(text(f"page.index.{name}")) for name in ("language", "title", "about")}
@@ -98,7 +98,7 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
 
 
 def card_of(entry: Entry) -> str:
-    """Return the card of a page, all of which is its link."""
+    """Return the card of a page, which is a link as a whole."""
     parts = []
     if entry.still is not None:
         image, (width, height), alt = entry.still
@@ -114,7 +114,7 @@ def card_of(entry: Entry) -> str:
 
 
 def links_of(entries: Sequence[Entry], name: str) -> str:
-    """Return the links of the page of a name to the list and, from the next one on, the others."""
+    """Return links from a page to the index and, starting with the next one, to the other pages."""
     own = [each.name for each in entries].index(name)
     others = [*entries[own + 1 :], *entries[:own]]
     links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
@@ -122,7 +122,7 @@ def links_of(entries: Sequence[Entry], name: str) -> str:
     return f'<nav class="links">{"".join(rows)}</nav>'
 
 
-# The page that asks for the token of a training.
+# The login page for the token of a session.
 
 TOKEN_STYLE = (
     COLORS
@@ -147,7 +147,7 @@ TOKEN_POLICY = (
 
 
 def token_page(words: str) -> bytes:
-    """Return the page with a sentence above the field."""
+    """Return the page with a sentence above the input field."""
     shown = Template(markup_of("token.html")).substitute(
         title="scalarviz",
         version=__version__,

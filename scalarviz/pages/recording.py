@@ -1,9 +1,8 @@
-"""A recording: what a page shows of a training that it cannot do itself, some steps of it.
+"""Recordings: selected steps of a session, for pages that cannot train it.
 
-Each array is kept in whole parts of its largest number, as few as fit, see PRECISIONS: what moves
-slowly, such as the weights, as differences to the step before, of 8 bits where these are enough,
-else 16.
-`web/client.js` reads it.
+Each array is quantized to integer fractions of its maximum, see PRECISIONS. Slowly changing arrays,
+such as weights, are stored as differences to the previous step, in 8 bits if sufficient, else in
+16. `web/client.js` reads them.
 """
 
 from __future__ import annotations
@@ -28,29 +27,29 @@ from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import in_focus, row_in_focus, weights_in
 from scalarviz.training.session.session import Session
 
-PIECE = 2**18  # bytes that are compressed at once
-HEADS = 1_000  # bytes of what is written with a recording: names, largest numbers, parts
-FEW = 2**20  # bytes that are compressed soon
-GZIP = 31  # of zlib: the largest window, with the head of a gzip file
-MOST_RECORDED = 500  # kept moments of a followed training
-WALKED = 10  # steps that are recorded operation by operation
-LEAST = 1e-30  # largest numbers below it are taken for 0
-HELD = 1_000_000_000  # bytes of arrays, as they are before they are written in parts
-MOST_KEPT = 500_000  # steps: the numbers of a page that say which they are take 10 MB
-MOST_STEPS = 2_500_000  # their losses take 10 MB before they are compressed
-SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # how an array is kept, see `pieces`
-OWN, ROUGH = "", "rough"  # names of arrays of no track; see `Parts`
+PIECE = 2**18  # bytes compressed at once
+HEADS = 1_000  # bytes of metadata of a recording: names, maxima, precisions
+FEW = 2**20  # bytes that are compressed quickly
+GZIP = 31  # zlib window bits: maximum size, with a gzip header
+MOST_RECORDED = 500  # recorded moments of a followed training run
+WALKED = 10  # steps recorded operation by operation
+LEAST = 1e-30  # smaller maxima count as 0
+HELD = 1_000_000_000  # maximum bytes of arrays before quantization
+MOST_KEPT = 500_000  # maximum recorded steps: their step numbers take 10 MB in a page
+MOST_STEPS = 2_500_000  # maximum steps: their losses take 10 MB before compression
+SMALL, LARGE, WHOLE, SAME, PLAIN = 1, 2, 3, 4, 5  # encodings of an array, see `pieces`
+OWN, ROUGH = "", "rough"  # names of arrays without a track; see `Parts`
 
 Arrays = list[tuple[str, FloatArray]]  # each with the name of its track, or OWN or ROUGH
 
 
 class Parts(NamedTuple):
-    """In how many parts of the largest number of an array numbers are kept.
+    """Number of quantization levels of an array, up to its maximum.
 
     Attributes:
-        values: weights, and all numbers of the steps that are recorded operation by operation
-        gradients: those between two steps, most of the numbers of a recording, which change most
-        answers: outputs for the probe, most of which become colours
+        values: for weights, and all numbers of steps recorded operation by operation
+        gradients: for gradients between steps, which are the largest part of a recording
+        answers: for outputs of the probe, most of which become colors
     """
 
     values: int
@@ -58,7 +57,7 @@ class Parts(NamedTuple):
     answers: int
 
 
-# From fine to coarse. The gradients, seldom read as numbers, are the first that become coarse.
+# From fine to coarse. The gradients, rarely read as numbers, are reduced first.
 PRECISIONS = (
     Parts(30_000, 30_000, 30_000),
     Parts(30_000, 3_000, 3_000),
@@ -78,13 +77,13 @@ PRECISIONS = (
 
 @dataclass
 class Taken:
-    """Numbers of a training, in the order in which they are read.
+    """Recorded numbers of a session, in reading order.
 
     Attributes:
-        arrays: those of the places, one after the other
-        steps: of the places between two steps
-        walked: steps with a place after each operation
-        weights: of the focus sample in each of them, see `State`
+        arrays: the arrays of all recorded positions
+        steps: steps of the positions between two steps
+        walked: steps with a position after each operation
+        weights: weights of the focus sample at each of them, see `State`
         stopped: why the step after the last one is refused: "gradient" or "overflow"; else ""
     """
 
@@ -102,7 +101,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording as a page has it: its bytes, compressed, the parts of the spec, its precision."""
+    """A recording for a page: its compressed bytes, its parts of the spec, and its precision."""
 
     data: bytes
     engine: dict[str, Any]
@@ -121,23 +120,23 @@ def recording_of(
     *,
     walked: int = WALKED,
 ) -> Recording:
-    """Train a copy of a session and return what a page shows of it.
+    """Train a copy of a session and return a recording for a page.
 
     Args:
-        session: stays as it is; its network has layers
-        probe: inputs, shape (samples, inputs), to which the page shows the answers
-        steps: to record
-        every: steps from one that is kept to the next
-        room: bytes that it may take in a page; the precision is lowered until it does
-        walked: steps that are recorded operation by operation, at most
+        session: a session whose network has layers; it is unchanged
+        probe: inputs, shape (samples, inputs), whose outputs the page shows
+        steps: number of steps to record
+        every: steps between two recorded steps
+        room: maximum bytes in a page; the precision is lowered until it fits
+        walked: maximum steps recorded operation by operation
 
     Raises:
-        InputError: if it does not fit, and before it trains if that is certain.
+        InputError: if it does not fit; before training if that is certain.
     """
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)
     engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
-    with np.errstate(over="ignore"):  # then infinite, as they are drawn
+    with np.errstate(over="ignore"):  # infinity is drawn as such
         losses = taken.losses.astype(np.float32)
     spec = {
         "first": taken.steps[0],
@@ -155,12 +154,12 @@ def recording_of(
     }
     most = (
         (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 4 // 5
-    )  # before it is letters
+    )  # before encoding as text
     tops = tops_of(taken.arrays)
     for precision in PRECISIONS:
         parts = {name: precision.answers if name == "probe" else precision.values for name in tops}
         content = b"".join(pieces(taken.arrays, tops, parts, precision))
-        # In many numbers little but runs repeats, and these are found in a twentieth of the time.
+        # For large data, run-length encoding compresses almost as well, twenty times faster.
         how = zlib.Z_DEFAULT_STRATEGY if len(content) < FEW else zlib.Z_RLE
         data = compressed(content, most, how)
         if data is not None:
@@ -172,7 +171,7 @@ def recording_of(
 
 
 def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> None:
-    """Raise InputError if it is certain that a recording of so many steps does not fit."""
+    """Raise InputError if a recording of `steps` steps certainly does not fit."""
     program, bank = session.network.program, session.network.bank
     buffers = sum(buffer.size for buffer in program.buffers)
     answers = len(probe) * program.outputs.size
@@ -185,7 +184,7 @@ def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> N
 
 
 def too_long(steps: int, every: int | None = None) -> InputError:
-    """Return the error for a recording that does not fit; `every` may do."""
+    """Return the error for a recording that does not fit; `every` is a suggestion."""
     if every is None:
         return InputError(
             f"a recording of {steps} steps does not fit into a page: take fewer steps"
@@ -197,7 +196,7 @@ def too_long(steps: int, every: int | None = None) -> InputError:
 
 
 def compressed(content: bytes, room: int, how: int = zlib.Z_DEFAULT_STRATEGY) -> bytes | None:
-    """Return bytes as gzip; None, as soon as they are known to take more than `room` bytes."""
+    """Return bytes as gzip, or None as soon as they exceed `room` bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP, zlib.DEF_MEM_LEVEL, how)
     found, count = [], 0
     for start in range(0, len(content), PIECE):
@@ -210,7 +209,7 @@ def compressed(content: bytes, room: int, how: int = zlib.Z_DEFAULT_STRATEGY) ->
 
 
 def engine_of(session: Session, step: int) -> dict[str, Any]:
-    """Return what a page asks of its engine besides numbers."""
+    """Return the engine properties that a page requires, except numbers."""
     program, names = session.network.program, buffer_names(session.network.program)
     return {
         "step": step,
@@ -225,10 +224,10 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
 
 
 def take(session: Session, probe: FloatArray, steps: int, every: int, most: int) -> Taken:
-    """Return the numbers of some steps of a copy, up to the first that is refused.
+    """Return the numbers of some steps of a copy, up to the first refused one.
 
     Args:
-        most: steps that are taken operation by operation
+        most: maximum steps recorded operation by operation
     """
     twin = session.copy()
     twin.stops.are_ignored = True
@@ -263,10 +262,10 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
 
 
 def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> None:
-    """Take the numbers between two steps: weights, their gradients, the sample, the answers.
+    """Record the numbers between two steps: weights, gradients, sample and outputs.
 
     Args:
-        first: the step whose sample it is, the same for all, as while it plays
+        first: the step whose sample is used, the same for all, as during playback
     """
     program, step = session.network.program, session.step_index
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
@@ -285,7 +284,7 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
 
 
 def take_walk(taken: Taken, session: Session) -> None:
-    """Take a step operation by operation, and its numbers after each."""
+    """Record a step operation by operation, with its numbers after each."""
     run, step = session.trainer.run, session.step_index
     focus, *found, _ = in_focus(session, session.trainer.batches.at(step))
     for moment in session.network.program.moments:
@@ -296,12 +295,12 @@ def take_walk(taken: Taken, session: Session) -> None:
             found += [np.array(run.gradients(each)[focus]) for each in moment.gradients]
     weights = weights_in(session.timeline)
     taken.weights.append(None if weights is None else float(weights[focus]))
-    taken.arrays += [(OWN, each) for each in found]  # of whole steps: one may be refused
+    taken.arrays += [(OWN, each) for each in found]  # of whole steps only: one may be refused
     taken.walked.append(step)
 
 
 def tops_of(arrays: Arrays) -> dict[str, float]:
-    """Return the largest number of each track."""
+    """Return the maximum magnitude of each track."""
     tracks = dict.fromkeys(name for name, _ in arrays if name not in (OWN, ROUGH))
     return {name: max(top_of(x) for track, x in arrays if track == name) for name in tracks}
 
@@ -309,20 +308,20 @@ def tops_of(arrays: Arrays) -> dict[str, float]:
 def pieces(
     arrays: Arrays, tops: Mapping[str, float], parts: Mapping[str, int], precision: Parts
 ) -> Iterator[bytes]:
-    """Yield the bytes of each array, which begin with how it is kept.
+    """Yield the bytes of each array, starting with its encoding.
 
-    SMALL, LARGE  differences to the array before of its track, in 8 or 16 bits, in parts of the
-                  largest number of the track
-    WHOLE         in parts of its own largest number, which comes first, a float64, then their
-                  count, of 16 bits; in 8 bits if there are less than 128 of them, else 16
-    SAME          equal to the array before it of no track, of the same size
-    PLAIN         float32; for numbers that are not finite
+    SMALL, LARGE  differences to the previous array of the track, in 8 or 16 bits, as fractions of
+                  the maximum of the track
+    WHOLE         as fractions of the array's maximum, which precedes them as float64, followed by
+                  the number of levels, 16 bits; in 8 bits for less than 128 levels, else 16
+    SAME          equal to the previous array without a track of the same size
+    PLAIN         float32, for arrays that are not finite
 
-    Of 16 bits the low bytes of all numbers come before the high ones.
+    For 16 bits, the low bytes of all numbers precede the high ones.
 
     Args:
-        tops, parts: of each track its largest number, and in how many parts of that it is kept
-        precision: of the other arrays
+        tops, parts: maximum and number of levels of each track
+        precision: levels of the other arrays
     """
     lasts: dict[str, Any] = {}
     last: FloatArray | None = None
@@ -344,21 +343,21 @@ def pieces(
 
 
 def top_of(array: FloatArray) -> float:
-    """Return the largest size of the finite numbers of an array; 0 if it is next to nothing."""
+    """Return the largest finite magnitude of an array; 0 if it is negligible."""
     finite = np.abs(array[np.isfinite(array)])
     top = float(finite.max()) if finite.size else 0.0
     return top if top > LEAST else 0.0
 
 
 def in_parts(array: FloatArray, top: float, parts: int) -> Any:
-    """Return numbers in whole parts of the largest one."""
+    """Return numbers quantized to integer fractions of the maximum."""
     if top == 0.0:
         return np.zeros(array.size, np.int32)
     return np.rint(array.astype(np.float64).ravel() * (parts / top)).astype(np.int32)
 
 
 def whole_piece(array: FloatArray, parts: int) -> bytes:
-    """Return an array in parts of its largest number, which it begins with."""
+    """Return an array as fractions of its maximum, which precedes them."""
     if not np.isfinite(array).all():
         return plain_piece(array)
     top = top_of(array)
@@ -368,7 +367,7 @@ def whole_piece(array: FloatArray, parts: int) -> bytes:
 
 
 def difference_piece(differences: Any) -> bytes:
-    """Return differences in 8 bits if these are enough, else in 16, of which the rest is lost."""
+    """Return differences in 8 bits if sufficient, else in 16, clipped."""
     if np.abs(differences).max(initial=0) < 128:
         return b"".join([bytes([SMALL]), differences.astype(np.int8).tobytes()])
     return bytes([LARGE]) + two_planes(differences)
@@ -385,26 +384,26 @@ def plain_piece(array: FloatArray) -> bytes:
         return b"".join([bytes([PLAIN]), array.astype("<f4").tobytes()])
 
 
-# A short recording in a page that trains, which browsers show that cannot train it.
+# A short recording in a page that trains, for browsers without the required features.
 
-STEPS = 600  # at most
-PLACES = 6, 18  # fewest and most steps of these that are kept
-NUMBERS = 210_000  # that are kept of them: fewer steps of a larger network
-WORK = 2e9  # products of weights and samples that its steps may take
-BY_PYTHON = 500  # weights of networks that Python trains, in full precision: others take kernels
-ROOM = 150_000  # bytes that it may take, before it is letters
+STEPS = 600  # maximum
+PLACES = 6, 18  # minimum and maximum of recorded steps
+NUMBERS = 210_000  # recorded numbers: fewer steps for a larger network
+WORK = 2e9  # maximum products of weights and samples of its steps
+BY_PYTHON = 500  # maximum weights of networks trained in Python; others use kernels
+ROOM = 150_000  # maximum bytes before encoding as text
 
 
 def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
-    """Return a recording as `recordedOnly` of web/main.js reads it; None if none is short enough.
+    """Return a recording as `recordedOnly` of web/main.js reads it; None if none fits.
 
-    The session stays as it is.
+    The session is unchanged.
 
     Args:
-        probe: inputs, shape (samples, inputs), to which the page shows the answers
+        probe: inputs, shape (samples, inputs), whose outputs the page shows
     """
     twin, bank, program = session.copy(), session.network.bank, session.network.program
-    twin.visits.metrics = None  # which may be functions that take long
+    twin.visits.metrics = None  # these may be slow functions
     by_python = len(bank) <= BY_PYTHON and not session.network.precision.mixed
     if by_python:
         twin.to("python")
@@ -418,7 +417,7 @@ def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
     every, walked = -(-steps // places), 2 if by_python else 1
     try:
         made = recording_of(twin, probe, steps, every, ROOM * 5 // 4, walked=walked)
-    except (GradientError, InputError):  # its first step is refused, or it has no room
+    except (GradientError, InputError):  # its first step is refused, or it does not fit
         return None
     data = lettered(made.data)
     return {"engine": made.engine, "recording": made.spec, "bytes": data}

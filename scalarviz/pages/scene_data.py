@@ -1,6 +1,6 @@
-"""scene_data: all that the picture in a page needs and that training does not change.
+"""scene_data: the constant part of the picture in a page.
 
-A page chooses among some layouts, as the stage of a window chooses one for its shape.
+A page chooses among several layouts, as the stage of a window does for its aspect ratio.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ from scalarviz.stage.sample_pass import FLAT
 from scalarviz.stage.show import Show
 from scalarviz.training.session.session import Session
 
-# Shapes of the free stage, width by height, for which there is a layout: phones to wide screens.
+# Aspect ratios of the stage for which a layout exists: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
-OF_LARGE = 4  # graphs and walls have a layout for one shape in this number
-DIGITS = 5  # of numbers of a layout behind the point
+OF_LARGE = 4  # graphs and walls have a layout for every fourth aspect ratio
+DIGITS = 5  # decimals of the numbers of a layout
 Placed = list[tuple[float, int]]
-REACH, STEP = 40.0, 0.01  # sums at which slopes of activations are looked at
+REACH, STEP = 40.0, 0.01  # range and step of the sums at which slopes of activations are sampled
 
 
 def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
-    """Return what the picture in a page needs of a show, for JSON.
+    """Return the picture data of a show for a page, for JSON.
 
     Args:
         show: a Session or a Show
-        shapes: widths by heights of the stages that layouts are made for; by default some of SHAPES
+        shapes: aspect ratios of the stages for layouts; by default some of SHAPES
     """
     session = Show.of(show).session
     program = session.network.program
@@ -136,11 +136,11 @@ def colors_of(theme: Theme) -> dict[str, Any]:
 
 
 def maps_data(session: Session) -> dict[str, Any]:
-    """Return over which places neurons are drawn, and how.
+    """Return how neurons are drawn as maps, and over which inputs.
 
     places   the plane or the line, see `places_data`; None without
     side     cells along a map; 0 if all together take too long
-    buffers  names and sizes of what a survey returns
+    buffers  names and sizes of the arrays of a survey
     paints   the buffer before outputs that are colors, its size and its first weight, or None
     """
     paints = [{"first": x.weights, **parts(x.source, "name size")} for x in painting(session)]
@@ -160,19 +160,19 @@ def maps_data(session: Session) -> dict[str, Any]:
 
 
 def parts(thing: object, names: str) -> dict[str, Any]:
-    """Return some attributes of a thing by name."""
+    """Return attributes of an object by name."""
     return {name: getattr(thing, name) for name in names.split()}
 
 
 def tints_data(session: Session) -> dict[str, str]:
-    """Return "rgb" or "grey" for the buffers whose neurons stand for colors."""
+    """Return "rgb" or "grey" for the buffers whose neurons represent colors."""
     program, data = session.network.program, session.data
     ends = (program.inputs.name, data.input_tint), (program.outputs.name, data.output_tint)
     return {name: tint for name, tint in ends if tint in TINTS}
 
 
 def operation_data(program: Program, place: int) -> dict[str, Any]:
-    """Return what a picture needs of an operation, by its place."""
+    """Return the picture data of an operation, by its index."""
     operation = program.operations[place]
     found: dict[str, Any] = {
         "source": operation.source.name,
@@ -211,9 +211,9 @@ def flat_parts(
 
 
 def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
-    """Return what a moment computes, and the bank indices of the gradients among that.
+    """Return the arrays that a moment computes, and the bank indices of its gradients.
 
-    `neurons` are those through which one goes one by one: their buffer, and how many they are.
+    `neurons` are those that can be shown one by one: their buffer and their number.
     """
     found = gradients_of(program, moment)
     buffer = walked(program, moment) if has_neurons(program) else None
@@ -232,15 +232,15 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 def layouts_of(
     session: Session, shapes: Sequence[float]
 ) -> tuple[Placed, Placed, list[dict[str, Any]]]:
-    """Return pairs of a shape and the index of its layout, of walls likewise, and the layouts.
+    """Return layouts, and pairs of an aspect ratio and the index of its layout, likewise for walls.
 
-    There are no pairs of walls if those are the only layouts, or none.
+    The pairs for walls are empty if all layouts are walls, or none.
     """
     pairs: tuple[Placed, Placed] = [], []
     found: dict[bytes, Layout] = {}
     is_graph = session.network.program.is_graph
     for every in (False, True)[: 1 + has_walls(session)]:
-        few = is_graph or every or shows_every_weight(session)  # they are large, and much alike
+        few = is_graph or every or shows_every_weight(session)  # they are large and similar
         for shape in shapes or SHAPES[:: OF_LARGE if few else 1]:
             layout = layout_of(session, shape, walks=True, every=every)
             mark = layout.extent.tobytes()
@@ -293,12 +293,12 @@ def words_data(words: WrittenWords) -> dict[str, Any]:
 
 
 def points(array: FloatArray | None) -> dict[str, Any] | None:
-    """Return places in space, (n, 3); float32 is enough for what is seen."""
+    """Return positions in space, (n, 3); float32 is precise enough for display."""
     return None if array is None else packed(np.asarray(array, np.float32))
 
 
 def plate_data(plate: Plate) -> dict[str, Any]:
-    """Return a plate, with the room of its mip levels."""
+    """Return a plate, with the size of its mip levels."""
     return {
         **parts(plate, "first rows columns stride role operation layer seat"),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},

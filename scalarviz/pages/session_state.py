@@ -1,7 +1,7 @@
-"""SessionState: what a page shows of a session in Python, as its worker sends it: see web/state.js.
+"""SessionState: the state of a Python session for a page, sent by its worker; see web/state.js.
 
-The session is never held up: while it trains, its last snapshot is shown; at rest, what a step has
-computed is read under its lock, or left for the next state if that is taken.
+The session is never blocked: during training, its last snapshot is shown; when it is paused, the
+results of a step are read under its lock, or deferred to the next state if the lock is taken.
 """
 
 from __future__ import annotations
@@ -39,45 +39,45 @@ from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.user_changes import changed_at
 
 PageState = dict[str, Any]
-PATIENCE = 0.05  # seconds that a state waits for the lock of a session at rest
-EXACT = 4096  # losses of the last steps that are sent as they are
-BLOCKS = 1000  # of older steps, with the mean loss of each
-MOST_MEASURED = 4096  # values of a metric at once
-MOST_OF_BATCH = 16_000  # numbers of a batch that captions read sample by sample
-MOST_SLOTS = 20_000  # numbers of an optimizer, and of the weights at the start
+PATIENCE = 0.05  # seconds that a state waits for the lock of a paused session
+EXACT = 4096  # losses of the last steps that are sent individually
+BLOCKS = 1000  # blocks of older steps, with the mean loss of each
+MOST_MEASURED = 4096  # values of a metric sent at once
+MOST_OF_BATCH = 16_000  # numbers of a batch that captions read by sample
+MOST_SLOTS = 20_000  # numbers of an optimizer, and of the initial weights
 
 
 @final
 class SessionState:
-    """Reads a session for pages; `read` returns a state, without what each page has already."""
+    """Reader of a session for pages; `read` returns a state, without data already sent."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self.program = session.network.program
         self._newest, self._copy = NewestNumbers(session), NetworkCopy(session)
         self._probe = probe_of(session)
-        self._begun: tuple[Any, FloatArray] = None, np.zeros(0)  # a network, its answers
-        self._key: Any = None  # of the moment that was read last
-        self._rest: PageState = {}  # what was read of it under the lock
+        self._begun: tuple[Any, FloatArray] = None, np.zeros(0)  # a network and its outputs
+        self._key: Any = None  # of the last moment read
+        self._rest: PageState = {}  # the part read under the lock
         self._before: SnapshotValues | None = None  # the numbers of the last state
 
     def evaluate(self, inputs: FloatArray) -> FloatArray:
-        """Return the outputs for some inputs, shape (samples, inputs), by the numbers shown."""
+        """Return the outputs for inputs of shape (samples, inputs), with the shown parameters."""
         return np.asarray(self._copy.with_numbers(self._numbers())(inputs))
 
     def survey(self, inputs: FloatArray) -> FloatArray:
-        """Return the numbers of all neurons, shape (neurons, samples), by the numbers shown."""
+        """Return the values of all neurons, shape (neurons, samples), with the shown parameters."""
         found = surveyed(self._copy.with_numbers(self._numbers()), inputs)
         if not found:
             raise InputError("this function has no neuron maps")
         return np.vstack([*found.values()])
 
     def read(self, own: FloatArray | None = None, jumps: int = 0) -> PageState:
-        """Return the state of this moment, with all losses; see `losses_from`.
+        """Return the current state, with all losses; see `losses_from`.
 
         Args:
-            own: inputs of a user's own, which are answered in place of the sample; None: none
-            jumps: grows with each jump, after which a page chooses its scales anew
+            own: custom inputs evaluated instead of the sample, or None
+            jumps: counter of jumps, after which a page resets its scales
         """
         session, here = self.session, self.session.timeline.here
         playing = session.playing
@@ -105,12 +105,12 @@ class SessionState:
     # ---- parts of a state -----------------------------------------------------------------------
 
     def _numbers(self) -> SnapshotValues:
-        """Return the newest copy of the numbers that there is without waiting."""
+        """Return the latest copy of the numbers available without waiting."""
         self._newest.read()
         return self._newest.seen[0]
 
     def _common(self, here: Position, *, playing: bool) -> PageState:
-        """Return what does not depend on the numbers of a step."""
+        """Return the parts that do not depend on the numbers of a step."""
         session, settings = self.session, settings_now(self.session)
         bank, rate = session.network.bank, settings.optimizer.rate(session.network.bank.step_count)
         frozen = np.asarray(bank.frozen).astype(np.uint8)
@@ -137,7 +137,7 @@ class SessionState:
         }  # fmt: skip
 
     def _between(self, numbers: SnapshotValues, here: Position, *, rests: bool = True) -> PageState:
-        """Return what is shown between two steps, while they are taken and at rest.
+        """Return the state shown between two steps, while playing and when paused.
 
         Args:
             rests: whether no operation of a step is shown
@@ -179,7 +179,7 @@ class SessionState:
         }
 
     def _first(self, inputs: FloatArray) -> FloatArray | None:
-        """Return what came out of the probe and of a sample at step 0; None if that is unknown."""
+        """Return the outputs for the probe and for a sample at step 0; None if unknown."""
         network, probe = self._copy.begun(), self._probe
         if network is None or not len(probe):
             return None
@@ -188,7 +188,7 @@ class SessionState:
         return as_sent(np.concatenate([self._begun[1], network(inputs[np.newaxis])]))
 
     def _at_rest(self, here: Position) -> PageState:
-        """Return what is shown at rest, and what the step has computed so far; holds the lock."""
+        """Return the state of a paused session, with the step's results so far; holds the lock."""
         session, timeline, operation = self.session, self.session.timeline, here.clock.operation
         walked = timeline.walked == (here.leaps, here.clock)
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
@@ -201,7 +201,7 @@ class SessionState:
                 "old": np.array([*edited.values()]),
             }
         found |= {"operation": operation, "moment": moment, "before": None, "grad_before": None}
-        with suppress(ScalarvizError):  # an earlier step can be unlike what it was
+        with suppress(ScalarvizError):  # an earlier step may no longer be reproducible
             if moment >= 0:
                 found |= self.of_step(state_of(session))
             elif here.clock.step and session.trainer.knows:
@@ -213,7 +213,7 @@ class SessionState:
         return found
 
     def of_step(self, state: State) -> PageState:
-        """Return what a step began with, and what it has computed of the sample and its batch."""
+        """Return the initial numbers of a step, and its results so far for sample and batch."""
         found = numbers_before(state.before, state.grad_before, state.slots_before)
         if self.program.is_graph:
             return found
@@ -237,14 +237,14 @@ class SessionState:
     def _answered(
         self, numbers: SnapshotValues, inputs: FloatArray, focus: int = 0
     ) -> dict[str, FloatArray]:
-        """Return the numbers of all neurons for a sample; `told` adds those of nodes."""
+        """Return the values of all neurons for a sample; `told` adds the values of nodes."""
         if self.program.is_graph:
             return {}
         taken = self.session.network.bank.step_count
         return forward(self.program, numbers.value, inputs, numbers.state, taken, focus).values
 
     def _of_own(self, inputs: FloatArray) -> PageState:
-        """Return what the network answers to an input of the user's own, which has no target."""
+        """Return the outputs for a custom input, which has no target."""
         return {
             "own": True,
             "inputs": inputs,
@@ -262,7 +262,7 @@ class SessionState:
 
 
 def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState:
-    """Return the numbers that a step began with, and the optimizer's, as parts of a state."""
+    """Return the initial numbers of a step, and the optimizer slots, as parts of a state."""
     return {
         "before": np.array(value),
         "grad_before": np.array(grad[:]),
@@ -271,7 +271,7 @@ def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState
 
 
 def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """Return 1 where dropout leaves a number out, else 0, by the buffer that it writes."""
+    """Return 1 for numbers dropped by dropout, else 0, by output buffer."""
     ends = [
         (each.source.name, each.target.name)
         for each in program.operations
@@ -281,13 +281,13 @@ def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, An
 
 
 def as_sent(answers: Any) -> FloatArray:
-    """Return answers as a page gets them; what is too large for that is infinite."""
+    """Return outputs as sent to a page, with overflow as infinity."""
     with np.errstate(over="ignore"):
         return np.asarray(answers, np.float32).ravel()
 
 
 def told(branch: Branch) -> PageState:
-    """Return what a page shows of a branch."""
+    """Return the data of a branch for a page."""
     end = branch.end.step
     return {
         "key": branch.number,
@@ -302,9 +302,9 @@ def told(branch: Branch) -> PageState:
 
 
 def metrics_from(session: Session, last: int) -> PageState:
-    """Return the metrics that the curve shows, with their values after the step `from`, up to `to`.
+    """Return the metrics of the chart, with their values after the step `from`, up to `to`.
 
-    Of more than MOST_MEASURED new values some are left out.
+    If there are more than MOST_MEASURED new values, some are left out.
     """
     series, to = [], last
     for each in measured_of(session.metrics):
@@ -323,7 +323,7 @@ def losses_from(session: Session, first: int) -> PageState:
 
 
 def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
-    """Return losses from before a page, of the steps up to an end; None without any."""
+    """Return losses before the start of a page, of the steps up to `end`; None if empty."""
     first = end - len(losses)
     if first == end:
         return None
@@ -332,9 +332,9 @@ def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
 
 
 def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> PageState:
-    """Return losses `between` steps: blocks, then those of the last steps.
+    """Return losses `between` steps: blocks, then the individual losses of the last steps.
 
-    past  [end, mean] of each block of steps, None if unknown, as web/loss_record.js takes them
+    past  [end, mean] of each block of steps, None if unknown, as web/loss_record.js reads them
     """
     start = max(first, end - EXACT)
     size = max(1, -(-(start - first) // BLOCKS))

@@ -1,8 +1,8 @@
-"""Expressions of Python as JavaScript, for translator.py: names, types, operators, calls, texts.
+"""Python expressions as JavaScript, for translator.py: names, types, operators, calls, texts.
 
-A type is an annotation as text, "" if it is not known; that values have it, mypy has checked. It
-decides how an expression is written: `a + b` of two numbers stays, of what may also be lists it is
-`py.add(a, b)` of web/python.js.
+A type is an annotation as text, "" if unknown; mypy has verified that values match it. It
+determines the translation of an expression: `a + b` of two numbers is unchanged, with possible
+lists it becomes `py.add(a, b)` of web/python.js.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-# Words of JavaScript, and names that generated modules use: as names they get a "_" at their end.
+# Reserved words of JavaScript, and names used in generated modules: a "_" is appended to them.
 RESERVED = set(
     "arguments await break case catch class const continue debugger default delete do else enum "
     "eval export extends false finally for function if implements import in instanceof interface "
@@ -26,8 +26,8 @@ ERRORS = set(
     "ZeroDivisionError".split()
 )
 NUMBERS = {"int", "float", "bool"}
-ARRAYS = "FloatArray"  # of numpy, with what METHODS has and operators, which are of each number
-# Types of containers, with that of what a loop goes over, and of the values of a dictionary.
+ARRAYS = "FloatArray"  # numpy arrays, with METHODS and elementwise operators
+# Types of containers, with the types of their loop items, and of the values of a dictionary.
 ITEM = re.compile(
     r"(?:list|set|frozenset|Sequence|Collection|Iterable|Iterator|dict|Mapping)\[(\w+)[\],]"
     r"|tuple\[(\w+), \.\.\.\]"
@@ -35,9 +35,9 @@ ITEM = re.compile(
 VALUE = re.compile(r"(?:dict|Mapping)\[\w+, (\w+)\]")
 ARRAY = re.compile(r"(?:list|tuple)\b(?!.* \| None)")
 
-# How strongly operators of JavaScript bind; what needs no brackets is an ATOM.
+# Precedence of JavaScript operators; an ATOM needs no brackets.
 ARROW, CHOICE, OR, AND, EQUAL, LESS, SUM, PRODUCT, SIGN, ATOM = range(10)
-# Operators of numbers, and the function for all else.
+# Operators of numbers, and the function for all other types.
 OPERATORS: Mapping[type[ast.operator], tuple[str, int, str]] = {
     ast.Add: ("+", SUM, "add"),
     ast.Sub: ("-", SUM, "minus"),
@@ -47,15 +47,15 @@ OPERATORS: Mapping[type[ast.operator], tuple[str, int, str]] = {
     ast.FloorDiv: ("", ATOM, "floordiv"),
     ast.Pow: ("", ATOM, "pow"),
 }
-# Comparisons of numbers and texts, and the function for all else; > and >= turn its sides.
+# Comparisons of numbers and texts, and the function for all other types; > and >= swap sides.
 COMPARED: Mapping[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "py.less"),
     ast.LtE: ("<=", "py.less_or_equal"),
     ast.Gt: (">", "py.less"),
     ast.GtE: (">=", "py.less_or_equal"),
 }
-# Functions of Python: what they are in JavaScript, the names of their arguments, and the type of
-# what they return; T is that of the items of the first argument, S that of the argument itself.
+# Functions of Python: their JavaScript, the names of their arguments, and their result type; T is
+# the item type of the first argument, S the type of the argument itself.
 FUNCTIONS = {
     "abs": ("Math.abs", "x", "S"),
     "all": ("py.all", "found", "bool"),
@@ -102,8 +102,8 @@ FUNCTIONS = {
     "re.compile": ("", "*", "Pattern"),
 }
 NAMED = {"math.nan": "NaN", "math.inf": "Infinity", "math.pi": "Math.PI"}
-# Methods of texts, containers, patterns, matches and variables: their name, how many arguments they
-# have, and the type of what they return; V is that of the values of a dictionary.
+# Methods of texts, containers, patterns, matches and variables: name, number of arguments, and
+# result type; V is the type of the values of a dictionary.
 METHODS = {
     ("add", 1): ("{}.add({})", ""),
     ("all", 0): ("{}.flat().every(py.truth)", "bool"),
@@ -150,7 +150,7 @@ METHODS = {
 }
 KNOWN = {name for kind in (str, list, dict, set, float, re.Pattern, re.Match) for name in dir(kind)}
 
-# A regular expression of what Python and JavaScript read alike; letters of classes need re.ASCII.
+# Regular expressions that Python and JavaScript read alike; letter classes need re.ASCII.
 LETTERS = re.compile(r"\\[wWdDbB]")
 ALIKE = re.compile(
     r"(?:\((?!\?)|\(\?(?::|=|!|<=|<!|P<\w+>)|[).|^]|(?:[*+?]|\{\d+(?:,\d*)?\})\??(?![+*?])"
@@ -162,7 +162,7 @@ REWRITTEN = {".": r"[^\n]", "/": r"\/", "\n": r"\n", "(?P<": "(?<"}
 
 
 class Refused(Exception):
-    """Why a piece of Python cannot be translated, and its line."""
+    """The reason why a piece of Python cannot be translated, and its line."""
 
     def __init__(self, node: ast.AST, why: str) -> None:
         super().__init__(why)
@@ -170,13 +170,13 @@ class Refused(Exception):
 
 
 def check(is_known: object, node: ast.AST, why: str) -> None:
-    """Raise Refused for what is not known."""
+    """Raise Refused if `is_known` is false."""
     if not is_known:
         raise Refused(node, why)
 
 
 class Code(str):
-    """JavaScript, and how strongly its operator binds."""
+    """JavaScript code, and the precedence of its operator."""
 
     level = ATOM
 
@@ -189,14 +189,14 @@ def code(text: str, level: int) -> Code:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function or a class can be called with.
+    """The call signature of a function or a class.
 
     Attributes:
-        names: its arguments, those by position first
-        positional: how many of them can be given by position
-        rest: whether more can be given by position
-        fields: whether more can be given by name
-        result: the type of what it returns
+        names: its arguments, positional ones first
+        positional: number of positional arguments
+        rest: whether it has *args
+        fields: whether it has **kwargs
+        result: the result type
     """
 
     names: tuple[str, ...] = ()
@@ -207,7 +207,7 @@ class Signature:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether it has *rest and arguments by name, of which JavaScript has the rest last."""
+        """Whether it has *args and keyword arguments; JavaScript has the rest parameter last."""
         return self.rest and (self.fields or len(self.names) > self.positional)
 
 
@@ -221,14 +221,14 @@ class Class:
 
 @dataclass
 class Meaning:
-    """What a name stands for.
+    """The object that a name refers to.
 
     Attributes:
-        kind: "variable", "function", "class", "library" for what Python itself has, "type", or
-            "elsewhere" for what pages do not have
-        type: of a variable
-        name: where it is from
-        signature: of a function or a class
+        kind: "variable", "function", "class", "library" for Python's built-ins and modules, "type",
+            or "elsewhere" for objects that are not available in pages
+        type: type of a variable
+        name: its origin
+        signature: signature of a function or a class
     """
 
     kind: str = "variable"
@@ -255,7 +255,7 @@ def type_text(annotation: ast.expr | None) -> str:
 
 
 def bare(kind: str) -> str:
-    """Return a type without None: mypy knows that it is not None where its value is used."""
+    """Return a type without None: mypy has verified that the value is not None where it is used."""
     return kind.removesuffix(" | None")
 
 
@@ -270,13 +270,13 @@ def value_of(kind: str) -> str:
 
 
 def filled(result: str, given: str) -> str:
-    """Return a type of a table, with T, V and S filled in; "?" for what is not known."""
+    """Return a type of a table, with T, V and S filled in; "?" if unknown."""
     known = {"T": item_of(bare(given)), "V": value_of(bare(given)), "S": given}
     return re.sub(r"\b[TVS]\b", lambda found: known[found[0]] or "?", result)
 
 
 def signature_of(function: ast.FunctionDef, *, skips: bool = False) -> Signature:
-    """Return the signature of a function; skips: without its first argument."""
+    """Return the signature of a function; `skips` omits its first argument."""
     given = function.args
     names = [each.arg for each in [*given.posonlyargs, *given.args][skips:]]
     named = [each.arg for each in given.kwonlyargs]
@@ -285,12 +285,12 @@ def signature_of(function: ast.FunctionDef, *, skips: bool = False) -> Signature
 
 
 class Expressions:
-    """The expressions of a module.
+    """Translator of the expressions of a module.
 
     Attributes:
-        scopes: names with what they stand for, those of the module first
-        used: names that are used
-        owner: the class whose methods are written
+        scopes: names with their meanings, module scope first
+        used: used names
+        owner: the class whose methods are being written
     """
 
     def __init__(self, top: Scope, classes: Mapping[str, Class]) -> None:
@@ -299,7 +299,7 @@ class Expressions:
         self.owner = ""
 
     def write(self, node: ast.expr, level: int = ARROW) -> str:
-        """Return JavaScript, in brackets if its operator binds less than a level."""
+        """Return JavaScript, in brackets if its precedence is lower than a level."""
         made = self.written(node)
         return f"({made})" if isinstance(made, Code) and made.level < level else made
 
@@ -374,7 +374,7 @@ class Expressions:
         )
 
     def each(self, node: ast.expr) -> str:
-        """Return what a loop goes over, as an array."""
+        """Return the iterable of a loop as an array."""
         is_array = isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
         if is_array or ARRAY.match(self.type_of(node)):
             return self.write(node, ATOM)
@@ -383,7 +383,7 @@ class Expressions:
     # ---- names ----
 
     def meaning(self, node: ast.Name) -> Meaning:
-        """Return what a name stands for."""
+        """Return the meaning of a name."""
         for scope in reversed(self.scopes):
             if node.id in scope:
                 return scope[node.id]
@@ -391,7 +391,7 @@ class Expressions:
         return Meaning("library", name=node.id)
 
     def library_name(self, node: ast.expr) -> str:
-        """Return the name of what Python itself has, such as "len" and "math.exp", else ""."""
+        """Return the name of a Python library object, such as "len" and "math.exp", else ""."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             start = self.library_name(node.value)
             return f"{start}.{node.attr}" if start else ""
@@ -411,7 +411,7 @@ class Expressions:
         return "this" if node.id == "self" else js_name(node.id)
 
     def library(self, node: ast.expr, name: str) -> str:
-        """Return something of Python itself that is no call."""
+        """Return a library object that is not called."""
         if name in NAMED or name in ERRORS:
             return NAMED.get(name, f"py.{name}")
         is_known = name in FUNCTIONS and "*" not in FUNCTIONS[name][1]
@@ -426,9 +426,9 @@ class Expressions:
             return f"py.filler({self.write(node.value)})"
         kind = bare(self.type_of(node.value))
         is_field = any(node.attr in x.types for x in self.classes.values()) or kind[:5] == "Match"
-        is_field |= kind[:1].isupper() and kind not in (ARRAYS, "Pattern")  # pages make it by hand
+        is_field |= kind[:1].isupper() and kind not in (ARRAYS, "Pattern")  # manual in pages
         is_method = node.attr in KNOWN or any(node.attr in x.methods for x in self.classes.values())
-        is_apart = kind[:1].isupper() and kind not in self.classes  # pages make it by hand
+        is_apart = kind[:1].isupper() and kind not in self.classes  # manual in pages
         why = f"`.{node.attr}` may be a method: call it, or annotate `{ast.unparse(node.value)}`"
         check(is_field or is_apart or not is_method, node, why)
         return f"{self.write(node.value, ATOM)}.{'input' if kind[:5] == 'Match' else node.attr}"
@@ -438,7 +438,7 @@ class Expressions:
     def operation(
         self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, in_place: str = ""
     ) -> str:
-        """Return `left op right`; in_place "_to": a list stays the same one."""
+        """Return `left op right`; in_place "_to" modifies a list in place."""
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]
@@ -454,7 +454,7 @@ class Expressions:
         return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
 
     def of_each(self, make: Callable[..., ast.expr], *arrays: ast.expr) -> str:
-        """Return what is computed of each number of some arrays."""
+        """Return an elementwise computation over some arrays."""
         names = ["a", "b"][: len(arrays)]
         self.scopes.append({name: Meaning(type="float") for name in names})
         made = self.write(make(*(ast.Name(name, ast.Load()) for name in names)))
@@ -463,11 +463,11 @@ class Expressions:
 
     def negative(self, node: ast.expr) -> str:
         if self.type_of(node) == "int":
-            return code(f"0 - {self.write(node, PRODUCT)}", SUM)  # no whole number is -0
+            return code(f"0 - {self.write(node, PRODUCT)}", SUM)  # integers have no -0
         return code(f"-{self.write(node, ATOM)}", SIGN)
 
     def test(self, node: ast.expr, level: int = ARROW) -> str:
-        """Return a condition: whether Python takes an expression as true."""
+        """Return a condition: whether an expression is truthy in Python."""
         kind = bare(self.type_of(node))
         if isinstance(node, ast.BoolOp):
             made = self.joined(node, self.test)
@@ -481,7 +481,7 @@ class Expressions:
         return code(f" {sign} ".join(write(each, level + 1) for each in node.values), level)
 
     def choice(self, node: ast.BoolOp) -> str:
-        """Return `a or b`, which is a or b itself."""
+        """Return `a or b` with the value of a or b."""
         if all(bare(self.type_of(each)) in ("bool", "int", "str") for each in node.values[:-1]):
             return self.joined(node, self.write)
         rest = node.values[1] if len(node.values) == 2 else ast.BoolOp(node.op, node.values[1:])
@@ -520,7 +520,7 @@ class Expressions:
     # ---- containers and loops ----
 
     def loop(self, node: ast.comprehension) -> tuple[str, str]:
-        """Return the names of a loop, which are known from here on, and its conditions."""
+        """Return the names of a loop, which are bound from here on, and its conditions."""
         self.scopes.append({})
         names = self.bind_loop(node.target, node.iter)
         return names, " && ".join(self.test(each, AND + 1) for each in node.ifs)
@@ -539,7 +539,7 @@ class Expressions:
         return f"{found}.{'flatMap' if others else 'map'}(({names}) => {made})"
 
     def generator(self, node: ast.GeneratorExp) -> str:
-        """Return a generator; what goes through all of it at once has a list, see `as_list`."""
+        """Return a generator; where it is consumed at once, use a list, see `as_list`."""
         check(len(node.generators) == 1, node, "a generator of two loops: write a list")
         found = self.write(node.generators[0].iter)
         names, test = self.loop(node.generators[0])
@@ -548,7 +548,7 @@ class Expressions:
         return f"{made}, ({names}) => {test})" if test else f"{made})"
 
     def bind_loop(self, target: ast.expr, iterable: ast.expr) -> str:
-        """Let the names of a loop stand for variables; return them as JavaScript has them."""
+        """Bind the names of a loop as variables; return them in JavaScript."""
         match iterable:
             case ast.Call(func=ast.Name(id="enumerate"), args=[found, *_]):
                 kinds = ["int", self.item_of(found)]
@@ -561,9 +561,9 @@ class Expressions:
         return self.bind(target, "", kinds)
 
     def bind(self, target: ast.expr, kind: str, kinds: Sequence[str] = ()) -> str:
-        """Let names stand for variables of a type, or of several types.
+        """Bind names as variables of a type, or of several types.
 
-        The first value of a name gives its type; if that is None, the second one does.
+        The first value of a name determines its type; if that is None, the second one.
         """
         if isinstance(target, ast.Name):
             known = self.scopes[-1].setdefault(target.id, Meaning(type=kind))
@@ -581,7 +581,7 @@ class Expressions:
     # ---- calls ----
 
     def parameters(self, given: ast.arguments, *, skips: bool = False) -> str:
-        """Return the parameters of a function, which are known from here on."""
+        """Return the parameters of a function, which are bound from here on."""
         names = [*given.posonlyargs, *given.args]
         defaults = [*[None] * (len(names) - len(given.defaults)), *given.defaults]
         pairs = [*zip(names, defaults, strict=True)][skips:]
@@ -633,7 +633,7 @@ class Expressions:
         return ", ".join(made)
 
     def fields(self, given: Sequence[ast.keyword]) -> str:
-        """Return arguments by name as an object."""
+        """Return keyword arguments as an object."""
         pairs = [
             made
             if made == each.arg
@@ -702,7 +702,7 @@ class Expressions:
         return f"{self.write(func.value, ATOM)}.{name}({given})"
 
     def class_of(self, node: ast.expr) -> Class | None:
-        """Return the class of an object, if it is known."""
+        """Return the class of an object, if known."""
         return self.classes.get(bare(self.type_of(node)))
 
     def method_of_python(self, node: ast.Call, func: ast.Attribute, form: str) -> str:
@@ -722,13 +722,13 @@ class Expressions:
     # ---- texts ----
 
     def check_text(self, node: ast.expr) -> None:
-        """Raise Refused for a number whose text is another one in JavaScript."""
+        """Raise Refused for a number whose text differs in JavaScript."""
         is_float = bare(self.type_of(node)) == "float"
         why = "is a float, and JavaScript writes 3.0 as 3: give it a format"
         check(not is_float, node, f"`{ast.unparse(node)}` {why}")
 
     def joined_text(self, node: ast.JoinedStr) -> str:
-        """Return an f-string: a template, or the one text of which it is."""
+        """Return an f-string as a template, or as its only text."""
         parts = [
             self.formatted(each)
             if isinstance(each, ast.FormattedValue)
@@ -766,7 +766,7 @@ class Expressions:
     # ---- types ----
 
     def type_of(self, node: ast.expr) -> str:
-        """Return the type of an expression; "" if it is not known."""
+        """Return the type of an expression; "" if unknown."""
         match node:
             case ast.Constant():
                 return type(node.value).__name__
@@ -836,7 +836,7 @@ class Expressions:
         )
 
     def common(self, nodes: Sequence[ast.expr]) -> str:
-        """Return the type that expressions have in common."""
+        """Return the common type of expressions."""
         kinds = {self.type_of(each) for each in nodes}
         if len(kinds) > 1 and kinds <= NUMBERS:
             return "float" if "float" in kinds else "int"
@@ -844,5 +844,5 @@ class Expressions:
 
 
 def as_list(node: ast.expr) -> ast.expr:
-    """Return a generator as a list, for what goes through all of it at once."""
+    """Return a generator as a list, for a consumer that reads all of it at once."""
     return ast.ListComp(node.elt, node.generators) if isinstance(node, ast.GeneratorExp) else node

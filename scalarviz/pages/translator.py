@@ -1,10 +1,10 @@
-"""Python as JavaScript: the modules of scalarviz/story for pages.
+"""Translate Python to JavaScript: the modules of scalarviz/story for pages.
 
     python -m scalarviz.pages.translator FOLDER
 
-writes the modules of SOURCES into a folder. docs/TRANSLATOR.md says what Python they may be of:
-functions and classes of fields, over plain numbers, texts and containers. What is not known here is
-refused with its file and line; nothing is guessed.
+writes the modules of SOURCES into a folder. docs/TRANSLATOR.md describes the supported subset:
+functions and classes of fields, over plain numbers, texts and containers. Unsupported code is
+rejected with its file and line; nothing is guessed.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ from scalarviz.pages.translated_expressions import (
     type_text,
 )
 
-# The modules of a page that are made, and the files of Python that they are made of, each behind
-# those that it imports.
+# The generated modules of a page, and their Python sources, sorted by their imports.
 SOURCES = {
     "story/decimals.js": "base/texts/decimals.py",
     "story/formats.js": "story/formats.py",
@@ -91,7 +90,7 @@ SOURCES = {
     "story/opened_rows.js": "scene/opened_rows.py",
     "story/why.js": "scene/exhibits/why.py",
 }
-# What modules for pages have that are written by hand, by the module of Python.
+# Manually written parts of page modules, by Python module.
 TEXTS = {
     "text": Signature(("key",), 1, fields=True, result="str"),
     "plural": Signature(("key", "count"), 2, fields=True, result="str"),
@@ -189,8 +188,8 @@ DATACLASSES = {
     "dataclass(frozen=True, eq=False)",
     "dataclass(frozen=True, slots=True)",
 }
-ARRAYS = {"FloatArray", "Places", "slice"}  # types that JavaScript lacks
-# Methods of web/paper.js, which have what Python gives by name as an object.
+ARRAYS = {"FloatArray", "Places", "slice"}  # types missing in JavaScript
+# Methods of web/paper.js, which receive keyword arguments as an object.
 CANVAS = {
     "arrows": Signature(("start", "end", "color"), 3, fields=True),
     "box": Signature(("x", "y", "width", "height", "fill"), 5, fields=True),
@@ -214,7 +213,7 @@ INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class TranslationError(ValueError):
-    """Why a module of Python has no JavaScript: file, line and reason."""
+    """The reason why a Python module cannot be translated: file, line and reason."""
 
 
 # ---- names in statements -------------------------------------------------------------------------
@@ -222,7 +221,7 @@ class TranslationError(ValueError):
 
 @cache
 def names_bound(node: ast.AST) -> tuple[str, ...]:
-    """Return the names that a statement binds, each time, without those of functions in it."""
+    """Return the names that a statement binds, with repetitions, except in nested functions."""
     match node:
         case ast.FunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
             return (name,)
@@ -232,12 +231,12 @@ def names_bound(node: ast.AST) -> tuple[str, ...]:
 
 
 def names_in(*nodes: ast.AST) -> Counter[str]:
-    """Return how often nodes have names, those of functions and comprehensions in them as well."""
+    """Return how often nodes mention names, including nested functions and comprehensions."""
     return Counter(x.id for node in nodes for x in ast.walk(node) if isinstance(x, ast.Name))
 
 
 def is_set_by(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is `name = ...`, without the name in what it is set to."""
+    """Whether a statement is `name = ...` and its value does not use the name."""
     match node:
         case ast.FunctionDef():
             return node.name == name
@@ -260,13 +259,13 @@ def source_of(path: str) -> str:
 
 
 def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
-    """Return the text of modules of JavaScript, by name.
+    """Return the source of JavaScript modules by name.
 
     Args:
-        sources: the path in scalarviz/ and the text of the Python for each, in the order of SOURCES
+        sources: the path in scalarviz/ and the Python source for each, in the order of SOURCES
 
     Raises:
-        TranslationError: for what is not known.
+        TranslationError: if the source is not supported.
     """
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
@@ -302,21 +301,21 @@ def class_of(node: ast.ClassDef) -> Class:
 
 
 def constructor_of(node: ast.ClassDef, known: Class) -> Signature:
-    """Return what a class is called with: what `__init__` takes, or its fields."""
+    """Return the constructor signature of a class: of `__init__`, or its fields."""
     names = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
     made = known.methods.get("__init__", Signature((*names,), len(names)))
     return Signature(made.names, made.positional, made.rest, made.fields, node.name)
 
 
 class Translation:
-    """A module that is translated.
+    """The translation of one module.
 
     Attributes:
-        name, path: of the module of JavaScript, and of the file of Python
-        known: the modules before it, a table by name in Python: what they define
-        top: what the names at its top stand for
-        counts: how often names are bound in the function that is written
-        uses: how often it has them at all
+        name, path: name of the JavaScript module, and path of the Python file
+        known: definitions of the modules before it, by Python module name
+        top: meanings of its top-level names
+        counts: how often names are bound in the current function
+        uses: how often names occur in it
     """
 
     def __init__(
@@ -335,7 +334,7 @@ class Translation:
         self.imports: dict[str, str] = {}  # a line for each name
 
     def text(self) -> str:
-        """Return the module; raise TranslationError for what is not known."""
+        """Return the module; raise TranslationError if it is not supported."""
         try:
             for node in self.body:
                 self.define(node)
@@ -354,7 +353,7 @@ class Translation:
         return text.replace("\n\n\n", "\n\n").replace("\n}\nexport", "\n}\n\nexport")
 
     def define(self, node: ast.stmt) -> None:
-        """Take in what a statement at the top defines or imports."""
+        """Record the definition or import of a top-level statement."""
         match node:
             case ast.FunctionDef():
                 self.top[node.name] = Meaning("function", signature=signature_of(node))
@@ -377,7 +376,7 @@ class Translation:
                     self.top[each.asname or each.name] = self.imported(home, each)
 
     def imported(self, home: str, alias: ast.alias) -> Meaning:
-        """Return what an imported name stands for, and keep the line that imports it."""
+        """Return the meaning of an imported name, and record its import line."""
         if home in LIBRARIES:
             return Meaning("library", name=f"{home}.{alias.name}")
         if home in TYPES:
@@ -391,7 +390,7 @@ class Translation:
         return top.get(alias.name, Meaning("elsewhere", name=home))
 
     def at_top(self, node: ast.stmt) -> list[str]:
-        """Return a statement at the top of the module, with what it exports."""
+        """Return a top-level statement, with its exports."""
         match node:
             case (
                 ast.Import()
@@ -424,7 +423,7 @@ class Translation:
         return [line for each in body for line in self.statement(each, set())]
 
     def statement(self, node: ast.stmt, fresh: set[str]) -> list[str]:
-        """Return the lines of a statement; fresh: names that are declared in it."""
+        """Return the lines of a statement; `fresh` contains the names that it declares."""
         try:
             return self.lines_of(node, fresh)
         except Refused as refused:
@@ -497,7 +496,7 @@ class Translation:
         return self.braced(head, node.body)
 
     def has_alone(self, node: ast.For) -> bool:
-        """Whether a function has the names of a loop in it alone."""
+        """Whether the names of a loop are used only inside it."""
         inside = names_in(node.target, *node.body)
         return all(inside[name] == self.uses[name] for name in names_bound(node.target))
 
@@ -523,7 +522,7 @@ class Translation:
     # ---- assignments ----
 
     def declare(self, names: set[str], fresh: set[str]) -> str:
-        """Return how names are declared: "const ", "let ", or "" if they are known."""
+        """Return the declaration of names: "const ", "let ", or "" if they are already declared."""
         is_const = all(self.counts[name] == 1 for name in names)
         return "" if not names & fresh else "const " if is_const else "let "
 
@@ -564,7 +563,7 @@ class Translation:
     def function(
         self, node: ast.FunctionDef, head: str, name: str = "", *, skips: bool = False
     ) -> list[str]:
-        """Return a function; an arrow if its head ends with "="."""
+        """Return a function; an arrow function if its head ends with "="."""
         self.x.scopes.append({"self": Meaning()} if skips else {})
         parameters = f"({self.x.parameters(node.args, skips=skips)})"
         before = self.counts, self.uses
@@ -586,7 +585,7 @@ class Translation:
         return [f"{start} {{", *indented(lines), "}"]
 
     def class_lines(self, node: ast.ClassDef) -> list[str]:
-        """Return a class; the arguments of its constructor are its fields."""
+        """Return a class; its constructor takes its fields."""
         kinds = [ast.unparse(each) for each in node.decorator_list if ast.unparse(each) != "final"]
         check(not node.bases and kinds[1:] == [], node, "a class with a base is not known")
         check(not kinds or kinds[0] in DATACLASSES, node, f"@{kinds} is not known")
@@ -598,12 +597,12 @@ class Translation:
                 case (
                     ast.AnnAssign()  # a field
                     | ast.Expr(value=ast.Constant())
-                    | ast.FunctionDef(name="__str__")  # these two are for a prompt of Python
+                    | ast.FunctionDef(name="__str__")  # these two are for Python prompts
                     | ast.Assign(targets=[ast.Name(id="__repr__")])
                 ):
                     pass
                 case ast.FunctionDef(args=given, returns=kind) if has_arrays(given, kind):
-                    pass  # a page has it by hand
+                    pass  # defined manually in pages
                 case ast.FunctionDef():
                     lines += ["", *comment(each), *self.method(each)]
                 case _:
@@ -637,7 +636,7 @@ class Translation:
 
 
 def has_arrays(*nodes: ast.AST | None) -> bool:
-    """Whether annotations have what JavaScript lacks, such as arrays of numpy."""
+    """Whether annotations have types missing in JavaScript, such as numpy arrays."""
     return bool(ARRAYS & {*names_in(*(each for each in nodes if each))})
 
 
@@ -654,13 +653,13 @@ def comment(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
 
 
 def is_type(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether a statement names a type: it alone is written as `CaptionLine = ...`."""
+    """Whether a statement names a type: only such assignments have the form `CaptionLine = ...`."""
     name = "".join(names_bound(node))
     return isinstance(node, ast.Assign) and name[:1].isupper() and not name.isupper()
 
 
 def main(folder: str) -> None:
-    """Write the modules into a folder, those that are not there already."""
+    """Write the modules that have changed into a folder."""
     for name, text in translated().items():
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""Serves pages: some files in memory, each by its exact address, a WebSocket, and nothing else.
+"""HTTP server for pages: files in memory, each at an exact URL, a WebSocket, and nothing else.
 
-A request never leads to the file system. What a client can hold is bounded: connections, the size
-of a request, the seconds for sending it and for taking the answer.
+Requests never reach the file system. Client resources are bounded: connections, request size, and
+the time for sending a request and receiving the response.
 """
 
 from __future__ import annotations
@@ -38,32 +38,32 @@ except ImportError as error:
         f"serving pages needs websockets 17 or newer: {pip_command('serve')}"
     ) from error
 
-MOST = 300  # connections at once
-LARGEST = 262_144  # bytes of a message of a client
-MOST_UNTAKEN = 4_000_000  # bytes that a client sends while it takes nothing, such as pings
-ASKING = 10.0  # seconds until a client has sent its request
-TAKING = 120.0  # seconds until it has taken the answer, or a message
-PARTING = 1.0  # seconds in which connections end when the server does
-LOOK = 0.1  # seconds until the end is noticed
-MOST_VISITORS = 10_000  # of which it is remembered what they have opened
+MOST = 300  # simultaneous connections
+LARGEST = 262_144  # bytes of a client message
+MOST_UNTAKEN = 4_000_000  # bytes that a client may send without reading, such as pings
+ASKING = 10.0  # seconds for sending a request
+TAKING = 120.0  # seconds for receiving a response or a message
+PARTING = 1.0  # seconds for closing connections at shutdown
+LOOK = 0.1  # seconds until shutdown is noticed
+MOST_VISITORS = 10_000  # visitors whose opened pages are remembered
 
 SOCKET = "/socket"
 HERE = re.compile(r"(localhost|127(\.\d+){3}|\[::1\])(:\d+)?", re.IGNORECASE)
-# Sent with everything. A connection carries one answer, so that idle ones take no place.
+# Headers of all responses. A connection carries one response, so that idle ones are closed.
 ALWAYS = {
     "Connection": "close",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-cache",  # asks again each time, by the tag
+    "Cache-Control": "no-cache",  # revalidate each time, by the ETag
 }
 QUIET = logging.getLogger("scalarviz.server")
-QUIET.setLevel(logging.ERROR)  # below, addresses are logged with their tokens
+QUIET.setLevel(logging.ERROR)  # lower levels would log addresses with their tokens
 
 
 @final
 @dataclass(frozen=True)
 class File:
-    """A page as it is sent: as it is, and compressed; its tag, and its policy as a header."""
+    """A page as served: uncompressed and compressed, with its ETag and policy header."""
 
     name: str
     plain: bytes
@@ -73,23 +73,23 @@ class File:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> File:
-        """Return a page, whose policy is the one that it states itself."""
+        """Return a page with the policy that it states itself."""
         stated = stated_policy(content.decode()) or "default-src 'none'"
         tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
         packed = gzip.compress(content, 6, mtime=0)
         return cls(name, content, packed, tag, f"{stated}; frame-ancestors 'none'")
 
 
-Came = Callable[[str, str], object]  # called with the address of a laptop and a page it opens
+Came = Callable[[str, str], object]  # called with the address of a visitor and the page opened
 Answer = tuple[HTTPStatus, File | None]
-# Called with a request and the client's address: what is answered instead of a file; None: nothing.
+# Called with a request and the client's address; returns a response, or None for the file.
 Gate = Callable[[Request, str], Awaitable[Answer | None]]
-Visit = Callable[[ServerConnection, str], Awaitable[None]]  # talks over a WebSocket
+Visit = Callable[[ServerConnection, str], Awaitable[None]]  # handles a WebSocket
 
 
 @final
 class Connection(ServerConnection):
-    """A connection of a client; beyond MOST, or without a request in time, it is closed."""
+    """A client connection; beyond MOST, or without a request in time, it is closed."""
 
     def __init__(self, all_of_them: set[Connection], *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -108,7 +108,7 @@ class Connection(ServerConnection):
         super().data_received(data)
         is_taking = not self.transport.get_write_buffer_size()
         self._untaken = 0 if is_taking else self._untaken + len(data)
-        # The assertions of websockets fail when it answers one of several requests at once.
+        # Assertions of websockets fail when it answers one of several requests at once.
         is_several = self.protocol.parser_exc is not None and self.state is State.CONNECTING
         if is_several or self._untaken > MOST_UNTAKEN:
             self.transport.abort()
@@ -121,13 +121,13 @@ class Connection(ServerConnection):
 
 @final
 class PageServer(AbstractContextManager["PageServer"]):
-    """A server of pages on a socket that listens; `start` begins to answer, on a thread.
+    """A server of pages on a listening socket; `start` serves them in a thread.
 
     Args:
-        listener: as `listening` of addresses.py makes it; `close` closes it
-        came: called once for each laptop and page
-        gate: asked before a page is sent, or a WebSocket opened
-        visit: talks over a WebSocket that a page opens at SOCKET; None: there is none
+        listener: socket returned by `listening` of addresses.py; closed by `close`
+        came: called once for each visitor and page
+        gate: called before a page is sent or a WebSocket opened
+        visit: handles the WebSocket at SOCKET, or None
     """
 
     def __init__(
@@ -149,10 +149,10 @@ class PageServer(AbstractContextManager["PageServer"]):
         self.close()
 
     def start(self, pages: Mapping[str, bytes]) -> None:
-        """Answer requests until `close`.
+        """Serve requests until `close`.
 
         Args:
-            pages: contents by file name; the one called index.html also answers /
+            pages: contents by file name; index.html is also served at /
         """
         files = {name: File.of(name, content) for name, content in pages.items()}
         self.files = {f"/{quote(name)}": file for name, file in files.items()}
@@ -162,13 +162,13 @@ class PageServer(AbstractContextManager["PageServer"]):
         self._ready.wait()
 
     def wait(self) -> None:
-        """Return after `close`, or raise what interrupts it, such as KeyboardInterrupt."""
+        """Return after `close`, or raise the interrupting exception, such as KeyboardInterrupt."""
         while self._thread.is_alive():  # a longer wait is not interrupted on Windows
             self._thread.join(LOOK)
 
     def close(self) -> None:
-        """End all connections, and the thread."""
-        if self._thread.ident:  # it has begun
+        """Close all connections and end the thread."""
+        if self._thread.ident:  # it has started
             with suppress(RuntimeError):  # it has ended
                 self.loop.call_soon_threadsafe(self._end.set)
             self._thread.join()
@@ -182,12 +182,12 @@ class PageServer(AbstractContextManager["PageServer"]):
             create_connection=partial(Connection, self.connections),  # type: ignore[arg-type]
             process_request=self._answer,
             server_header=None,
-            compression=None,  # numbers hardly shrink, and each of many readers would cost time
+            compression=None,  # numbers hardly compress, and it costs time for each reader
             open_timeout=TAKING,
             close_timeout=PARTING,
             max_size=LARGEST,
-            max_queue=4,  # messages of a page that wait; the usual 16 of 300 pages were a gigabyte
-            write_limit=(65_536, 0),  # an answer counts as taken when nothing of it is left here
+            max_queue=4,  # queued messages per page; the default 16 took a gigabyte for 300 pages
+            write_limit=(65_536, 0),  # a response counts as received when its local buffer is empty
             logger=QUIET,
         )
         self._ready.set()
@@ -204,13 +204,13 @@ class PageServer(AbstractContextManager["PageServer"]):
             await self._visit(connection, connection.remote_address[0])
 
     async def _answer(self, visit: ServerConnection, request: Request) -> Response | None:
-        """Return the answer to a request; None opens a WebSocket."""
+        """Return the response to a request; None opens a WebSocket."""
         if isinstance(visit, Connection):
             visit.asking.cancel()
         who, path = visit.remote_address[0], request.path.partition("?")[0]
         named = any(HERE.fullmatch(each) is None for each in request.headers.get_all("Host"))
         if named and ip_address(self.address).is_loopback:
-            return answer(HTTPStatus.MISDIRECTED_REQUEST)  # a name that leads here by a trick
+            return answer(HTTPStatus.MISDIRECTED_REQUEST)  # DNS rebinding
         if request.method not in ("GET", "HEAD"):
             return answer(HTTPStatus.METHOD_NOT_ALLOWED)
         if path == SOCKET and self._visit is not None:
@@ -225,7 +225,7 @@ class PageServer(AbstractContextManager["PageServer"]):
         return answer(HTTPStatus.OK, file, request)
 
     def _note(self, address: str, name: str) -> None:
-        """Report a laptop that opens a page for the first time."""
+        """Report a visitor who opens a page for the first time."""
         visitor = address, name
         if visitor not in self.visitors and len(self.visitors) < MOST_VISITORS:
             self.visitors.add(visitor)
@@ -233,7 +233,7 @@ class PageServer(AbstractContextManager["PageServer"]):
 
 
 def is_same_origin(request: Request) -> bool:
-    """Return whether a page of this server asks, or no browser."""
+    """Return whether a request comes from a page of this server, or not from a browser."""
     hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
     return all(hosts == [each.partition("://")[2]] for each in origins)
 
@@ -241,7 +241,7 @@ def is_same_origin(request: Request) -> bool:
 def answer(
     status: HTTPStatus, file: File | None = None, request: Request | None = None
 ) -> Response:
-    """Return the answer to a request: a file, or a refusal."""
+    """Return the response to a request: a file, or an error."""
     if file is None or request is None:
         body = f"{status.value} {status.phrase}\n".encode()
         head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}
@@ -266,7 +266,7 @@ def answer(
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Return whether an Accept-Encoding allows gzip."""
+    """Return whether an Accept-Encoding header allows gzip."""
     for each in accepted.lower().split(","):
         name, _, weight = each.replace(" ", "").partition(";")
         if name == "gzip":

@@ -1,1 +1,1 @@
-"""The vispy scene: layouts, cubes, spheres, and what is drawn around them, from frame data."""
+"""The vispy scene: layouts, cubes, spheres, and their surroundings, drawn from frame data."""

@@ -1,6 +1,6 @@
 """Annotations: words and small marks beside cubes and neurons.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ball:
-    """A neuron as it is seen: its middle, radius and depth, and the pixels of a cell there."""
+    """A neuron in the picture: its center, radius and depth, and the pixels of a cell there."""
 
     x: float
     y: float
@@ -33,12 +33,12 @@ class Ball:
     unit: float
 
 
-# Brackets around what is chosen, and lines from words to what they name.
+# Brackets around selected items, and lines from words to their subject.
 
-# In pixels: their line, how far outside they stand, and the least and the most of their arms, which
-# are a share of the width.
+# In pixels: line width, distance outside the box, and minimum and maximum length of the arms, which
+# are a fraction of the width.
 BRACKET, OUTSIDE, ARMS, ARM = 2.2, 4.0, (5.0, 14.0), 0.28
-GAP, FAR = 8.0, 120.0  # pixels from words to what they name, up to and beyond which no line is
+GAP, FAR = 8.0, 120.0  # pixels from words to their subject between which a line is drawn
 
 
 def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
@@ -51,13 +51,14 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
             canvas.line([(x + right, y), (x, y), (x, y + down)], color, width=BRACKET * scale)
 
 
-# What a gradient asks of a cube, in pixels: an arrow above it, to the left for more minus, to the
-# right for more plus; the shortest and the longest, and from the cube or its number to it.
+# Direction requested by a gradient, in pixels: an arrow above a cube, to the left for more
+# negative, to the right for more positive; minimum and maximum length, and distance to the cube or
+# its number.
 ARROW, OVER, WRITTEN, TIP = (16.0, 39.0), 11.0, 14.0, 7.0
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
-    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller."""
+    """Mark that a number should increase, for a share from 0 to 1, or decrease, if negative."""
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
     top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
@@ -70,8 +71,8 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
         canvas.line(hook, color, width=(2.6 + more) * scale)
 
 
-# A question over a cube: above it an arrow and words of the guess, below it those of what came.
-# Size of letters, and pixels from the middle of an arrow to that of words.
+# A question over a cube: arrow and words of the guess above it, those of the result below. Size of
+# letters, and pixels from the center of an arrow to that of words.
 QUESTION, APART_WORDS = 17.0, 24.0
 
 
@@ -83,13 +84,14 @@ def draw_question(
     came: str | None,
     ways: tuple[float, float],
 ) -> None:
-    """Draw a question, or the answer to it.
+    """Draw a question, or its answer.
 
     Args:
-        cube: middle and half a side
-        guess: words of the guess; `came`, of the answer, None while it is asked: a question mark is
-            in its place, for the cube has its own number
-        ways: 1 for more plus, -1 for more minus, 0 for neither; of the guess, and in truth
+        cube: center and half a side
+        guess: words of the guess; `came`, of the result, or None before the answer: a question mark
+            replaces it, since the cube already has its present number
+        ways: direction of the guess, and the true one: 1 for more positive, -1 for more negative, 0
+            for neither
     """
     (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
     above, below = y - half - OVER * scale, y + half + OVER * scale
@@ -116,7 +118,7 @@ def draw_question(
             canvas.text(left + 0.5 * size, low, words, size=size, color=color, bold=True)
 
 
-# What was before: a dashed outline, on a dark line, in pixels on and off.
+# Previous state: a dashed outline, on a dark line, in pixels on and off.
 
 DASH, SPACE = 4.2, 2.8
 
@@ -128,11 +130,11 @@ def draw_before(
     color: Color | None = None,
     clear: Box | None = None,
 ) -> None:
-    """Draw the dashed outline of points; nothing if one of them is not seen.
+    """Draw the dashed outline of points; nothing if one of them is not visible.
 
     Args:
-        color: by default that of what was before
-        clear: where no dash is, such as on a number
+        color: by default the color of previous states
+        clear: area without dashes, such as a number
     """
     if not math.isfinite(sum([x + y for x, y in points])):
         return
@@ -166,7 +168,7 @@ def draw_before(
 
 
 def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
-    """Return the corners of the convex outline of points in the plane, in order."""
+    """Return the corners of the convex hull of points in the plane, in order."""
     found: list[tuple[float, float]] = []
     order = sorted([(float(x), float(y)) for x, y in points])
     for way in (order, order[::-1]):
@@ -203,13 +205,13 @@ def write_end(
     top: float,
     is_on: Callable[[Box], bool],
 ) -> Box | None:
-    """Write above a line of neurons what it is, higher if a sphere is there.
+    """Write the role of a line of neurons above it, higher if a sphere is in the way.
 
     Args:
-        box: of the network; `top` is the highest place of a word
-        is_on: whether a box covers a part of a sphere
+        box: of the network; `top` is the highest position of a word
+        is_on: whether a box covers part of a sphere
 
-    Return the box of the words; None without room.
+    Returns the box of the words; None without room.
     """
     size, scale = 12.0 * canvas.scale, canvas.scale
     balls = [ball for ball in balls if math.isfinite(ball.x + ball.y)]
@@ -218,7 +220,7 @@ def write_end(
     highest: float = min([ball.y - ball.radius for ball in balls])
     middle: float = sum([ball.x for ball in balls]) / len(balls)
     low = highest - 9.0 * scale
-    low = max(low, top + size) if highest >= top else low  # a sphere may be near the edge
+    low = max(low, top + size) if highest >= top else low  # a sphere may be close to the edge
     wide = canvas.measure(words, size=size, bold=True)
     left = min(max(middle - wide / 2.0, box.x), max(box.right - wide, box.x))
     for up in (0.0, 1.5 * size, 3.0 * size):
@@ -230,7 +232,7 @@ def write_end(
     return None
 
 
-# Names of neurons, and how far outputs are off.
+# Names of neurons, and errors of outputs.
 
 LETTERS = 14  # of a line of a name
 FEW = 3.0  # least room for two lines, in sizes of letters
@@ -264,17 +266,16 @@ def write_names(
     *,
     is_first: bool,
 ) -> None:
-    """Write names of neurons of a line: below squares and one that is alone, else beside.
+    """Write names of neurons of a line: below squares and single ones, else beside.
+
+    Channels of a color have their names above them. Long names take two lines if there is room.
 
     Args:
-        places: of the neurons that are seen, as `balls`; `bright` is the brightness of each
-        numbers: what they say, as far as it is known; below squares these are written also
+        places: indices of the visible neurons, as `balls`; `bright` is the brightness of each
+        numbers: their known values; below squares they are also written
         signs: the colors of minus and plus
         box: of the network
-        is_first: whether cubes stand at the right: names are left, if there is room in the box
-
-    Channels of a color have theirs above them. Long names are in two lines if there is room for
-    two.
+        is_first: whether cubes are to the right: names are on the left, if there is room
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
     count = len(line.names)
@@ -352,18 +353,18 @@ def write_names(
             )
 
 
-# Signs of a graph: the operation above each node, its name and its gradient below.
+# Labels of a graph: the operation above each node, its name and its gradient below.
 
-LARGEST, SMALLEST = 17.0, 9.0  # pixels of letters
-PART = 0.62  # of the radius of an operation, on small stages
-NEARLY = 0.65  # of SMALLEST, that most have of themselves; less, and nothing is written
-SMALLER = 0.85  # letters of a gradient where there is little room
-DIGITS, TINY = 3, 0.01  # of a gradient; smaller ones have one digit less
-WIDEST = 2.0  # cells that a gradient and its word may be wide
-AWAY = 0.3  # from a node to its words, in letters
+LARGEST, SMALLEST = 17.0, 9.0  # letter sizes in pixels
+PART = 0.62  # fraction of the radius for an operation, on small stages
+NEARLY = 0.65  # fraction of SMALLEST that most labels must reach; otherwise nothing is written
+SMALLER = 0.85  # letters of a gradient where space is short
+DIGITS, TINY = 3, 0.01  # digits of a gradient; smaller ones have one digit less
+WIDEST = 2.0  # maximum width of a gradient with its word, in cells
+AWAY = 0.3  # distance from a node to its words, in letters
 
 
-# The middle of a line of words in space, the words, their size, color and whether they are bold.
+# A line of words in space: its center, words, size, color and whether it is bold.
 SpaceWords = tuple[float, float, str, float, str, bool]
 
 
@@ -374,10 +375,10 @@ def sign_words(
     balls: Sequence[Ball],
     gradients: Sequence[float | None],
 ) -> list[SpaceWords]:
-    """Return what stands around the nodes of a graph; smaller than readable, nothing.
+    """Return the labels around the nodes of a graph; empty if they would be illegible.
 
     Args:
-        gradients: those that are known in this step
+        gradients: gradients known in this step
     """
     least = SMALLEST * canvas.scale
     found: list[SpaceWords] = []
@@ -414,7 +415,7 @@ def gradient_words(
     """Return a gradient below the other words of a node.
 
     Args:
-        room: lines that it has before the next node stands there
+        room: available lines before the next node
     """
     words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
     named, x, letters = text("graph.gradient", gradient=words), ball.x, size
@@ -430,32 +431,32 @@ def gradient_words(
 
 # Numbers in spheres and on cubes.
 
-SMALLEST_BALL = 7.5  # least radius of a sphere in pixels for a number
-BIG, LITTLE = 14.0, 12.0  # sizes of the letters of numbers in spheres
-BALL_WIDE, LEFT = 3.6, 0.9  # radii of a sphere: most of its number, and most that are left of it
-MOST = 128  # numbers in a line
-FACE_PART = 0.30  # size of the letters relative to the height of the face of a cube
+SMALLEST_BALL = 7.5  # minimum radius in pixels of a sphere with a number
+BIG, LITTLE = 14.0, 12.0  # letter sizes of numbers in spheres
+BALL_WIDE, LEFT = 3.6, 0.9  # in radii of a sphere: width of its number, part left of it
+MOST = 128  # maximum numbers in a line
+FACE_PART = 0.30  # letter size relative to the height of a cube's face
 LEAST_LETTERS, LARGEST_LETTERS = 12.0, 16.0
-LINE = 1.1  # from a line to the next, in sizes of letters
-LEAST_TENTH = 0.1  # least number that has one digit less where two have no room
-ASIDE = 0.25  # how far a number moves at most to be on its cube, relative to the width of its face
+LINE = 1.1  # line spacing, in letter sizes
+LEAST_TENTH = 0.1  # smallest number with one digit less if two digits do not fit
+ASIDE = 0.25  # maximum shift of a number to stay on its cube, relative to the width of its face
 ON_CUBES: dict[str, float] = {
-    "share": 1.35,  # largest width of a number, in cells: small cubes are narrower than theirs
-    "shortest": 1.9,  # width of a number such as "-.1", in sizes of letters
-    "most": 400,  # numbers in a picture, and cubes of a sum
-    "searched": 100_000,  # cubes of a wall: larger ones are not searched for cubes in sight
-    "before": 0.875,  # from the middle of a cell to where its number stands: before cubes beside it
+    "share": 1.35,  # maximum width of a number, in cells: wider than small cubes
+    "shortest": 1.9,  # width of a number such as "-.1", in letter sizes
+    "most": 400,  # maximum numbers in a picture, and cubes of a sum
+    "searched": 100_000,  # cubes of a wall: larger walls are not searched for visible cubes
+    "before": 0.875,  # depth of a number, from the center of a cell: in front of neighboring cubes
     "apart": 2.0,  # pixels between two numbers
-    "seen": 0.45,  # how far from its middle a number must be seen, relative to its width
+    "seen": 0.45,  # visible part of a number around its center, relative to its width
 }
 
 
 def numbers_in(
     canvas: Canvas2D, values: Sequence[float], radius: float
 ) -> tuple[list[str], float, list[float]]:
-    """Return the numbers of a line, and their size; none if they would be too small.
+    """Return the numbers of a line, and their size; empty if they would be too small.
 
-    Each stands right of the middle of its ball if it is wider: products arrive at the left.
+    A number wider than its ball is to the right of its center: products arrive on the left.
     """
     if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
         return [], 0.0, []
@@ -478,13 +479,13 @@ def write_numbers_in(
     fills: Sequence[Any],
     inks: tuple[Color, Color],
 ) -> None:
-    """Write numbers in the neurons of a line that are seen, and hatch those that are saturated.
+    """Write numbers in the visible neurons of a line, and hatch saturated ones.
 
     Args:
-        fronts: depths just before them; `bright` is their brightness
-        numbers: of the first ones
-        hatch: how far each is saturated, 0 to 1, and `fills`, their colors; nothing: none is
-        inks: of letters and of their halos
+        fronts: depths just in front of them; `bright` is their brightness
+        numbers: numbers of the first ones
+        hatch: saturation of each, 0 to 1, and `fills`, their colors; or empty
+        inks: colors of letters and of their halos
     """
     least: float = min([ball.radius for ball in balls])
     words, size, aside = numbers_in(canvas, numbers, least)
@@ -499,7 +500,7 @@ def write_numbers_in(
         )
     said = [i for i in range(len(words)) if bright[i] >= SPOKEN]
     for i in said:
-        if i in hatched:  # numbers stand on plain ground
+        if i in hatched:  # numbers need a plain background
             wide = canvas.measure(words[i], size=size, bold=True) + 6.0
             canvas.box(
                 balls[i].x + aside[i] - 0.5 * wide,
@@ -523,10 +524,10 @@ def write_numbers_in(
         )
 
 
-# Bars of outputs: from a neuron to the line of zero, and the longest bar, in cells; their height in
-# pixels.
+# Bars of outputs: distance from a neuron to the zero line, and the longest bar, in cells; their
+# height in pixels.
 ZERO, LONGEST, BAR = 1.55, 0.7, 18.0
-SAID = 2.8  # widths of all this that words below it take at most
+SAID = 2.8  # maximum width of the words below, in widths of all bars
 
 
 def draw_scores(
@@ -536,7 +537,7 @@ def draw_scores(
     numbers: Sequence[float],
     signs: tuple[Color, Color],
 ) -> None:
-    """Draw the numbers of outputs as bars from a line of zero, minus to the left.
+    """Draw the numbers of outputs as bars from a zero line, negative to the left.
 
     Args:
         signs: the colors of minus and plus
@@ -571,7 +572,7 @@ def draw_scores(
 
 
 def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
-    """Draw the line of a skip connection, which ends in an arrow."""
+    """Draw the line of a skip connection, with an arrow at its end."""
     if not math.isfinite(sum([ball.x + ball.y for ball in balls])):
         return
     points, depths = [(ball.x, ball.y) for ball in balls], [ball.depth for ball in balls]
@@ -584,11 +585,11 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """The number on a cube, around a point of the picture, and half its width and height.
+    """The number of a cube, centered at a point of the picture, and half its width and height.
 
     Attributes:
-        share: on the face of a cube: what it is of the strongest color; None: it has a halo
-        plain: above a cube, where many numbers stand: in thin letters
+        share: on the face of a cube, the number relative to the strongest color; None: with a halo
+        plain: above a cube, among many numbers: in thin letters
     """
 
     words: str
@@ -617,13 +618,13 @@ def choices(
     faces: Sequence[int],
     rank: int,
 ) -> list[tuple[str, int, bool]]:
-    """Return what a cube may have written on it, on which face, and whether only if that is seen.
+    """Return possible numbers of a cube, each with its face and whether it requires visibility.
 
     Args:
-        before, value: its number before and after a step, if they are known
-        faces: those that look largest first
-        rank: 0 for a cube that is marked: it has its number at any size; 1 for one of a sum: it has
-            it where its cell is as wide as a letter; 2 for others
+        before, value: its number before and after a step, if known
+        faces: in order of decreasing visible size
+        rank: 0 for a marked cube: its number has any size; 1 for a cube of a sum: its number is
+            shown if its cell is as wide as a letter; 2 for others
 
     The best is first.
     """
@@ -647,12 +648,12 @@ def fitted(
     near: float,
     room: tuple[float, float, float, float],
 ) -> Number | None:
-    """Return words on a face of a cube in letters as large as fit; None if these would be small.
+    """Return words on a face of a cube in the largest fitting letters; None if too small.
 
     Args:
-        front: the middle of the face; `aside` is how far right of it that of the cube is
-        near: depth of what is before the cube
-        room: height of the face, width and height that a number may have there, and its width
+        front: the center of the face; `aside` is its distance to the left of the cube's center
+        near: depth in front of the cube
+        room: height of the face, width and height available for a number, and its width
     """
     scale, lines = canvas.scale, words.split("\n")
     high, wide, tall, _ = room
@@ -663,7 +664,7 @@ def fitted(
         size = max(size, least)
     if not size >= least:
         return None
-    # What is wider than its face stays on the cube.
+    # Numbers wider than their face stay on the cube.
     face = wide * high / tall if tall > 0.0 else 0.0
     more = min(max(0.0, 0.5 * (letter * size - face)), ASIDE * face, abs(aside))
     x = front[0] + (more if aside > 0.0 else -more)
@@ -671,12 +672,12 @@ def fitted(
     return Number(words, x, front[1], size, depth, 0.5 * letter * size, 0.5 * line * size)
 
 
-# On the face of a cube in a row, at rest: letters of a size from a width of the face on; pixels
-# beside the number; and the minus, which is short, so that it fits.
+# On the face of a cube in a row, at rest: letters of a fixed size above a width of the face; pixels
+# beside the number; and the minus sign, shortened to fit.
 FACE_LETTERS = (12.0, 20.0), (14.0, 44.0), (16.0, 60.0), (24.0, 90.0)
 BESIDE_NUMBER, SHORT_MINUS = 1.5, "–"
-# Above a cube: pixels of the cells that have it, and between rows; and heights of a face from its
-# middle to the top.
+# Above a cube: minimum pixels of its cells, and between rows; and face heights from the center to
+# the top.
 CELL, BETWEEN, ABOVE = 24.5, 16.0, 0.7
 
 
@@ -690,7 +691,7 @@ def on_face(
     *,
     said: str = "",
 ) -> Number | None:
-    """Return the number of a cube on its face; None if it is wider than that.
+    """Return the number of a cube on its face; None if it is wider than the face.
 
     Args:
         front, near, room: as of `fitted`; `share` is what it is of the strongest color
@@ -718,11 +719,11 @@ def above_face(
     face: float,
     room: float,
 ) -> Number | None:
-    """Return the number of a cube that is too small for it, above the cube; None without room.
+    """Return the number of a small cube, placed above it; None without room.
 
     Args:
-        front: middle of its face, and `face`, the height of that
-        room: width that the number may have
+        front: center of its face, and `face`, the face height
+        room: available width
     """
     size = FACE_LETTERS[0][0] * canvas.scale
     high = LINE * size
@@ -736,7 +737,7 @@ def above_face(
 
 
 def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) -> None:
-    """Write numbers on faces, without a halo, in the ink that has more contrast there."""
+    """Write numbers on faces, without a halo, in the ink with more contrast."""
     inks = [theme.on_face(each.share or 0.0) for each in numbers]
     for color in theme.on_faces:
         own = [each for each, ink in zip(numbers, inks, strict=True) if ink == color]
@@ -755,10 +756,10 @@ def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) ->
 
 
 def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
-    """Return a number without words that is as large as a ball with its number and brackets.
+    """Return an empty number with the size of a ball including its number and brackets.
 
     Args:
-        ball: middle and radius
+        ball: center and radius
     """
     x, y, radius = ball
     reach = radius + (OUTSIDE + BRACKET) * scale
@@ -767,7 +768,7 @@ def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
 
 
 def is_free(numbers: Sequence[Number], x: float, y: float, reach: float) -> bool:
-    """Return whether no number is within reach of a point."""
+    """Return whether no number is within `reach` of a point."""
     away = [max(abs(x - each.x) - each.wide, abs(y - each.y) - each.high) for each in numbers]
     return min(away, default=reach) >= reach
 
@@ -790,20 +791,20 @@ def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) ->
         )
 
 
-# Between two answers, and the line to a point on their map.
+# The boundary between two answers, and the line to a point on their map.
 
-TO_SHOWN, ON_MAP, CASING = 2.6, 1.4, 1.0  # pixels of a line to the point shown, of its part on the
+TO_SHOWN, ON_MAP, CASING = 2.6, 1.4, 1.0  # pixels of a line to the shown point, of its part on the
 # map, and of its dark sides
-OUTSIDE_MAP = 0.04  # of a map, from its upper and lower edge to the line of a point on it
+OUTSIDE_MAP = 0.04  # fraction of a map, from its upper and lower edge to the line of a point on it
 
 
 @dataclass
 class Border:
-    """What is between two answers, such as yes and no.
+    """The boundary between two answers, such as yes and no.
 
     Attributes:
-        middle: the number between them; `reach`, from there to the strongest colors
-        answers: the names of that below the middle and of that above it
+        middle: the number between them; `reach`, the distance to the strongest colors
+        answers: the names of the answers below and above the middle
     """
 
     middle: float
@@ -812,9 +813,9 @@ class Border:
 
 
 def way_on_map(box: Box, across: float, up: float) -> list[Point]:
-    """Return the line from the left edge of a map to a point, 0 to 1 to the right and up.
+    """Return the line from the left edge of a map to a point, with coordinates from 0 to 1.
 
-    To a point on the upper or lower edge, as others may be, it runs outside.
+    A line to a point on the upper or lower edge runs outside the map.
     """
     x = box.x + min(1.0, max(0.0, across)) * box.width
     y = box.bottom - min(1.0, max(0.0, up)) * box.height
@@ -826,6 +827,6 @@ def way_on_map(box: Box, across: float, up: float) -> list[Point]:
 def draw_to_shown(
     canvas: Canvas2D, path: Sequence[Point], casing: Color, color: Color, wide: float = TO_SHOWN
 ) -> None:
-    """Draw a part of the line from an answer to its point on the map."""
+    """Draw part of the line from an answer to its point on the map."""
     for paint, width in ((casing, wide + 2.0 * CASING), (color, wide)):
         canvas.line(path, paint, width=width * canvas.scale)

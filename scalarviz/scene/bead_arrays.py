@@ -19,12 +19,12 @@ from scalarviz.scene.neuron_images import painted_line
 from scalarviz.scene.pace import BACK, OF_CUBES
 from scalarviz.scene.visuals.shaders import HOLLOW
 
-FAR = 1000.0  # so far behind their places wires cross nothing that is not theirs
+FAR = 1000.0  # distance behind their positions at which wires cross no other items
 THIN = 1.0  # width of wires in logical pixels
-MOST_SHADOWS = 1500  # cubes of a plate that have shadows
+MOST_SHADOWS = 1500  # maximum cubes of a plate with shadows
 
 
-OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 4)), ((0, 3), (0, 3), (0, 4), 0)  # their shapes
+OF_SPHERES, OF_WIRES = ((0, 3), 0, (0, 3), (0, 4)), ((0, 3), (0, 3), (0, 4), 0)  # shapes
 
 
 def beads_of(
@@ -34,13 +34,13 @@ def beads_of(
     camera: Camera | None = None,
     scale: float = 1.0,
 ) -> tuple[Sequence[FloatArray], Sequence[FloatArray]]:
-    """Return the spheres and wires of a picture, as `set_data` of their nodes takes them.
+    """Return the spheres and wires of a picture, in the form of `set_data` of their nodes.
 
-    `scale` is the size of its letters. Of spheres they are centers, radii, colors, and of those of
-    glass the ring and the amount; of wires starts, ends, colors with alpha, and widths.
+    `scale` is the letter size of the picture. Spheres have centers, radii, colors, and for glass
+    the ring and the amount; wires have starts, ends, colors with alpha, and widths.
 
-    Where weights stand on trays and the camera is known, wires are behind everything, so that
-    they pass over no cube, and go through their own.
+    If weights are on trays and the camera is known, wires are behind everything, so that they pass
+    over no cube, and through their own.
     """
     layout = frame_data.layout
     spheres = [
@@ -92,7 +92,7 @@ def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
-    """Return points, (n, 3), moved far away from the eye: they are seen at the same places."""
+    """Return points, (n, 3), moved far away from the eye, with unchanged projections."""
     if not camera.slope:
         return points - FAR * np.array(camera.toward)
     ways: FloatArray = points - camera.target - camera.distance * np.array(camera.toward)
@@ -101,7 +101,7 @@ def behind(camera: Camera, points: FloatArray) -> FloatArray:
 
 
 def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list[FloatArray]:
-    """Return arrays of all parts, one below the other; without parts they have these shapes."""
+    """Return the concatenated arrays of all parts; without parts, empty arrays of these shapes."""
     nothing = [np.zeros(shape) for shape in shapes]
     return [np.concatenate(arrays) for arrays in zip(nothing, *parts, strict=True)]
 
@@ -109,28 +109,28 @@ def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list
 def spheres_of(
     line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme
 ) -> tuple[FloatArray, ...]:
-    """Return the spheres of a line: the color of the last number computed, or empty."""
+    """Return the spheres of a line, colored by the last computed number, or empty."""
     count, tints = len(line.points), frame_data.buffers.tints
     ground = rgb((theme.ground,))[0]
     fills, rings = painted_line(line, frame_data, theme), np.full((count, 4), -1.0)
     for name in line.buffers:
-        if name in tints:  # glass, filled as high as the amount of its color
+        if name in tints:  # glass, filled to the amount of its color
             colors = theme.channels if count == len(theme.channels) else (theme.quiet,)
             rings[:, :3], rings[:, 3] = faded(rgb(colors), bright, ground), 0.0
-            rings[: len(tints[name]), 3] = tints[name].max(axis=1)  # some may be still to come
+            rings[: len(tints[name]), 3] = tints[name].max(axis=1)  # some may be missing
     return line.points, np.full(count, line.radius), faded(fills, bright, ground), rings
 
 
 def wires_of(
     bundle: Wires, frame_data: FrameData, theme: Theme, scale: float, blame: Mapping[int, float]
 ) -> tuple[FloatArray, ...]:
-    """Return the wires of a bundle, lit while an operation goes along them.
+    """Return the wires of a bundle, lit while an operation passes along them.
 
     Args:
-        blame: of parts of a formula, by line of neurons
+        blame: blame of parts of a formula, by line of neurons
     """
     moment, paint, wide = frame_data.moment, theme.wire, THIN
-    if frame_data.layout.written:  # brackets of a formula, violet where blame has come
+    if frame_data.layout.written:  # brackets of a formula, violet where blame has arrived
         own = blame.get(bundle.neurons, 0.0)
         paint, wide = theme.push if own else theme.wire, bracket_width(own)
     if moment is not None and (moment.kind in OF_CUBES and moment.operation == bundle.operation):
@@ -139,7 +139,7 @@ def wires_of(
 
 
 def blame_in_formula(frame_data: FrameData) -> dict[int, float]:
-    """Return the blame that has come to parts of a formula, see `blame_of_parts`."""
+    """Return the blame that has reached parts of a formula, see `blame_of_parts`."""
     kind = "" if frame_data.moment is None else frame_data.moment.kind
     return blame_of_parts(frame_data.layout, kind, frame_data.buffers.flows)
 

@@ -1,6 +1,6 @@
-"""Blame, as it comes to a weight: ways that meet and grow wider, and a few words at each joint.
+"""Blame reaching a weight: converging paths of increasing width, and labels at the joints.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.ways import SeenFan
     from scalarviz.story.caption import Blame
 
-# Pixels of a way without blame, and how much wider 1 makes it; the widest has at least, and at most
-# a part of what is between two wires.
+# Pixels of a path without blame, and its growth for a blame of 1; minimum width of the widest, and
+# its maximum as a fraction of the space between two wires.
 THIN, WIDE, LEAST, MOST = 1.6, 100.0, 2.4, 0.9
-# Parts of an operation: until light has come to the cubes, along their column, to the weight.
+# Fractions of an operation: until light reaches the cubes, along their column, to the weight.
 TO_CUBES, ALONG, TO_WEIGHT = (0.0, 0.4), (0.3, 0.7), (0.65, 0.95)
-LONG = 60.0  # pixels of a way from which on it has an arrow head
-LETTERS, TALL, AROUND = 12.0, 22.0, 9.0  # pixels of a tag: its words, its height, beside the words
-# From a column to its tag, places tried, of them those near the column, and most tags.
+LONG = 60.0  # minimum pixels of a path with an arrowhead
+LETTERS, TALL, AROUND = 12.0, 22.0, 9.0  # pixels of a tag: its letters, height, and padding
+# Candidate positions of a tag beside a column, those close to the column, and maximum tags.
 BESIDE, TRIES, NEAR, TAGS = 10.0, 9, 6, 4
-# Most tags of long rows, pixels of such a row, and behind it up to the bars of scores.
+# Maximum tags of long rows, pixels of such a row, and from it to the score bars.
 ROW_TAGS, ROW, BARE = 3, 10.0, 62.0
 Lit = tuple[list[Point], float]  # a path and its width
 
 
 @dataclass
 class SeenLayer:
-    """A layer, its rows as they are seen, and halves of the sides of its cubes, in cells."""
+    """A layer, its rows in the picture, and half sides of its cubes, in cells."""
 
     fan: Fan
     seen: SeenFan
@@ -50,7 +50,7 @@ class SeenLayer:
 
 
 def unit_width(fan: SeenFan, blame: Blame) -> float:
-    """Return by how many pixels blame of 1 widens a way."""
+    """Return the pixels by which a blame of 1 widens a path."""
     amounts: list[float] = [each.amount for each in blame.parts]
     most = max([1e-12, abs(blame.total), *[abs(each) for each in amounts]])
     widest = MOST * fan.runs / fan.scale - THIN
@@ -58,7 +58,7 @@ def unit_width(fan: SeenFan, blame: Blame) -> float:
 
 
 def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Point]:
-    """Return the part of a path on which light has come in a span of an operation."""
+    """Return the lit part of a path, for the span of an operation in which light moves along it."""
     share = min(1.0, max(0.0, (part - span[0]) / (span[1] - span[0])))
     return part_of(path, 0.0, share) if share > 0.0 else []
 
@@ -66,11 +66,11 @@ def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Po
 def lit_by_blame(
     fan: Fan, seen: SeenFan, halves: list[list[float]], blame: Blame, part: float
 ) -> list[Lit]:
-    """Return the ways of blame through a layer, from the outputs on.
+    """Return the paths of blame through a layer, starting at the outputs.
 
     Args:
         halves: half the side of each cube, in cells
-        part: of the operation that is done
+        part: finished fraction of the operation
     """
     amounts, part = {each.row: each.amount for each in blame.parts}, 1.0 if blame.stays else part
     own = [row for row in [*amounts, *blame.earlier] if fan.unit_of(row) is not None]
@@ -92,7 +92,7 @@ def lit_by_blame(
 
 
 def head_on(path: list[Point]) -> list[Point]:
-    """Return where an arrow head stands on a way, and where it points; nothing on a short one."""
+    """Return the position and tip of an arrowhead on a path; empty for a short one."""
     x, y = path[0]
     right, below = path[len(path) - 1]
     far = abs(right - x) + abs(below - y)
@@ -100,7 +100,7 @@ def head_on(path: list[Point]) -> list[Point]:
 
 
 def way_back(fan: SeenFan, unit: int, column: int) -> list[Point]:
-    """Return the way from a neuron through its gate to the foot of a cube."""
+    """Return the path from a neuron through its gate to the foot of a cube."""
     end, below, radius = fan.ends[unit]
     path = [*way_out(fan, unit, column), (end - radius, below)]
     return [*reversed(path)]
@@ -109,9 +109,9 @@ def way_back(fan: SeenFan, unit: int, column: int) -> list[Point]:
 def column_ways(
     fan: SeenFan, column: int, halves: list[float], amounts: list[float]
 ) -> list[tuple[list[Point], float, tuple[float, float]]]:
-    """Return the ways through the cubes of a column to its neuron: path, blame, and when.
+    """Return the paths through the cubes of a column to its neuron: path, blame, and time span.
 
-    Between two cubes the column carries what has come together so far.
+    Between two cubes, the column carries the sum so far.
     """
     down, corners = fan.column(column), wire(fan, column)
     join = corners[len(corners) - 1][1]
@@ -148,7 +148,7 @@ def boxes_of(fan: SeenFan, halves: list[list[float]]) -> list[Box]:
 
 
 def boxes_along(fan: SeenFan, column: int) -> list[Box]:
-    """Return the boxes of the way from the rows along a column to its neuron."""
+    """Return the boxes of the path from the rows along a column to its neuron."""
     half = 0.5 * MOST * fan.runs
     last = fan.feet[len(fan.feet) - 1][column][1] - fan.arm
     points = [*wire(fan, column), (fan.column(column), last)]
@@ -171,7 +171,7 @@ def tag_size(canvas: Canvas2D, words: str) -> tuple[float, float]:
 
 
 def joint_of(fan: SeenFan, unit: int, column: int, half: float) -> tuple[Point, float]:
-    """Return where a tag points to the column of a cube, and the top of the cube."""
+    """Return the point of a column to which a tag is connected, and the top of the cube."""
     y = fan.feet[unit][column][1]
     top = y - 2.6 * half * fan.cell
     return (fan.column(column), top if fan.form == "nested" else y - fan.arm), top
@@ -186,9 +186,9 @@ def tag_place(
     others: Sequence[Box],
     wires: Sequence[Box],
 ) -> Box | None:
-    """Return where a tag stands beside a column, near its joint; None where it would cover much.
+    """Return the position of a tag beside a column, close to its joint; None if it covers too much.
 
-    It covers none of the others, and as few of the wires as it can.
+    It covers none of `others`, and as few of the wires as possible.
     """
     step, found, least = 0.5 * high, None, len(wires) + 1
     for number in range(TRIES):
@@ -208,7 +208,7 @@ def tag_place(
 
 
 def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> None:
-    """Draw a few words at a joint of ways, with a line to it."""
+    """Draw a label at a joint of paths, with a line to it."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     lead(canvas, box, to, theme.accent)
     fill, rim = theme.panel[:7], 7.0 * scale
@@ -224,7 +224,7 @@ def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> N
 def draw_row_tags(
     canvas: Canvas2D, theme: Theme, blame: Blame, layers: Sequence[SeenLayer]
 ) -> list[Box]:
-    """Write what some long rows ask for, between the rows; return the boxes of the words."""
+    """Write the requests of some long rows between the rows; return the boxes of the words."""
     found: list[Box] = []
     for each in sorted(blame.parts, key=lambda each: -abs(each.amount))[:ROW_TAGS]:
         for layer in layers:
@@ -255,12 +255,12 @@ def draw_blame(
     others: Sequence[Box],
     part: float,
 ) -> list[Box]:
-    """Write why blame asks for a weight: tags at the joints of its ways; return their boxes.
+    """Write the reasons for a weight's blame as tags at joints of its paths; return their boxes.
 
     Args:
         ball: the neuron of the weight
         others: boxes that are kept clear
-        part: of the operation that is done
+        part: finished fraction of the operation
     """
     scale = canvas.scale
     part = 1.0 if blame.stays else part

@@ -1,4 +1,4 @@
-"""How an operation is explained in the network: its sum, the error, the reason of a gradient."""
+"""Explanation of an operation within the network: its sum, the error, the reason of a gradient."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from scalarviz.scene.telling import (
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import NONE, Neuron
 
-LIDS, STRANDS = 8.0, 14.0  # pixels above the fronts of a row, and below its feet, that it needs
+LIDS, STRANDS = 8.0, 14.0  # required pixels above the fronts of a row, and below its feet
 
 
 def draw_told(
@@ -47,11 +47,11 @@ def draw_told(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw how an operation comes to its number, in the network; return the boxes that it covers.
+    """Draw the explanation of an operation's result in the network; return the covered boxes.
 
-    A sum has its products as bars below its row, the loss a panel in the place of the last layer,
-    a weight that is to change one with its cube and the reason, and blame its ways. All else stands
-    beside the network, see side_panel.py. The panel is noted in `taken`.
+    A sum has its products as bars below its row, the loss a panel in place of the last layer, a
+    changing weight a panel with its cube and the reason, and blame its paths. Everything else is
+    beside the network, see side_panel.py. The panel is added to `taken`.
     """
     caption = frame_data.told
     if caption is None:
@@ -91,7 +91,7 @@ def draw_added(
 
 
 def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
-    """Return what cards keep clear of: words, and neurons with their names."""
+    """Return obstacles for cards: words, and neurons with their names."""
     return [
         *taken.boxes,
         *[kept_clear(x, y, radius, scale) for x, y, radius in taken.spheres.tolist()],
@@ -101,7 +101,7 @@ def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
 def draw_blamed(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, taken: Obstacles, theme: Theme
 ) -> list[Box]:
-    """Write what blame asks of a weight; return the boxes of the words."""
+    """Write the change of a weight requested by blame; return the boxes of the words."""
     caption, blame, layout = frame_data.told, blame_in(frame_data), frame_data.layout
     ball = None if caption is None else ball_of(see, layout, caption.neurons[0])
     if caption is None or blame is None or ball is None:
@@ -119,7 +119,7 @@ def draw_weight(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw what a weight is to become, and why; return the panel's box."""
+    """Draw the change of a weight, and its reason; return the panel's box."""
     row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
     box, pushes = weight_place(canvas, see, frame_data, row, taken), cubes.pushes
     if box is None or pushes is None or not np.isfinite(pushes[row]):
@@ -135,9 +135,9 @@ def draw_weight(
 def weight_place(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, taken: Obstacles
 ) -> Box | None:
-    """Return where the panel of a weight stands: below or above its row; None without room.
+    """Return the position of a weight's panel, below or above its row; None without room.
 
-    It meets no cube, gate or ball.
+    It overlaps no cube, gate or ball.
     """
     scale, found = canvas.scale, frame_data.layout.fan_of(row)
     solid = [each for layer in layers_of(see, frame_data, scale) for each in layer.boxes]
@@ -147,7 +147,7 @@ def weight_place(
 
 
 def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[SeenLayer]:
-    """Return the layers whose rows are seen."""
+    """Return the layers with visible rows."""
     found, layout = [], frame_data.layout
     for fan, known in zip(layout.fans, known_fans(see, layout, scale), strict=True):
         if known is not None and not fan.is_direct:
@@ -158,7 +158,7 @@ def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[Seen
 def draw_error(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, caption: Caption, theme: Theme
 ) -> list[Box]:
-    """Draw how wrong the answer is, in the place of the last layer."""
+    """Draw the error of the answer, in place of the last layer."""
     layout, moment = frame_data.layout, frame_data.moment
     fans = known_fans(see, layout, canvas.scale)
     known = [None if each is None else each.seen for each in fans]
@@ -180,7 +180,7 @@ def colors_of(layout: Layout, theme: Theme) -> list[Color]:
 def told_row(
     see: Projection, frame_data: FrameData, found: tuple[Fan, int], scale: float
 ) -> ToldRow | None:
-    """Return the row of a unit as it is seen; None if its layer has no rows to explain."""
+    """Return the row of a unit in the picture; None if its layer has no rows to explain."""
     fan, unit = found
     layout = frame_data.layout
     known = known_fans(see, layout, scale)[layout.fans.index(fan)]
@@ -205,7 +205,7 @@ def told_row(
 def spans_of(
     see: Projection, frame_data: FrameData, fan: Fan, scale: float
 ) -> list[tuple[float, float]]:
-    """Return the top and the foot of each row of a layer as it is seen."""
+    """Return the top and the foot of each row of a layer in the picture."""
     known = known_fans(see, frame_data.layout, scale)[frame_data.layout.fans.index(fan)]
     if known is None:
         return []
@@ -217,7 +217,7 @@ def spans_of(
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
-    """Return a neuron as it is seen; None if it is not in the picture."""
+    """Return a neuron in the picture, or None."""
     found = layout.line_of(neuron)
     if found is None or found[1] >= len(found[0].points):
         return None

@@ -83,13 +83,13 @@ def draw_caption(
 
 
 def corners(division: Division, wide: float, high: float, others: Sequence[Box] = ()) -> list[Box]:
-    """Return the places of a box in the corners of the stage that others leave free.
+    """Return candidate boxes in the corners of the stage, clear of `others`.
 
     Those below the network come first.
     """
     inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
     right = max(inner.right - wide, inner.x)
-    bottom = min(scene.bottom - gap, inner.bottom)  # the result may stand below the network
+    bottom = min(scene.bottom - gap, inner.bottom)  # the exhibit may be below the network
     top, low = scene.y + gap, bottom - high
     places = []
     for x, y, way in (
@@ -100,7 +100,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
     ):
         box = Box(x, y, wide, high)
         for other in others if way > 0.0 else others[::-1]:
-            if box.meets(other):  # beside it, on the way to the middle
+            if box.meets(other):  # beside it, toward the middle
                 y = other.bottom + 0.75 * gap if way > 0.0 else other.y - 0.75 * gap - high
                 box = Box(x, y, wide, high)
         if top <= box.y and box.bottom <= scene.bottom and not any(map(box.meets, others)):
@@ -109,7 +109,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
 
 
 def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
-    """Return the first of the places where least is covered; None for no places."""
+    """Return the first of the positions that cover least; None if empty."""
     if taken is None or not places:
         return next(iter(places), None)
     return min(places, key=taken.covered)
@@ -120,9 +120,9 @@ def draw_opened(
 ) -> list[PieceBox]:
     """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
 
-    It stands left of exhibit and card, which it does not cover.
+    It is left of exhibit and card, without covering them.
 
-    The last box is that of the panel, with a piece about nothing.
+    The last box is the panel's, with an empty piece.
     """
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not frame_data.opened or not (caption.whole or caption.lines):
@@ -143,10 +143,10 @@ def draw_opened(
 def heading(
     canvas: Canvas2D, title: str, width: float, scale: float, most: int
 ) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else more.
+    """Return lines of a title with their sizes: one line, else a smaller one, else several.
 
     Args:
-        most: lines; if it is 1, in smaller letters if need be
+        most: maximum lines; if 1, in smaller letters if necessary
     """
     for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:
@@ -159,7 +159,7 @@ def heading(
 
 
 def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:
-    """Return lines in rows of a width, broken between terms."""
+    """Return lines wrapped to a width, broken between terms."""
     rows = []
     for line in lines:
         row: Group = []
@@ -175,7 +175,7 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
 
 
 def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
-    """Return what stays together in a row; of what is wider than that, each piece."""
+    """Return the groups that stay in a row; a group that is too wide is split into pieces."""
     for group in groups_of(line):
         if width_of(canvas, group, size) <= width:
             yield group
@@ -184,7 +184,7 @@ def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> It
 
 
 def groups_of(line: Line) -> Iterator[Group]:
-    """Return what stays together: a sign and its term, a bracket; of a sentence, each word."""
+    """Return groups that stay together: a sign and its term, a bracket; each word of a sentence."""
     if not any(is_about(piece) or piece.opens for piece in line):
         words = [word for piece in line for word in WORDS.findall(piece.words)]
         yield from ([Piece(word)] for word in words)
@@ -203,7 +203,7 @@ def groups_of(line: Line) -> Iterator[Group]:
 
 
 def is_about(piece: Piece) -> bool:
-    """Return whether a piece stands for a weight or a neuron."""
+    """Return whether a piece represents a weight or a neuron."""
     return piece.row != NONE or piece.neuron is not None
 
 
@@ -220,7 +220,7 @@ def draw_rows(
     frame_data: FrameData,
     theme: Theme,
 ) -> list[PieceBox]:
-    """Write rows below each other; return the boxes of the pieces that are about something."""
+    """Write rows below each other; return the boxes of the pieces with a weight or a neuron."""
     (left, y), found = start, []
     for row in rows:
         x, y = left, y + high
@@ -238,7 +238,7 @@ def draw_rows(
 
 
 def merged(row: Group) -> Group:
-    """Return a row whose pieces about nothing are one."""
+    """Return a row in which adjacent plain pieces are merged."""
     found: Group = []
     for piece in row:
         if found and not any(is_about(each) or each.opens for each in (piece, found[-1])):
@@ -248,5 +248,5 @@ def merged(row: Group) -> Group:
 
 
 def same(piece: Piece, other: Piece | None) -> bool:
-    """Return whether two pieces are about the same, such as a term in the band and the panel."""
+    """Return whether two pieces have the same subject, such as a term in the band and the panel."""
     return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)

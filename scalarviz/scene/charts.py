@@ -24,9 +24,9 @@ from scalarviz.scene.loss_chart import (
     words_beside,
 )
 
-BESIDE, EDGE = 162.0, 8.0  # right of a curve; above and below it, and right of a narrow one
-PARTS = 34.0  # height of the parts of a step above it
-RISE, GAP = 16.0, 12.0  # from a curve up to the words over it, and from the parts to these
+BESIDE, EDGE = 162.0, 8.0  # pixels right of a curve; above and below it, and right of a narrow one
+PARTS = 34.0  # height of the step strip above it
+RISE, GAP = 16.0, 12.0  # from a curve up to the words above it, and from the strip to these
 ROW = 17.0  # height of a row right of a curve
 
 
@@ -39,16 +39,15 @@ def draw_loss(
     scale: float = 1.0,
     words_from: float = 0.0,
 ) -> Chart | None:
-    """Draw the losses on their scale, the current step, other branches and metrics.
+    """Draw the losses with a scale, the current step, other branches and metrics.
 
-    Of several networks, each has a line in its color. The last loss stands at the right, below it
-    the step; metrics over the curve, right of the parts of a step, which end at x = `words_from`;
-    the first loss and the bottom of the scale at its left, from x = `left` on. In a narrow chart
-    all of these stand below it.
-    Returns None if there is no room.
+    Several networks have a line each, in their colors. The last loss is on the right, with the step
+    below it; metrics are above the curve, right of the step strip, which ends at x = `words_from`;
+    the first loss and the bottom of the scale are on the left, from x = `left` on. In a narrow
+    chart all of these are below it. Returns None if there is no room.
     """
     narrow = box.width < NARROW * scale
-    below = narrow and not curve.large  # beside a large one stand the names of layers
+    below = narrow and not curve.large  # beside a large one are the names of layers
     left += 0.0 if below else AXIS * scale
     right = box.right - (EDGE if narrow else BESIDE) * scale
     high = box.height - (PARTS + (BELOW if narrow else EDGE)) * scale
@@ -73,9 +72,9 @@ def draw_numbers_beside(
     *,
     narrow: bool,
 ) -> Box:
-    """Write loss and step right of a curve or below it, those under the mouse if it is there.
+    """Write loss and step right of a curve or below it, preferably those under the mouse.
 
-    Return the box of the loss.
+    Returns the box of the loss.
     """
     size, row, is_read = LETTERS * scale, ROW * scale, curve.pointed is not None
     loss, better, step = words_beside(curve)
@@ -85,7 +84,7 @@ def draw_numbers_beside(
     if narrow:
         x, y = plot.right, plot.bottom + 1.2 * size
         x -= canvas.text(x, y, step, size=size, color=quiet, anchor="right") + size
-        room = x - plot.x - 6.0 * size  # the first loss stands at its left
+        room = x - plot.x - 6.0 * size  # the first loss is on its left
         canvas.text(x, y, loss, bold=True, anchor="right", room=room, **look)
         title = Box(x - wide, plot.bottom, wide, BELOW * scale)
     else:
@@ -95,7 +94,7 @@ def draw_numbers_beside(
         for i, (words, color) in enumerate([(better, theme.quiet), (step, quiet)]):
             canvas.text(x, top + (i + 1.8) * row, words, size=size, color=color, room=room)
         title = Box(x - 4.0 * scale, top, room, row)
-    if curve.on_title:  # a click makes it large
+    if curve.on_title:  # a click enlarges it
         ends = (title.x, title.bottom), (title.right, title.bottom)
         canvas.segments([ends[0]], [ends[1]], theme.accent, width=1.5 * scale)
     return title
@@ -104,9 +103,9 @@ def draw_numbers_beside(
 def draw_history(
     canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the values of a weight over the steps, thinly where they are not known.
+    """Draw the values of a weight over the steps, with thin lines where unknown.
 
-    Its axes have the smallest and the largest value, and the first and the last step.
+    Its axes show the smallest and the largest value, and the first and the last step.
     """
     steps, values = history.steps, history.values
     good = np.isfinite(values)
@@ -137,7 +136,7 @@ def draw_history(
 
 
 def runs_of(known: FloatArray) -> list[tuple[int, int]]:
-    """Return the first and last point of each stretch between which all values are known."""
+    """Return the first and last point of each run of known values."""
     edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return list(zip(starts.tolist(), ends.tolist(), strict=True))

@@ -1,6 +1,6 @@
-"""ComparedPicture: draws what stands around the panes of several networks: table, curves, frames.
+"""ComparedPicture: the surroundings of the panes of several networks: table, curves, frames.
 
-The panes themselves are pictures of their own, drawn into parts of the same framebuffer.
+The panes are separate pictures, drawn into parts of the same framebuffer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scalarviz.scene.frame_data import Compared
 from scalarviz.scene.layout.division import Box, Panes
 from scalarviz.scene.overlay import OnTop
 
-RIM = 2.0  # pixels of the frame of the chosen pane
+RIM = 2.0  # pixels of the frame of the selected pane
 
 
 @final
@@ -27,7 +27,7 @@ class ComparedPicture:
     """Draws the surroundings of panes in the current OpenGL context.
 
     Attributes:
-        words: all text on the last picture, without that of the panes
+        words: all text in the last picture, except in the panes
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,9 @@ class ComparedPicture:
         height: int,
         ratio: float,
     ) -> OnTop:
-        """Draw it over panes; `width` and `height` in device pixels, `ratio` a logical pixel.
+        """Draw over panes; `width` and `height` in device pixels, `ratio` device per logical pixel.
 
-        Return what lies on top, for the mouse.
+        Returns the overlays, for the mouse.
         """
         gloo.set_viewport(0, 0, width, height)
         canvas, on_top = self.flat(panes, compared, theme, ratio)
@@ -55,7 +55,7 @@ class ComparedPicture:
     def flat(
         self, panes: Panes, compared: Compared, theme: Theme, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
-        """Return all shapes and text, and what of them the mouse can find."""
+        """Return all shapes and text, and the overlays for the mouse."""
         whole, scale, seen = panes.whole, panes.scale, compared.seen
         canvas = Canvas2D(whole.width, whole.height, ratio, scale)
         draw_frames(canvas, panes, compared.chosen, theme)
@@ -82,7 +82,7 @@ class ComparedPicture:
 
 
 def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme) -> None:
-    """Draw lines between panes, and a frame around the chosen one."""
+    """Draw lines between panes, and a frame around the selected one."""
     for box in panes.panes:
         if box.x > 0.0:
             canvas.segments([(box.x, box.y)], [(box.x, box.bottom)], theme.rim)
@@ -96,15 +96,15 @@ def draw_frames(canvas: Canvas2D, panes: Panes, chosen: int | None, theme: Theme
 # The table below the panes.
 
 LETTERS, LOW_LETTERS = 13.0, 12.0  # letters
-MARGIN = 16.0  # left of the names, and between columns at least
+MARGIN = 16.0  # left of the names, and minimum between columns
 DOT = 4.5  # radius of the dot beside a name
-NAMES_SHARE = 0.3  # share of the table that names have at least
+NAMES_SHARE = 0.3  # minimum fraction of the table for names
 
 
 def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
     """Draw the names of the networks with their colors, and their numbers in columns.
 
-    Columns that have no room beside names of a readable length are left out, by their ranks.
+    Columns without room beside names of a readable length are left out, by their ranks.
     """
     box, scale, row = panes.table, panes.scale, panes.row
     if not box.height:

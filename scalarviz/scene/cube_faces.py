@@ -1,6 +1,6 @@
-"""Faces of cubes as they are seen: where a number may stand on each, and what hides it.
+"""Visible faces of cubes: positions for numbers, and occlusion.
 
-Of arrays: pages have web/cube_faces.js.
+It uses arrays: pages have web/cube_faces.js.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from scalarviz.scene.layout.plates import HALF, MOST, Layout, Plate
 from scalarviz.scene.pace import MOVED
 from scalarviz.scene.silhouettes import spheres_seen
 
-PAIRS = (1, 2), (0, 2), (0, 1)  # the axes along a face, by the axis that it is orthogonal to
+PAIRS = (1, 2), (0, 2), (0, 1)  # the axes of a face, by its normal axis
 
 
 class SeenCube(NamedTuple):
-    """A cube as it is seen, in logical pixels.
+    """A cube in the picture, in logical pixels.
 
     Attributes:
         row: bank index
-        order: its faces, that first which looks largest, the same one on all walls
-        fronts: middles of the three faces that may be seen
-        x: of its middle
-        far: depth of the middle; `near` is the depth of its number
-        rooms: of each face: its height at the middle, width and height that a number may have, and
-            its own width, 0 if the cube stands in no row
-        value: its number, and `share`, what that is of the strongest color; `before`, that before
-            the step, while that is shown
-        above: width that its number may have above it, 0 without room
-        alone: whether nothing nearer is around it
+        order: its faces by decreasing visible size, the same on all walls
+        fronts: centers of the three possibly visible faces
+        x: of its center
+        far: depth of the center; `near` is the depth of its number
+        rooms: for each face: its height at the center, width and height available for a number, and
+            its width, 0 if the cube is not in a row
+        value: its number, and `share`, relative to the strongest color; `before`, that before the
+            step, while shown
+        above: available width above it, 0 without room
+        alone: whether nothing closer overlaps it
     """
 
     row: int
@@ -65,14 +65,15 @@ class SeenCube(NamedTuple):
 def faces_seen(
     see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float, least: float
 ) -> tuple[FloatArray | Places, ...]:
-    """Return the cubes in sight that are large enough for a number, and the `first` ones.
+    """Return the visible cubes large enough for a number, and the `first` ones.
 
     Args:
-        least: of `CubeFaces`
+        least: as for `CubeFaces`
 
-    Bank indices; middles of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2); their
-    middles; order of the faces; depths of the middle and of the number; rooms and shares, see
-    `SeenCube`.
+    Returns:
+        Bank indices; centers of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2);
+        their centers; order of the faces; depths of the center and of the number; rooms and shares,
+        see `SeenCube`.
     """
     cubes = frame_data.cubes
     parts: list[tuple[FloatArray | Places, ...]] = [
@@ -142,13 +143,13 @@ def cells_of(
 
 
 def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which points, (n, 2), are in the box of the network."""
+    """Return a mask of points, (n, 2), in the box of the network."""
     low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
     return np.asarray(((xy > low) & (xy < high)).all(axis=1))
 
 
 def largest_cells(see: Projection, layout: Layout) -> list[float]:
-    """Return the pixels of a cell at the corner of each plate that is nearest."""
+    """Return the pixels of a cell at the closest corner of each plate."""
     points, units = layout.once("corners", corners_of)
     ends = np.nan_to_num(see.of(points).unit.reshape(-1, 8))
     found: list[float] = (ends.max(axis=1, initial=0.0) * units).tolist()
@@ -156,7 +157,7 @@ def largest_cells(see: Projection, layout: Layout) -> list[float]:
 
 
 def corners_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of all plates, and how large their cells are."""
+    """Return the corners of all plates, and their cell sizes."""
     points = [each.corners(0.0) for each in layout.plates]
     return np.concatenate([np.zeros((0, 3)), *points]), np.array([x.unit for x in layout.plates])
 
@@ -166,11 +167,11 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class CubeFaces:
-    """Cubes that may have a number, and what is before them or beside them.
+    """Cubes that may have a number, and the items in front of or beside them.
 
     Attributes:
-        cubes: the `first` ones by their rank, then the nearest whose largest face is wide enough,
-            `least` pixels, or 0 for all, or, seen from the front, that have room above them
+        cubes: the `first` ones by rank, then the closest whose largest face is at least `least`
+            pixels wide, 0 for all, or, in the front view, that have room above them
     """
 
     def __init__(
@@ -201,7 +202,7 @@ class CubeFaces:
         seen = order, self.fronts, self.middles[:, 0], *depths.T, rooms
         self.sides = [edges[:, [pair[k] for pair in PAIRS]] for k in (0, 1)]
         self.areas = np.abs(cross(*self.sides))
-        self.reach = np.abs(edges).sum(axis=1)  # from the middle of a cube to its sides
+        self.reach = np.abs(edges).sum(axis=1)  # from a cube's center to its sides
         self.spheres, self.depths = spheres_seen(see, frame_data.layout)
         values = shown.colors[rows], shares, known, above
         columns = [each[best].tolist() for each in (rows, *seen, *values)]
@@ -210,12 +211,12 @@ class CubeFaces:
 
     @cached_property
     def balls(self) -> FloatArray:
-        """The ends of what neurons take, with their numbers."""
+        """The ends of the neurons' inputs, with their numbers."""
         ends = [around_ball(each, self.scale).ends for each in self.spheres.tolist()]
         return np.array(ends).reshape(-1, 4)
 
     def alone(self, chosen: Places) -> list[bool]:
-        """Return whether no nearer cube or sphere is around each of some cubes."""
+        """Return whether no closer cube or sphere overlaps each of some cubes."""
         radius = self.spheres[:, 2:]
         others = np.concatenate([self.middles, self.spheres[:, :2]])
         reach = np.concatenate([self.reach, radius + 0.0 * self.spheres[:, :2]])
@@ -228,21 +229,21 @@ class CubeFaces:
         return found
 
     def take(self, number: Number) -> None:
-        """Note that a number stands on a cube."""
+        """Record that a number is on a cube."""
         self.taken = np.concatenate([self.taken, [number.ends]])
 
     def is_taken(self, number: Number, rank: int) -> bool:
-        """Return whether a number meets another one, or a neuron unless its cube is marked."""
+        """Return whether a number overlaps another one, or a neuron unless its cube is marked."""
         x, y, right, bottom = number.ends
         others = np.concatenate([self.balls, self.taken]) if rank else self.taken
         low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
         return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
 
     def hides(self, cube: SeenCube, face: int, aside: float) -> bool:
-        """Return whether a nearer sphere or cube is before the middle of a face, or left or right.
+        """Return whether a closer item occludes the center of a face, or left or right of it.
 
         Args:
-            aside: how many pixels to the left and to the right
+            aside: pixels to the left and to the right
         """
         if cube.alone and aside <= 0.5 * cube.rooms[face][3]:
             return False

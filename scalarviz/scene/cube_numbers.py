@@ -1,12 +1,12 @@
-"""Numbers on cubes: each stands on the face of its cube that is largest on the screen.
+"""Numbers on cubes: each is on the face of its cube that is largest on the screen.
 
-A cube in a row has its number on a face that is wide enough, or above it. What is hovered, pinned
-or spoken of has its numbers, covered by nothing, on cubes of any size. If all cubes are to have
-theirs, a number is left out that would be wider than its cell, meet another number or a neuron, or
-be covered by something nearer. While weights move, cubes have the numbers before and after the
-step. Out of focus there are no numbers.
+A cube in a row has its number on a face that is wide enough, or above it. Hovered, pinned or
+explained cubes always have their numbers, on top of everything. If all cubes are to be numbered, a
+number is left out if it would be wider than its cell, overlap another number or a neuron, or be
+occluded. While weights move, cubes have the numbers before and after the step. Out of focus there
+are no numbers.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -56,15 +56,15 @@ def draw_numbers(
 def numbers_on_cubes(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, *, at_rest: bool = False
 ) -> dict[int, Number]:
-    """Return what is written on cubes, by bank index.
+    """Return the numbers written on cubes, by bank index.
 
     Args:
-        at_rest: whether those of cubes in a row are among them that nobody has asked for
+        at_rest: whether to include unrequested numbers of cubes in a row
     """
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel
     found: dict[int, Number] = {}
-    held = NONE if frame_data.held is None else frame_data.held.row  # a hand is on its face
+    held = NONE if frame_data.held is None else frame_data.held.row  # being dragged
     if not first and not asks and not at_rest:
         return found
     least = 0.0 if asks else FACE_LETTERS[0][1] * canvas.scale if at_rest else math.inf
@@ -130,13 +130,13 @@ def number_at(
 
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:
-    """Return the bank indices that have their numbers always: 0 if it is marked itself, else 1."""
+    """Return the bank indices that always have their numbers: 0 if marked itself, else 1."""
     told = frame_data.told
     cubes: CubeValues = frame_data.cubes
     kind = "" if told is None or frame_data.moment is None else frame_data.moment.kind
     chain = [*told.rows[:1], *told.linked] if told is not None and kind == "weight gradient" else []
     is_added = kind == "forward" and told is not None and told.bars is not None
-    own = [] if is_added else rows_explained(frame_data)  # its numbers stand above the cubes
+    own = [] if is_added else rows_explained(frame_data)  # its numbers are above the cubes
     beside = [*own, *[row for row in chain if row != NONE]]
     if not is_added and not chain and not cubes.moved[0]:  # these have arrows or outlines
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]

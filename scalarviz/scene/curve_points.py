@@ -1,6 +1,6 @@
 """Points of curves as arrays, by numpy; pages have the same in web/curve_points.js.
 
-`scales` are those of a plot, see `ChartScales` of scene/loss_chart.py.
+`scales` are the scales of a plot, see `ChartScales` of scene/loss_chart.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ nothing = partial(np.zeros, 0)
 
 
 def shown(losses: FloatArray) -> FloatArray:
-    """Return the losses that a scale can show: finite ones, and of a logarithm no 0."""
+    """Return the losses that a scale can show: finite ones, and positive ones on a log scale."""
     found: FloatArray = losses[np.isfinite(losses)]
     return found if (found < 0.0).any() else found[found > 0.0]
 
@@ -32,13 +32,13 @@ def shown(losses: FloatArray) -> FloatArray:
 def shown_between(
     first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
 ) -> FloatArray:
-    """Return what a scale can show of curves, steps and values each, between two steps."""
+    """Return the displayable values of curves, steps and values each, between two steps."""
     steps, values = (np.concatenate(each) for each in zip(*curves, strict=True))
     return shown(values[(steps >= first) & (steps <= last)])
 
 
 def heights(scale: LossScale, losses: FloatArray) -> FloatArray:
-    """Return how high losses stand, from 0 at `low` to 1 at `high`; NaN where nothing does."""
+    """Return the heights of losses, from 0 at `low` to 1 at `high`; NaN if not displayable."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if scale.is_linear:
             near = np.where(
@@ -54,7 +54,7 @@ def heights(scale: LossScale, losses: FloatArray) -> FloatArray:
 def pixels(
     scales: ChartScales, steps: Numbers, values: Numbers, *, share: bool = False
 ) -> FloatArray:
-    """Return the pixels of all points, (n, 2); a `share` is on a linear scale from 0 to 1."""
+    """Return the pixels of all points, (n, 2); a `share` has a linear scale from 0 to 1."""
     y = np.asarray(values, np.float64)
     up = np.where(np.isfinite(y), y, np.nan) if share else heights(scales.losses, y)
     plot, x = scales.plot, np.asarray(steps, np.float64)
@@ -65,7 +65,7 @@ def pixels(
 def curve_pixels(
     scales: ChartScales, steps: FloatArray, values: FloatArray, *, share: bool = False
 ) -> FloatArray:
-    """Return the pixels of a curve between the ends of a plot, as few as its columns need."""
+    """Return the pixels of a curve between the ends of a plot, thinned to its columns."""
     around = np.searchsorted(steps, [scales.first, scales.last])
     seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
     return thinned(pixels(scales, steps[seen], values[seen], share=share), scales.plot.width)
@@ -84,23 +84,23 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
 
 
 def count_up_to(steps: FloatArray, step: float) -> int:
-    """Return how many of some increasing steps are at or before one."""
+    """Return how many of some increasing steps are at or before `step`."""
     return int(np.searchsorted(steps, step, side="right"))
 
 
 def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
-    """Return the value of a curve at a step; NaN without any."""
+    """Return the value of a curve at a step; NaN if empty."""
     return float(np.interp(step, steps, values)) if len(steps) else math.nan
 
 
 def mean_height(points: FloatArray, x: float, reach: float) -> float:
-    """Return the mean height of the points of a curve that are near x; NaN without any."""
+    """Return the mean height of the points of a curve within `reach` of x; NaN if empty."""
     near = points[np.abs(points[:, 0] - x) < reach, 1] if len(points) else points
     return float(np.nanmean(near)) if len(near) else math.nan
 
 
 def distance(points: FloatArray, x: float, y: float) -> float:
-    """Return how far a pixel is from the line through some points, infinite without any."""
+    """Return the distance of a pixel from the line through some points; infinite if empty."""
     if len(points) < 2:
         return float(np.hypot(*(points - [x, y]).T).min()) if len(points) else math.inf
     start, way = points[:-1] - [x, y], np.diff(points, axis=0)
@@ -112,7 +112,7 @@ def distance(points: FloatArray, x: float, y: float) -> float:
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
-    """Draw a line that is so thin that it needs no joins; NaN interrupts it."""
+    """Draw a thin line without joins; NaN interrupts it."""
     known = np.asarray(np.isfinite(points).all(axis=1))
     drawn = known[:-1] & known[1:]
     canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)

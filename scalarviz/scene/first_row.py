@@ -1,6 +1,6 @@
-"""Call-outs on the first row: what comes in, a weight, the bias, a column; of each layer a sum.
+"""Call-outs on the first row: an input, a weight, the bias, a column; the sum of each layer.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
 
-LETTERS, DOT = 12.0, 2.2  # pixels of letters, and radius of the dot at the end of a line
-APART, LINE = 14.0, 17.0  # pixels between two words side by side, and from a line to the next
+LETTERS, DOT = 12.0, 2.2  # letter size, and radius of the dot at the end of a line, in pixels
+APART, LINE = 14.0, 17.0  # pixels between two words side by side, and line spacing
 OVER = 4.0  # pixels from the box of the network up to the highest words
-LIFT = 1.0  # lines by which words are higher where squares have words also
-LEAST = 45.0, 24.0  # pixels of a cell, and from cube to cube, from which on they come unasked
-SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and that it is right
-# of its neuron; most neurons of a layer whose columns are named
-PRODUCTS = 20.0  # pixels from the feet of cubes to where their products have run
-HEADED = 26.0  # pixels from cube to cube, from which on columns have heads
-AROUND = 16.0  # pixels around the network, where words may stand
+LIFT = 1.0  # lines by which words are raised if squares also have words
+LEAST = 45.0, 24.0  # minimum pixels of a cell, and between cubes, for automatic call-outs
+SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and offset to the right
+# of its neuron; maximum neurons of a layer with named columns
+PRODUCTS = 20.0  # pixels from the feet of cubes to the ends of their products
+HEADED = 26.0  # minimum pixels between cubes for column headings
+AROUND = 16.0  # pixels around the network available for words
 FAINT = "99"  # alpha of a line
 S_SHAPED = "tanh", "sigmoid"
-DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; by how much the others may differ in print
-HALF = 1e-6  # from a half, which may be rounded either way
+DIGITS, LAST = (2, 3, 4, 5), 0.01  # of factors; tolerated difference of the rest in print
+HALF = 1e-6  # distance from a half, which may be rounded either way
 GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a curve, from its top
 # to the line of words, and at most up from the box of the network
 
@@ -49,7 +49,7 @@ GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a cu
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
     """Return whether a first layer has call-outs.
 
-    It has them if there is room and nobody has turned the picture, or if someone `asked` for them.
+    It has them if there is room and the view is unrotated, or if they were `asked` for.
     """
     if not (asked or camera.is_front):
         return False
@@ -70,7 +70,7 @@ def draw_first_row(
 
     Args:
         fans: the layers in rows
-        rows: of each layer the one whose sum is written: the first one, behind it the last ones
+        rows: for each layer the row with a written sum: the first one, then the last ones
         tops: of the cubes of the first row
         signs: the colors of minus and plus
         box: of the network
@@ -136,7 +136,7 @@ def draw_first_row(
 
 
 def bent_in(row: OpenRow) -> Bent:
-    """Return the curve of a row with the point of its neuron, which may lie beyond its ends."""
+    """Return the curve of a row with the point of its neuron, possibly beyond its ends."""
     last = len(row.bends) - 1
     points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
     points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
@@ -144,7 +144,7 @@ def bent_in(row: OpenRow) -> Bent:
 
 
 def boxes_of(fan: SeenFan) -> list[Box]:
-    """Return the boxes of the wires that rise before a layer, and of its rows."""
+    """Return the boxes of the wires before a layer, and of its rows."""
     levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
     high = min([fan.top, fan.starts[0][1], *levels]) - rim
     right = max([x + radius for x, _, radius in fan.ends])
@@ -156,7 +156,7 @@ def boxes_of(fan: SeenFan) -> list[Box]:
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[float]) -> None:
-    """Write what each column carries where its wire comes down."""
+    """Write the value of each column where its wire comes down."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     if fan.form != "nested" or not fan.wired or fan.slot < HEADED * scale:
         return
@@ -170,9 +170,9 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 
 
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
-    """Return the columns of a row whose products are written, from left to right.
+    """Return the columns of a row with written products, from left to right.
 
-    They are those with separate strands; of a row of few all.
+    They have separate strands; a short row has all of them.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
@@ -180,15 +180,15 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
 
 
 def number_of(words: str) -> float:
-    """Return the number that `short` wrote."""
+    """Return the number written by `short`."""
     return float(words.replace(",", ""))
 
 
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
-    """Return some products of a row as they are written, then all others added; "" for no others.
+    """Return some written products of a row, then the sum of the rest; "" without a rest.
 
-    They have as few digits as make them add up in print; if none do, there is nothing. The others
-    are what is missing to the sum in print, if that is what they add up to but for the last digit.
+    They have the fewest digits that add up in print; empty if none do. The rest is the difference
+    to the printed sum, if it agrees except for the last digit.
     """
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
@@ -205,10 +205,10 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
 
 
 def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
-    """Return lines of what adds up in a row and what the curve makes of it, the longest first.
+    """Return lines with the sum of a row and the result of its curve, the longest first.
 
     Args:
-        words: of `closed_sum`; without, there is the sum alone
+        words: result of `closed_sum`; if empty, only the sum
     """
     total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
     turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
@@ -237,10 +237,10 @@ def draw_sum(
     view: Box,
     taken: Sequence[Box],
 ) -> list[Box]:
-    """Write below the last row of a layer what adds up in it; return the boxes of the words.
+    """Write the sum below the last row of a layer; return the boxes of the words.
 
     Args:
-        taken: boxes of which the words keep clear
+        taken: boxes that the words keep clear of
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     feet, (x, y), (rim, _, radius) = fan.feet[row.unit], fan.gates[row.unit], fan.ends[row.unit]
@@ -267,7 +267,7 @@ def draw_sum(
 
 
 def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[Box]:
-    """Draw what a column of a layer is; return the box of the words."""
+    """Explain a column of a layer; return the box of the words."""
     scale, size, (x, run) = canvas.scale, LETTERS * canvas.scale, wire(fan, 0)[3]
     said, y = text("first_row.column"), above_band(fan) - 2.0 * LINE * scale
     place, end = (x + 20.0 * scale, y + 0.36 * size), (x, max(y, run + 4.0 * scale))
@@ -278,10 +278,10 @@ def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list
 
 
 def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point) -> Box:
-    """Write words, with a line to what they name; return their box.
+    """Write words, with a line to their subject; return their box.
 
     Args:
-        place: where the first line of the words begins; `end`, where the line ends
+        place: start of the first line of words; `end`, the end of the line
     """
     (x, y), size, scale = place, LETTERS * canvas.scale, canvas.scale
     lines = said.split("\n")

@@ -1,6 +1,6 @@
-"""Focus: the one sum that is looked at or spoken of, while all else falls back.
+"""Focus: the one highlighted sum, while everything else is dimmed.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.plates import Fan, Layout, Plate
     from scalarviz.story.caption import Blame, Caption
 
-# By kind of operation whose sentence is about a sum: whether all of that is in focus.
+# By kind of operation with a sum as subject: whether the whole sum is in focus.
 SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False, "delta": False}
-FEW_ROWS = 64  # rows of a plate that are looked up one by one
+FEW_ROWS = 64  # maximum rows of a plate that are looked up individually
 
 
 @dataclass(frozen=True)
 class Focus:
-    """What stays bright while all else falls back.
+    """The items that stay bright while everything else is dimmed.
 
     Attributes:
         rows: bank indices
-        cells: of each plate: first column and row, last ones; without a cell the last are before
+        cells: for each plate, first column and row, last column and row; if empty, last < first
         neurons: a mask for each line
     """
 
@@ -40,7 +40,7 @@ class Focus:
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return what is in focus: guessed, else under the mouse, pinned or spoken of; None for all."""
+    """Return the focus: the guess, else the hovered, pinned or explained item; None for all."""
     layout: Layout = frame_data.layout
     rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
@@ -56,7 +56,7 @@ def focus_of(frame_data: FrameData) -> Focus | None:
 
 
 def ends_of(row: int, fan: Fan, unit: int) -> Sequence[Any]:
-    """Return the places of the units that a bank index joins."""
+    """Return the positions of the units that a bank index connects."""
     return fan.ends_of(row, unit)
 
 
@@ -73,7 +73,7 @@ def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
 
 
 def chosen_rows(frame_data: FrameData) -> list[int]:
-    """Return bank indices of the weights hovered and pinned; of one that is guessed, that alone."""
+    """Return bank indices of hovered and pinned weights; during a guess, only the guessed one."""
     if frame_data.guess is not None:
         return [frame_data.guess.row]
     cards = [each for each in [frame_data.hover, frame_data.pinned] if each is not None]
@@ -81,7 +81,7 @@ def chosen_rows(frame_data: FrameData) -> list[int]:
 
 
 def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
-    """Return the neurons that are hovered and pinned; none while one guesses."""
+    """Return the hovered and pinned neurons; empty during a guess."""
     named = [frame_data.hover_neuron, frame_data.pinned_neuron]
     return [each for each in named if each is not None and frame_data.guess is None]
 
@@ -121,7 +121,7 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
 
 
 def rows_explained(frame_data: FrameData) -> list[int]:
-    """Return the bank indices that an operation has come to by neurons, else of its caption."""
+    """Return the bank indices reached when stepping by neuron, else those in the caption."""
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:
         return walked
@@ -130,7 +130,7 @@ def rows_explained(frame_data: FrameData) -> list[int]:
 
 
 def blame_in(frame_data: FrameData) -> Blame | None:
-    """Return how blame comes to a weight, where all layers between have rows with wires."""
+    """Return the blame of a weight, if all layers in between have rows with wires."""
     told: Caption | None = frame_data.told
     layout: Layout = frame_data.layout
     if told is None or told.blame is None or frame_data.walked is not None:
@@ -144,12 +144,12 @@ def blame_in(frame_data: FrameData) -> Blame | None:
 
 
 def has_ways(fan: Fan) -> bool:
-    """Return whether each cube of a layer has a way to it and from it."""
+    """Return whether each cube of a layer has incoming and outgoing paths."""
     return fan.is_wired and fan.top is None and not (fan.is_direct or fan.is_tiled)
 
 
 def rows_walked(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the neuron that weight gradients have come to; else none."""
+    """Return the bank indices of the neuron reached by weight gradients, or an empty list."""
     walked, moment = frame_data.walked, frame_data.moment
     if walked is None or moment is None or moment.kind != "weight gradient":
         return []
@@ -159,7 +159,7 @@ def rows_walked(frame_data: FrameData) -> list[int]:
 
 
 def pointed_rows(frame_data: FrameData) -> set[int]:
-    """Return the bank indices whose lines are pointed at: that of a cube, all of a neuron."""
+    """Return the bank indices of the highlighted lines: of a cube, or all of a neuron."""
     layout: Layout = frame_data.layout
     rows = [row for row in chosen_rows(frame_data) if layout.fan_of(row) is not None]
     for neuron in chosen_neurons(frame_data):
@@ -170,7 +170,7 @@ def pointed_rows(frame_data: FrameData) -> set[int]:
 
 
 def told_rows(frame_data: FrameData) -> set[int]:
-    """Return the bank indices of the cubes that the caption of gradients is about."""
+    """Return the bank indices of the cubes in the caption of gradients."""
     moment, blame = frame_data.moment, blame_in(frame_data)
     if moment is not None and moment.kind == "delta" and blame is not None:
         return {each.row for each in blame.parts}

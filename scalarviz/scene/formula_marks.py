@@ -1,6 +1,6 @@
-"""Marks of a formula: which way blame asks its parts and its parameters to go.
+"""Marks of a formula: the direction in which blame moves its parts and parameters.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout
 
-LONG, TIP, BESIDE = 9.0, 5.0, 10.0  # pixels: half an arrow, its head, and from a part to it
-THIN, WIDER = 1.5, 2.0  # pixels of a bracket, and how much wider most blame makes it
+LONG, TIP, BESIDE = 9.0, 5.0, 10.0  # pixels: half an arrow, its head, and distance from a part
+THIN, WIDER = 1.5, 2.0  # pixels of a bracket, and its growth for maximum blame
 
 
 def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -> dict[int, float]:
-    """Return the blame that has come to parts of a formula, by line of neurons.
+    """Return the blame that has reached parts of a formula, by line of neurons.
 
-    It is a share of the largest one; more than 0: the part should be higher.
+    It is relative to the largest one; positive: the part should increase.
 
     Args:
-        kind: of the operation; "" without
-        flows: gradients that are known in this step, by name of the buffer
+        kind: kind of the operation, or ""
+        flows: gradients known in this step, by buffer name
     """
     found: dict[int, float] = {}
     if len(layout.written) == 0 or (kind != "loss" and kind not in WAYS_BACK):
@@ -48,7 +48,7 @@ def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -
 
 
 def bracket_width(blame: float) -> float:
-    """Return the pixels of a bracket, by the share of blame that has come to its part."""
+    """Return the pixels of a bracket for a relative blame."""
     return THIN * (1.0 + WIDER * abs(blame))
 
 
@@ -59,10 +59,10 @@ def draw_ways(
     theme: Theme,
     blame: Mapping[int, float],
 ) -> None:
-    """Draw an arrow at each part and cube that blame has come to.
+    """Draw an arrow at each part and cube reached by blame.
 
     Args:
-        blame: of parts, see `blame_of_parts`
+        blame: blame of parts, see `blame_of_parts`
     """
     layout: Layout = frame_data.layout
     for place, share in blame.items():
@@ -80,7 +80,7 @@ def draw_ways(
 
 
 def draw_way(canvas: Canvas2D, theme: Theme, x: float, y: float, way: float) -> None:
-    """Draw an arrow at a number: up, where it should be higher, else down."""
+    """Draw an arrow at a number: up if it should increase, else down."""
     scale, up = canvas.scale, -1.0 if way > 0.0 else 1.0
     end, tip = y + up * LONG * scale, y + up * (LONG - TIP) * scale
     hook = [(x - TIP * scale, tip), (x, end), (x + TIP * scale, tip)]

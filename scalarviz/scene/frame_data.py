@@ -1,4 +1,4 @@
-"""FrameData: everything that one picture shows, as arrays and text, without drawing."""
+"""FrameData: all contents of one picture, as arrays and text, without drawing."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ from scalarviz.story.facts import Neuron
 if TYPE_CHECKING:
     from scalarviz.scene.focus import Focus
 
-PERCENTILE = 0.94  # share of the numbers of a map that are below its strong colors
-BEYOND = 1.1  # how far beyond these the strongest color is
-FAINT = 0.05  # of the strongest map of a line: weaker ones are not made to look like it
-BESIDE_WALLS, BESIDE_ROWS = 0.28, 0.2  # most of the width of a picture that an exhibit takes
+PERCENTILE = 0.94  # fraction of the numbers of a map below its strong colors
+BEYOND = 1.1  # factor from there to the strongest color
+FAINT = 0.05  # fraction of the strongest map of a line: minimum scale of the weaker ones
+BESIDE_WALLS, BESIDE_ROWS = 0.28, 0.2  # maximum fraction of a picture's width for an exhibit
 # beside walls, and beside long rows
 
 
 @dataclass(frozen=True)
 class CubeValues:
-    """What the cubes show, one number per bank index.
+    """The values of cubes, one number per bank index.
 
     Attributes:
         colors, sizes: the numbers
         color, size: their channels, such as "value" or "gradient"
         color_scales: number with the strongest color, per plate
         size_scales: number with the largest cube, per plate
-        per_layer: whether each plate has its own scales
-        clipped: how many numbers exceed the color scale
+        per_layer: whether each plate has separate scales
+        clipped: count of numbers that exceed the color scale
         frozen: mask of the frozen parameters
-        before: the colors' numbers before the step that is shown, if there is one
+        before: the colors' numbers before the shown step, or None
         grown: the color scale before and after, while it has just grown; else None
-        pushes: the gradients known in the step that is shown, NaN where they are not; or None
+        pushes: gradients known in the shown step, NaN for others; or None
         top_push: gradient with the longest arrow; None: the largest one
-        moved: bank indices of what a step moves most, and how much larger that is drawn
-        common: number with the strongest color where plates have one scale together; or None
+        moved: bank indices with the largest changes in a step, and the magnification of changes
+        common: number with the strongest color if plates share one scale; or None
     """
 
     colors: FloatArray
@@ -72,7 +72,7 @@ class CubeValues:
 
     @cached_property
     def longest_push(self) -> float | None:
-        """The gradient with the longest mark; None if there are no marks."""
+        """The gradient with the longest mark; None without marks."""
         if self.pushes is None or self.top_push:
             return self.top_push
         return float(np.abs(self.pushes[np.isfinite(self.pushes)]).max(initial=0.0)) or None
@@ -80,19 +80,19 @@ class CubeValues:
 
 @dataclass(frozen=True)
 class Buffers:
-    """The focus sample: what each buffer of the program holds, if it is computed yet.
+    """The focus sample: the computed contents of each buffer of the program.
 
     Attributes:
-        values: activations, by name of the buffer
-        saturated: share of saturation of each activation, 0 to 1
+        values: activations, by buffer name
+        saturated: saturation of each activation, 0 to 1
         left_out: 1 where dropout drops a number, else 0
-        tints: true colors of neurons that stand for red, green and blue
-        scale: number with the strongest color, as of cubes that show values
-        flows: gradients of the loss, by name of the buffer
+        tints: true colors of neurons that represent red, green and blue
+        scale: number with the strongest color, as for cubes that show values
+        flows: gradients of the loss, by buffer name
         target: targets of the outputs
-        answers: outputs as the loss reads them: of logits, their softmax or sigmoid; or None
-        raw: buffers in units of their own, and those whose colors they have, behind an Affine
-        squared: whether the loss is made of the squares of what outputs are off
+        answers: outputs as the loss reads them: for logits, their softmax or sigmoid; or None
+        raw: buffers in separate units, and those with the matching colors, after an Affine
+        squared: whether the loss is made of squared errors
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -113,14 +113,14 @@ class PastWeights:
 
     Attributes:
         over_time: the numbers
-        order: how they are sorted, or "norms" for the norms of layers; `kind` is what they are
+        order: sort order, or "norms" for the norms of layers; `kind` is the quantity
         scale: the number with the strongest color
-        names: of the layers, by their labels
+        names: labels of the layers
         tile: the tile under the mouse, or None
-        pinned: tiles of the weights that were pinned last
-        says: what is read there, or which weights moved most between two steps
+        pinned: tiles of the last pinned weights
+        says: the readout, or the weights that moved most between two steps
         compared: these two steps, or None
-        images: colors of all tiles at all moments, as bytes, by name of the theme, once made
+        images: colors of all tiles at all moments, as bytes, by name of the theme, cached
     """
 
     over_time: OverTime
@@ -139,13 +139,14 @@ class Terrain:
     """The loss over a plane through the weights, below the large loss curve.
 
     Attributes:
-        plane: directions and losses as far as they are computed; None before there is one
-        done: share of the losses that are computed
-        steps: of moments of the branch, and `path`, their places in the plane, shape (moments, 2)
-        at: place of the present weights, a ball
-        along: what the directions are: "main" or "two", and their `names`
-        says: what is read at the mouse, or why there is no plane
-        images: colors of the plane as bytes, by what they are made of, once made
+        plane: directions and losses computed so far, or None
+        done: computed fraction of the losses
+        steps: of moments of the branch, and `path`, their positions in the plane, shape (moments,
+            2)
+        at: position of the present weights, a ball
+        along: kind of directions: "main" or "two", and their `names`
+        says: the readout at the mouse, or the reason for a missing plane
+        images: colors of the plane as bytes, by their inputs, cached
     """
 
     plane: LossPlane | None
@@ -161,11 +162,10 @@ class Terrain:
 
 @dataclass(frozen=True)
 class History:
-    """The values of a weight: a line where all are known one by one, else a thin one.
+    """The values of a weight: a line where all are known individually, else a thin one.
 
     Attributes:
-        steps, values: (n,) the known ones, of which two may be at one step: before and after an
-            edit
+        steps, values: (n,) known ones; two may be at one step: before and after an edit
         known: (n - 1,) whether all values between two of them are known
     """
 
@@ -176,14 +176,14 @@ class History:
 
 @dataclass(frozen=True)
 class NeuronMaps:
-    """What each neuron computes over all places of the inputs: a plane, or a line along one input.
+    """The function of each neuron over the inputs: a plane, or a line along one input.
 
     Attributes:
-        values: by name of the buffer, (neurons, rows, columns); the first row is the top
+        values: by buffer name, (neurons, rows, columns); the first row is the top
         is_curve: whether there is one row, along one input
-        dot: where the shown sample lies, from 0 to 1 to the right, and up in a plane; or None
-        paints: by name of a buffer, what its neurons add to red, green and blue, (neurons, 3)
-        discrete: whether maps have two colors only
+        dot: position of the shown sample, from 0 to 1 to the right, and up in a plane; or None
+        paints: by buffer name, contributions of its neurons to red, green and blue, (neurons, 3)
+        discrete: whether maps have only two colors
     """
 
     values: Mapping[str, FloatArray]
@@ -194,16 +194,16 @@ class NeuronMaps:
     images: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def parts(self, buffer: str) -> FloatArray:
-        """Return the maps of a buffer as shares of the strongest colors, from about -1 to 1.
+        """Return the maps of a buffer as fractions of the strongest colors, from about -1 to 1.
 
-        The strongest color is a little beyond all but a few numbers of a map. If maps are discrete,
-        they have the two strongest colors only.
+        The strongest color is slightly beyond all but a few numbers of a map. Discrete maps have
+        only the two strongest colors.
         """
         values = self.values[buffer]
         if self.discrete:
             return np.where(values > 0.0, 1.0, -1.0)
         sizes = np.abs(np.nan_to_num(values)).reshape(len(values), -1)
-        share = 1.0 if self.is_curve else PERCENTILE  # a curve is seen whole
+        share = 1.0 if self.is_curve else PERCENTILE  # a curve is shown completely
         place = share * (sizes.shape[1] - 1)
         first, last = int(place), -int(-place // 1)
         sizes.partition([first, last], axis=1)
@@ -219,12 +219,12 @@ class PictureWords:
 
     Attributes:
         title: of the show; `about` is a sentence at its start
-        caption: what the operation did, or another sentence
-        is_new: no step is done: `about` is the title of the caption
-        rests: nothing happens: the caption says what stands at the loss curve
-        task: what is to be learned
-        things: what the samples are, such as "dots"
-        is_first: it is the moment that was shown first, and nothing plays
+        caption: description of the operation, or another sentence
+        is_new: whether no step is done, so that `about` is the title of the caption
+        rests: whether nothing happens, so that the caption repeats the loss curve
+        task: the task to learn
+        things: name of the samples, such as "dots"
+        is_first: whether it is the first shown moment, and nothing plays
     """
 
     title: str = ""
@@ -242,9 +242,9 @@ class Work:
     """Work in the background.
 
     Attributes:
-        text: what is done
+        text: description of the work
         action: label of the button that ends it
-        part: how far it is, 0 to 1, or None if nobody knows
+        part: finished fraction, 0 to 1, or None if unknown
     """
 
     text: str
@@ -254,12 +254,12 @@ class Work:
 
 @dataclass(frozen=True)
 class Pane:
-    """How a picture of one network is a pane of a picture of several.
+    """Properties of a picture of one network as a pane of several.
 
     Attributes:
         scale: size of letters and margins in the whole picture
-        name: of what it shows
-        color: of the dot beside the name, as of its loss curve; `about` is written at the right
+        name: name of its network
+        color: of the dot beside the name, as of its loss curve; `about` is written on the right
     """
 
     scale: float
@@ -270,16 +270,16 @@ class Pane:
 
 @dataclass(frozen=True)
 class Guess:
-    """A weight whose value, or gradient, is guessed before the operation that changes it.
+    """A weight whose value or gradient is guessed before the operation that changes it.
 
     Attributes:
         row: its bank index
         kind: "value" or "gradient"
-        title: the question, or what came of it
-        way: the guess: 1 up, -1 down, 0 neither; None before there is one; `label`, what it means
-        typed: the number that he has typed; "" for none
-        came: the true way; None of a number that is none
-        result: the true number; None while it is asked
+        title: the question, or the result
+        way: the guess: 1 up, -1 down, 0 neither; None before it; `label`, its meaning
+        typed: the typed number, or ""
+        came: the true direction; None for NaN
+        result: the true number; None before the answer
     """
 
     row: int
@@ -297,14 +297,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Held:
-    """What a hand drags at rest, and what the picture was before.
+    """The item dragged when paused, and the picture before.
 
     Attributes:
         row: bank index of the weight; NONE for an input
         neuron: the input, or None
         weights: all numbers of the bank before
-        values: activations before, by name of the buffer
-        exhibit: what was learned before
+        values: activations before, by buffer name
+        exhibit: the exhibit before
     """
 
     row: int
@@ -316,38 +316,38 @@ class Held:
 
 @dataclass(frozen=True)
 class FrameData:
-    """Everything that one picture shows.
+    """All contents of one picture.
 
     Attributes:
-        moment: the last operation, if it is animated; `part` of it is done, 0 to 1
-        exhibit: the result, if there is a way to show it
+        moment: the last operation, if it is animated; `part` is its finished fraction, 0 to 1
+        exhibit: the result plot, or None
         hover, pinned: cards of the inspector
         chips: short messages, each with the label of its button or ""
         work: work in the background, or None
         offers: labels of the large buttons
         help: pairs of key and meaning while the help is open
         strip: the operations of a step
-        current: number of operations that are done in the step shown, 0 if none is shown
+        current: number of finished operations in the shown step, 0 for none
         hovered: `done` of the cell of the strip under the mouse, or 0
-        present: whether it is a presentation: with larger letters, and without head and loss
+        present: whether it is in presentation mode: larger text, without head and loss
         hover_neuron: the neuron under the mouse, and `pinned_neuron`, or None
         pointed: the piece of the caption under the mouse, or None
         opened: whether the caption shows all terms
-        maps: what neurons compute over all places, drawn in their squares, or None
-        pane: how it is one of several in a picture, or None
+        maps: functions of the neurons, drawn in their squares, or None
+        pane: its properties as one of several in a picture, or None
         marks: whether the key to the marks is open
-        focus: what is in focus; None: everything
-        attention: how far what is out of focus has fallen back, 0 to 1
-        look: what a user has decided of the view
-        beside: further pinned weights, by their bank indices
-        walked: the neuron that the operation has come to, where one goes by neurons; or None
-        guess: what is guessed, or None
-        held: what a hand drags, or None
-        menus, panel: pixels that these take, see `Division.of`
-        begun: the numbers of the start if cubes have outlines of them, else None
-        weights: all numbers of the bank, which lines are drawn by; empty: not known
-        now: seconds at which texts and charts take turns to be drawn, as they do while cubes change
-            all the time, or None; `chosen`: when it changes, all is drawn at once
+        focus: the items in focus; None: everything
+        attention: dimming of everything out of focus, 0 to 1
+        look: view options of the user
+        beside: additionally pinned weights, by their bank indices
+        walked: the neuron reached by the operation, when stepping by neuron; or None
+        guess: the current guess, or None
+        held: the dragged item, or None
+        menus, panel: their widths in pixels, see `Division.of`
+        begun: the initial numbers if cubes have outlines of them, else None
+        weights: all numbers of the bank, for drawing lines; empty if unknown
+        now: time in seconds for updating texts and charts in turns, while cubes change
+            continuously, or None; when `chosen` changes, everything is redrawn at once
     """
 
     layout: Layout
@@ -391,25 +391,25 @@ class FrameData:
     _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
-        """Return it with other numbers; its boxes, and what else was worked out, stay."""
+        """Return it with other numbers, keeping its boxes and other cached values."""
         made = object.__new__(FrameData)
         made.__dict__.update(self.__dict__ | numbers)
         return made
 
     @property
     def told(self) -> Caption | None:
-        """The caption of an operation, which the picture explains unless one guesses; or None."""
+        """The caption of an operation, explained in the picture unless guessing; or None."""
         return self.words.caption if self.moment is not None and self.guess is None else None
 
     @property
     def begun_rows(self) -> list[int]:
-        """The bank indices of the cubes that have outlines of the start."""
+        """The bank indices of the cubes with outlines of their initial size."""
         plates = [] if self.begun is None else [each for each in self.layout.plates if each.in_row]
         return [row for each in plates for row in each.cells()[2].tolist()]
 
     @property
     def names_row(self) -> bool:
-        """Whether the first row has call-outs: before anything is done, or by the key to marks."""
+        """Whether the first row has call-outs: before any operation, or with the key to marks."""
         away = self.moment, self.guess, self.held, self.pinned, self.hover
         neurons = self.pinned_neuron, self.hover_neuron
         is_alone = all(each is None for each in (*away, *neurons))
@@ -447,20 +447,20 @@ class FrameData:
         )
 
 
-# What a picture of several networks shows besides their panes.
+# The surroundings of the panes in a picture of several networks.
 
 
 @dataclass(frozen=True)
 class Compared:
-    """What is drawn around the panes.
+    """Contents drawn around the panes.
 
     Attributes:
-        heads: of the columns of the table, without that of the names, each with its rank: where
-            there is little room, columns of a high rank are left out
+        heads: of the columns of the table, except the names, each with its rank: if space is short,
+            columns of a high rank are left out
         rows: the panes, each with a text for each head
-        seen: what the pane of the chosen session shows, with the caption as its title, and with
+        seen: contents of the selected session's pane, with the caption as its title, and with
             scales, losses and messages of all
-        chosen: number of the pane that is marked as chosen; None: none is
+        chosen: index of the pane marked as selected; None for none
     """
 
     heads: Sequence[tuple[str, int]]

@@ -1,6 +1,6 @@
-"""What a hand does that drags a weight or an input: marks of what was before, and of what came.
+"""Marks while a weight or an input is dragged: previous values and results.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ ABOVE, BELOW, UNDER = (
     16.0,
     34.0,
 )  # pixels: over a cube, below a ring, and from feet to products
-MOST_ROWS = 400  # rows that are lit
-MOST_MARKED, MOST_GIVEN = 8, 4  # neurons of a layer with rings, and of one whose products are said
+MOST_ROWS = 400  # maximum lit rows
+MOST_MARKED, MOST_GIVEN = 8, 4  # neurons of a layer with rings, with products
 
 
 def lines_held(layout: Layout, row: int, neuron: Any) -> list[tuple[int, list[int]]]:
-    """Return the layers behind a weight or an input that a hand holds.
+    """Return the layers affected by a dragged weight or input.
 
-    Each layer has its number and the units before it that change.
+    Each layer has its index and the units before it that change.
     """
     line, units = NONE, [0]
     found = layout.fan_of(row)
@@ -52,7 +52,7 @@ def lines_held(layout: Layout, row: int, neuron: Any) -> list[tuple[int, list[in
 
 
 def rows_held(layout: Layout, row: int, neuron: Any) -> list[int]:
-    """Return the bank indices that are lit: what a hand holds, and all that its change goes by."""
+    """Return the lit bank indices: the dragged one, and all on the paths of its change."""
     rows = [] if row == NONE else [row]
     for number, units in lines_held(layout, row, neuron):
         fan = layout.fans[number]
@@ -62,7 +62,7 @@ def rows_held(layout: Layout, row: int, neuron: Any) -> list[int]:
 
 
 def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float) -> None:
-    """Write a number before and now above the box of its cube."""
+    """Write a number before and after above the box of its cube."""
     size = LARGE * canvas.scale
     before, now = f"{typeset(short(old))} → ", typeset(short(new))
     wide = canvas.measure(before, size=size), canvas.measure(now, size=size, bold=True)
@@ -75,7 +75,7 @@ def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float
 def draw_ring(
     canvas: Canvas2D, theme: Theme, ball: Ball, was: float, *, square: bool, named: bool
 ) -> None:
-    """Draw a dashed ring around a neuron that changes, and what it was.
+    """Draw a dashed ring around a changing neuron, with its previous value.
 
     Args:
         named: whether its name is close above it
@@ -98,7 +98,7 @@ def draw_gives(
     products: tuple[float, float],
     signs: Sequence[Color],
 ) -> None:
-    """Write what a weight gives, before and now, below the foot of its cube."""
+    """Write the product of a weight, before and after, below the foot of its cube."""
     size, halo = LETTERS * canvas.scale, theme.ground
     before = f"{text('held.gives')} {typeset(short(products[0]))} → "
     now = typeset(short(products[1]))

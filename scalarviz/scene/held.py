@@ -1,4 +1,4 @@
-"""What a hand drags, with all that changes with it, and what the parts of the first row are."""
+"""A dragged item, all that changes with it, and the explanation of the first row."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scalarviz.scene.marks import draw_held_cube, draw_rings
 
 
 def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark what a hand drags, and all that changes with it, as it was before and is now."""
+    """Mark a dragged item, and all that changes with it, before and after."""
     held, layout = frame_data.held, frame_data.layout
     if held is None:
         return
@@ -44,7 +44,7 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
 def draw_call_outs(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw what the parts of the first row are, while that is said; return the boxes of words."""
+    """Explain the parts of the first row, if applicable; return the boxes of words."""
     layout, scale = frame_data.layout, canvas.scale
     fans = known_fans(see, layout, scale)
     known = [

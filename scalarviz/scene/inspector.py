@@ -1,4 +1,4 @@
-"""The inspector: the card of what is pinned; and the tooltip beside what is hovered."""
+"""The inspector: the card of the pinned item, and the tooltip beside the hovered one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from scalarviz.scene.marks import (
 from scalarviz.scene.silhouettes import balls_of, spheres_seen
 from scalarviz.story.caption import Card, CardLine, CardTable
 
-# The card, set in the height that is free.
+# The card, fitted to the available height.
 
 SIZE, LARGE = 13.0, 17.0  # letters
 ROW = 17.5  # height of a line of SIZE
@@ -37,13 +37,13 @@ HISTORY = 74.0  # height of the history
 DRAWINGS = 0.8, 0.62, 0.48  # heights of a drawing, relative to its width
 INDENT = "    "
 BOLD = ("strong", "bold", "large")
-TITLES, CURVE = 1, 2  # parts of a card that are left out if they must be
+TITLES, CURVE = 1, 2  # parts of a card that are left out if necessary
 
 Block = CardLine | CardTable | History | Exhibit
 
 
 def is_shown(block: Block, extra: int) -> bool:
-    """Return whether a block is on a card with these extra parts."""
+    """Return whether a block is on a card with these optional parts."""
     if isinstance(block, (History, Exhibit)):
         return bool(extra & CURVE)
     return isinstance(block, CardTable) or block.look != "strong" or bool(extra & TITLES)
@@ -52,11 +52,10 @@ def is_shown(block: Block, extra: int) -> bool:
 def draw_inspector(
     canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw what is pinned: its name, lines, tables, history and drawing from top to bottom.
+    """Draw the pinned item: its name, lines, tables, history and drawing from top to bottom.
 
-    The card is as high as its text. If the box is too low for it, tables have fewer rows and a
-    drawing is smaller; then history and drawing are left out, and then lines at the end, for which
-    "..." stands.
+    The card is as high as its text. If the box is too low, tables have fewer rows and a drawing is
+    smaller; then history and drawing are left out, and then lines at the end, replaced by "...".
     """
     pad = 12.0 * scale
     wide, room = box.width - 2.0 * pad, box.height - 2.0 * pad
@@ -72,7 +71,7 @@ def draw_inspector(
 
 @dataclass(frozen=True)
 class CardPart:
-    """A part of a card, with its height: lines, or another block, of a table with some rows."""
+    """A part of a card, with its height: lines, or another block, for a table with some rows."""
 
     high: float
     lines: Sequence[str] = ()
@@ -120,7 +119,7 @@ def row_of(look: str, scale: float) -> float:
 def parts_of(
     canvas: Canvas2D, card: Card, width: float, room: float, scale: float
 ) -> list[CardPart]:
-    """Return the parts of a card of this width, no higher than `room` together."""
+    """Return the parts of a card of this width, together at most `room` high."""
     name = wrapped(canvas, card.name, width, SIZE * scale, bold=True)
     name = [part for part in (name if len(name) < 3 else [name[0], "..."]) if part]
     title = CardPart(ROW * scale * len(name), name, "strong")
@@ -143,7 +142,7 @@ def parts_of(
 
 
 def cut(parts: Sequence[CardPart], room: float, scale: float) -> list[CardPart]:
-    """Return as many parts as there is room for, "...", and the last line, the result."""
+    """Return the parts that fit, "...", and the last line, the result."""
     row, found = ROW * scale, []
     room -= row
     last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
@@ -171,7 +170,7 @@ def part_of(
         rows = min(count, len(block.rows))
         rest = block.rests[rows] if block.rests else ()
         if rest and rows < len(block.rows) and not block.rests[rows + 1]:
-            # One more row takes as much room.
+            # A further row takes the same room.
             rows, rest = rows + 1, ()
         high = 1 + rows + bool(rest) + bool(block.total)
         high = 1 if is_sum_only(block, rows) else high
@@ -183,7 +182,7 @@ def part_of(
 
 
 def fitted(canvas: Canvas2D, block: Block, width: float, scale: float) -> list[Block]:
-    """Return a line in smaller letters, or as two lines, if its aside has no room behind it."""
+    """Return a line in smaller letters, or as two lines, if its aside does not fit."""
     if not isinstance(block, CardLine) or not block.aside:
         return [block]
     aside = canvas.measure(f"   {block.aside}", size=SIZE * scale)
@@ -197,7 +196,7 @@ def fitted(canvas: Canvas2D, block: Block, width: float, scale: float) -> list[B
 def draw_table(
     canvas: Canvas2D, box: Box, table: CardTable, count: int, theme: Theme, scale: float
 ) -> None:
-    """Draw the head, some rows, what stands for the others, and the total."""
+    """Draw the head, some rows, the replacement of the others, and the total."""
     size, row = SIZE * scale, ROW * scale
     rest = table.rests[count] if table.rests else ()
     lines = [table.head, *table.rows[:count], *([rest] if rest else [])]
@@ -237,7 +236,7 @@ def draw_table(
 
 
 def is_sum_only(table: CardTable, count: int) -> bool:
-    """Return whether nothing but the total is shown, since there is no room for a row."""
+    """Return whether only the total is shown, for lack of room."""
     return bool(table.total) and count == 0
 
 
@@ -246,16 +245,16 @@ def is_number(cell: str) -> bool:
 
 
 def tail_of(cell: str) -> str:
-    """Return a number from its point on."""
+    """Return the part of a number from its decimal point on."""
     return cell[cell.find(".") :] if "." in cell and is_number(cell) else ""
 
 
 def columns_of(
     canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float
 ) -> tuple[list[float], list[float]]:
-    """Return where each column of a table but the first ends, and how far before it points are.
+    """Return the right ends of all columns of a table but the first, and their decimal points.
 
-    The last one ends at the right edge. The first one, with names, gets what the others leave.
+    The last one ends at the right edge. The first one, with names, gets the remaining width.
     """
 
     def wide(words: str) -> float:
@@ -278,19 +277,19 @@ def columns_of(
 def wrapped(
     canvas: Canvas2D, line: str, width: float, size: float, *, bold: bool = False
 ) -> list[str]:
-    """Break a line at spaces into lines that fit; those of a formula are indented."""
+    """Break a line at spaces into lines that fit; formulas are indented."""
     indent = INDENT if " = " in line else ""
     return canvas.broken(line, width, size=size, bold=bold, indent=indent)
 
 
-# The tooltip: numbers of the hovered cube or neuron, where it does not cover what one looks at.
+# The tooltip: numbers of the hovered cube or neuron, placed where it covers little.
 
 TIP_ROW, TIP_PAD = 18.0, 12.0  # height of a line, and margins in pixels
-TIP_STEP = 12.0  # pixels between two places that are tried
-# What it costs to cover a pixel of each, and to be a pixel further away.
+TIP_STEP = 12.0  # pixels between two candidate positions
+# Cost of covering a pixel of each, and of a pixel of distance.
 HOVERED, RESULT, ENDS, FAN, SPHERE, OTHER = 1e6, 1e4, 100.0, 2.0, 10.0, 0.3
 FAR_TIP = 8.0
-MOST_CUBES, MOST_INPUTS = 200, 32  # cubes and inputs that it keeps clear of
+MOST_CUBES, MOST_INPUTS = 200, 32  # maximum cubes and inputs that it keeps clear of
 
 
 def draw_hover(
@@ -324,7 +323,7 @@ def tooltip_box(
     division: Division,
     messages: Sequence[Box] = (),
 ) -> Box | None:
-    """Return the box of the card of the hovered cube or neuron; None if there is none."""
+    """Return the box of the card of the hovered cube or neuron, or None."""
     card, scale = frame_data.hover, division.scale
     if card is None:
         return None
@@ -365,13 +364,13 @@ def best_place(
     stage: Box,
     gap: float,
 ) -> Box:
-    """Return where a box covers the least, beside the target or elsewhere on the stage.
+    """Return the position where a box covers least, beside the target or elsewhere on the stage.
 
     Args:
         size: its width and height
-        target: what it is about, which it must not cover
-        covers: other boxes, and what a covered pixel of each costs
-        stage: the box in which it is
+        target: the box of its subject, which it must not cover
+        covers: other boxes, and the cost of a covered pixel of each
+        stage: the enclosing box
         gap: pixels between the box and the target
     """
     wide, high = size
@@ -392,13 +391,13 @@ def best_place(
     return Box(float(xs[k]), float(ys[i]), wide, high)
 
 
-# What one looks at.
+# Items to keep visible.
 
 
 def boxes_of_sum(
     see: Projection, frame_data: FrameData, row: int
 ) -> tuple[list[Box | None], list[Box]]:
-    """Return the boxes of the neurons that a weight joins, and of the cubes of not too many."""
+    """Return the boxes of the neurons of a weight, and of the cubes, up to a maximum."""
     found = frame_data.layout.fan_of(row)
     if found is None:
         return [], []
@@ -409,12 +408,12 @@ def boxes_of_sum(
 
 
 def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box | None]:
-    """Return the boxes of IN: the color that goes in, and the first neurons."""
+    """Return the boxes of IN: the input color, and the first neurons."""
     tied, line = tied_box(see, frame_data.layout, scale), frame_data.layout.neurons[:1]
     first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
     own = [box_of_neuron(see, frame_data.layout, each) for each in first]
     for each in line:
-        if each.shape:  # of images all of the first one
+        if each.shape:  # for images, all of the first one
             own = [
                 box_around(
                     balls_of(see, each.points[: each.shape[1] * each.shape[2]], 0.5 * each.side)
@@ -431,7 +430,7 @@ def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
 
 
 def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
-    """Return the boxes of outputs with their numbers, and with bars and names if they have some."""
+    """Return the boxes of outputs with their numbers, and with bars and names if available."""
     lines = [line for line in frame_data.layout.neurons[-1:] if not line.shape]
     found = []
     for line in lines:
@@ -443,7 +442,7 @@ def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box
 
 
 def arithmetic_of(see: Projection, layout: Layout, scale: float) -> list[Box]:
-    """Return the boxes of the numbers and bars of rows that stand upright."""
+    """Return the boxes of the numbers and bars of upright rows."""
     found = []
     for fan in seen_fans(see, layout, scale):
         if fan is not None and fan.form == "upright":

@@ -1,6 +1,6 @@
 """Labels: IN and OUT, words of formulas and graphs, and colors beside neurons.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 @dataclass
 class Obstacles:
-    """What labels must not cover.
+    """Areas that labels must not cover.
 
     Attributes:
         boxes: of other labels
         spheres: (n, 3), x, y and radius
-        polygons: (n, corners, 2), convex, of which plates and images consist
+        polygons: (n, corners, 2), convex, of plates and images
         words: words in space, whose boxes are the last of the first `placed` ones
-        panel: the box of what tells an operation with its sentence; None without
+        panel: the box with the explanation of an operation, or None
         sheets: boxes of rows with their numbers
     """
 
@@ -62,11 +62,11 @@ class Obstacles:
     sheets: list[Box] = field(default_factory=list)
 
     def covered(self, box: Box) -> float:
-        """Return the share of a box with something of the network or its labels under it."""
+        """Return the covered fraction of a box above the network or its labels."""
         return share_under(box, self.spheres, self.polygons, self.boxes)
 
     def place(self, canvas: Canvas2D, words: SpaceWords) -> None:
-        """Keep a place free for words in space."""
+        """Reserve a position for words in space."""
         x, y, said, size, _, bold = words
         wide = canvas.measure(said, size=size, bold=bold)
         self.boxes.append(Box(x - 0.5 * wide, y - 0.8 * size, wide, size))
@@ -74,7 +74,7 @@ class Obstacles:
         self.placed = len(self.boxes)
 
     def write(self, canvas: Canvas2D, theme: Theme, cards: Sequence[Box]) -> None:
-        """Write words in space, but those on which a card or a later box lies."""
+        """Write words in space, except those covered by a card or a later box."""
         others = [*self.boxes[self.placed :], *cards]
         first = self.placed - len(self.words)
         for i, (x, y, said, size, color, bold) in enumerate(self.words):
@@ -103,13 +103,13 @@ def draw_labels(
     margin: float,
     has_result: bool,
 ) -> Obstacles:
-    """Write which line is the input and which the output.
+    """Label the lines of inputs and outputs.
 
     Args:
-        margin: by which words may be above the box of the network
-        has_result: whether the result is shown, which has the word for the output
+        margin: by which words may exceed the box of the network upward
+        has_result: whether the exhibit is shown, which has the label of the outputs
 
-    Return what other words must not cover, these words included.
+    Returns the areas that other words must not cover, including these words.
     """
     tied = tied_box(see, layout, canvas.scale)
     boxes = [] if tied is None else [tied]
@@ -119,7 +119,7 @@ def draw_labels(
         return taken
     top = max(see.box.y - margin, 0.0)
     for line, key in [(lines[0], "in"), (lines[-1], "out")][: 1 if has_result else 2]:
-        if line.tied is None:  # else its color has the word
+        if line.tied is None:  # otherwise its color has the label
             words = text(f"picture.{key}")
             if line.shape and key == "in":
                 long = text("picture.in.pixels", rows=line.shape[1], columns=line.shape[2])
@@ -141,10 +141,10 @@ def draw_labels(
     return taken
 
 
-# Words in space: the formula between cubes, and the names below them; signs of a graph.
+# Words in space: the formula between cubes, and the names below them; labels of a graph.
 
-MEASURED_LETTERS = 20.0  # size of letters at which words are measured
-TYPE, RIM = (12.0, 14.0, 16.0), 8.0  # sizes of names, and pixels by which they may leave the box
+MEASURED_LETTERS = 20.0  # letter size for measuring words
+TYPE, RIM = (12.0, 14.0, 16.0), 8.0  # sizes of names, and pixels by which they may exceed the box
 
 
 MOST_WRITTEN, NUMBERED = 0.6, 22.0  # of the width that words take, and half a number at a ball
@@ -153,8 +153,8 @@ MOST_WRITTEN, NUMBERED = 0.6, 22.0  # of the width that words take, and half a n
 def place_written(
     canvas: Canvas2D, theme: Theme, see: Projection, layout: Layout, taken: Obstacles
 ) -> None:
-    """Place them as large as their parts of a line are seen."""
-    edge, line = -math.inf, 0.0  # where the last words end; a name that meets them is left out
+    """Place words in the size of their parts of a line."""
+    edge, line = -math.inf, 0.0  # end of the last words; overlapping names are left out
     for each in [*layout.written, *layout.heads]:
         start, end = balls_of(see, each.ends, 0.0)
         wide = math.hypot(end.x - start.x, end.y - start.y)
@@ -192,10 +192,10 @@ def place_signs(
     pushes: FloatArray | None,
     flows: Mapping[str, FloatArray],
 ) -> None:
-    """Place what stands around the nodes of a graph; smaller than readable, nothing.
+    """Place the labels around the nodes of a graph, unless illegible.
 
     Args:
-        pushes: gradients that are known in this step, by bank index; `flows`, by name of the buffer
+        pushes: gradients known in this step, by bank index; `flows`, by buffer name
     """
     signs = layout.signs
     if signs:
@@ -209,23 +209,23 @@ def place_signs(
 def gradient_of(
     sign: Sign, pushes: FloatArray | None, flows: Mapping[str, FloatArray]
 ) -> float | None:
-    """Return the gradient of a node as far as it is known in this step; None if it is not."""
+    """Return the gradient of a node if known in this step, or None."""
     known, place = (flows.get(sign.buffer), 0) if sign.row < 0 else (pushes, sign.row)
     if known is None or math.isnan(known[place]):
         return None
     return float(known[place])
 
 
-# The color that goes in, beside the neurons that stand for it; and the lines on to the result.
+# The input color, beside its neurons; and the lines to the exhibit.
 
-COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and of its word
-COLOR_WIRE, WINS = 1.4, 3.0  # pixels of a line to a result without colors, and of the winner's
-BEFORE_MAP = 8.0  # pixels before a map, where a line turns that comes to it from above
-UP_FROM = 4.0  # pixels above an answer, from which on the line to its map leaves it upright
+COLOR_SIDE, COLOR_LETTERS = 64.0, 12.0  # pixels of the color's side, and letter size of its label
+COLOR_WIRE, WINS = 1.4, 3.0  # pixels of a line to an exhibit without colors, and of the winner's
+BEFORE_MAP = 8.0  # pixels before a map where a line from above turns
+UP_FROM = 4.0  # pixels above an answer from which on the line to its map starts vertically
 
 
 def tied_box(see: Projection, layout: Layout, scale: float) -> Box | None:
-    """Return the box of the color that goes in, with its word above it; None if no color does."""
+    """Return the box of the input color, with its label above it, or None."""
     line = layout.neurons[0] if layout.neurons else None
     if line is None or line.tied is None:
         return None
@@ -243,10 +243,10 @@ def draw_tied(
     layout: Layout,
     values: Mapping[str, FloatArray],
 ) -> None:
-    """Draw the color that goes in, with a tube to each of its neurons.
+    """Draw the input color, with a tube to each of its neurons.
 
     Args:
-        values: activations that are known, by name of the buffer
+        values: known activations, by buffer name
     """
     box = tied_box(see, layout, canvas.scale)
     if box is None or layout.neurons[0].tied is None:
@@ -295,15 +295,16 @@ def draw_doors(
     answers: FloatArray | None,
     border: Border | None,
 ) -> None:
-    """Draw lines from the outputs to the result, if they are left of it.
+    """Draw lines from the outputs to the exhibit, if they are left of it.
 
-    They are one each, or one to a single door: from the answer, or from their middle.
+    There is a line for each, or a single one: from the answer, or from their middle.
 
     Args:
-        doors: where they end; none: no result beside the network
-        values: activations that are known, by name of the buffer
-        answers: outputs as the loss reads them, if they are known
-        border: between two answers of a single output: it leads to the point on their map
+        doors: their ends; empty without an exhibit beside the network
+        values: known activations, by buffer name
+        answers: outputs as the loss reads them, if known
+        border: for a single output, the boundary of its two answers: a line leads to the point on
+            the map
     """
     if not layout.neurons or not doors:
         return
@@ -324,7 +325,7 @@ def draw_doors(
         sizes = [0.0 if math.isnan(each) else float(each) for each in answers]
         best = sizes.index(max(sizes))
         starts = [starts[best]]
-        if line.scores and len(known) == count:  # the way that adds most ends there
+        if line.scores and len(known) == count:  # the path with the largest contribution ends there
             color, wide = theme.lit, WINS
     elif len(doors) < count:
         starts = [(sum([x for x, _ in starts]) / count, sum([y for _, y in starts]) / count)]
@@ -345,9 +346,9 @@ def draw_answer(
     border: Border,
     answers: FloatArray | None,
 ) -> None:
-    """Draw the line from an answer to its map, and write below it which of the two it is."""
+    """Draw the line from an answer to its map, and write which of the two it is."""
     scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
-    turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # pages have the map on its own canvas
+    turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # in pages the map has a separate canvas
     start = ball.x + ball.radius, ball.y
     path = rounded([start, (turn, ball.y), (turn, y), door], ROUND * scale)
     if y < ball.y - ball.radius - UP_FROM * scale:

@@ -1,6 +1,6 @@
-"""The legend: the numbers on its cubes, and what color and size of a cube and each mark stand for.
+"""The legend: the numbers on its cubes, and the meaning of color, size and marks of cubes.
 
-Of plain numbers and texts: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from scalarviz.base.texts import row_text, text
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import Buffers, CubeValues
 
-PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # most of the scale of the smaller ones
+PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # fraction for the smaller ones
 
 
 def five_of(cubes: CubeValues) -> list[float]:
-    """Return the numbers of the cubes of the legend: the scale, a round part of it, and 0."""
+    """Return the numbers of the cubes of the legend: the scale, a rounded part of it, and 0."""
     scales = [float(each) for each in cubes.color_scales]
     top: float = cubes.common or (scales[0] if scales else 1.0)
     power: float = 10.0 ** math.floor(math.log10(PART_OF * top))
@@ -27,20 +27,20 @@ def five_of(cubes: CubeValues) -> list[float]:
 
 
 def grown_words(cubes: CubeValues) -> str:
-    """Return how the scale of colors has grown; "" if it has not."""
+    """Return how the scale of colors has grown, or ""."""
     before, after = cubes.grown or (0.0, 0.0)
     return text("legend.grown", before=f"{before:g}", after=f"{after:g}") if cubes.grown else ""
 
 
 def news_of(cubes: CubeValues) -> str:
-    """Return what is new of the scale, or what cubes show in place of values; "" for neither."""
+    """Return news of the scale, or the shown quantity if it is not the value; or ""."""
     beyond = text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else ""
     is_usual = cubes.color == cubes.size == "value" and not cubes.per_layer
     return grown_words(cubes) or beyond or ("" if is_usual else words_of(cubes))
 
 
 def words_of(cubes: CubeValues) -> str:
-    """Return what colors and sizes stand for, or that their scale has just grown."""
+    """Return the meaning of colors and sizes, or that their scale has just grown."""
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
@@ -55,7 +55,7 @@ def name_of(channel: str) -> str:
 
 
 def extra_marks(cubes: CubeValues, buffers: Buffers) -> list[str]:
-    """Return the marks that a picture has, of those that not every picture has."""
+    """Return the optional marks that are in a picture."""
     marks = {
         "striped": any(has_some(each) for each in buffers.saturated.values()),
         "crossed": any(has_some(each) for each in buffers.left_out.values()),
@@ -71,7 +71,7 @@ def has_some(numbers: Iterable[float]) -> bool:
 
 
 def mark_rows(cubes: CubeValues, buffers: Buffers) -> list[tuple[str, str]]:
-    """Return the names of the marks that are in a picture, and what they mean."""
+    """Return the names of the marks in a picture, and their meanings."""
     names: list[str] = ["cube", "line", "sphere", "numbers", *extra_marks(cubes, buffers)]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:

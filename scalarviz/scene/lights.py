@@ -1,6 +1,6 @@
 """Lights: brightness of plates and neurons during an operation.
 
-Brightness shows what is active; hue stays reserved for the sign of numbers.
+Brightness shows activity; hue is reserved for the sign of numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.frame_data import Mask
 
 DIM_SMALL, SMALL = 0.7, 2000  # for more than SMALL cubes: small cubes would look too dark
-DIM_TINY = 0.5  # of rows of tiny kernels at rest
+DIM_TINY = 0.5  # for rows of tiny kernels at rest
 
 
 @dataclass
@@ -67,8 +67,8 @@ def lights(
     """Return the lights of an operation.
 
     Args:
-        focus: what stays bright; None: everything
-        attention: how far all else has fallen back, 0 to 1
+        focus: the items that stay bright; None: everything
+        attention: dimming of everything else, 0 to 1
     """
     shown = of_moment(layout, program, moment)
     shown.outside = shown.plates
@@ -84,12 +84,12 @@ def of_moment(layout: Layout, program: Program | None, moment: Moment | None) ->
     shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
     if moment is None:
         tiny = [layout.plate_number(fan.weights) for fan in layout.fans if fan.form == "open"]
-        shown.plates[tiny] = DIM_TINY  # one row of them is large elsewhere
+        shown.plates[tiny] = DIM_TINY  # one row of them is enlarged elsewhere
     if moment is None or program is None or moment.kind not in LIT or layout.written:
         return shown  # in a formula, its bracket is lit
     lit = lit_buffers(program, moment)
     shown.neurons[:] = [DIM if lit.isdisjoint(line.buffers) else 1.0 for line in layout.neurons]
-    if moment.kind != "step":  # it moves all cubes
+    if moment.kind != "step":  # moves all cubes
         many = sum(plate.size for plate in layout.plates) > SMALL
         bright = bright_plates(layout, program, moment)
         shown.plates[:] = np.where(bright, 1.0, DIM_SMALL if many else DIM)
@@ -109,7 +109,7 @@ def lit_buffers(program: Program, moment: Moment) -> set[str]:
 
 
 def bright_plates(layout: Layout, program: Program, moment: Moment) -> list[bool]:
-    """Return which plates have the cubes of an operation; numbers go back through no bias."""
+    """Return which plates have the cubes of an operation; gradients do not pass through biases."""
     own = [each.operation == moment.operation != NONE for each in layout.plates]
     if program.is_graph and moment.kind in OF_CUBES:  # a cube may be read by several operations
         rows = program.rows_read(moment.operation)
@@ -131,23 +131,23 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
     return [each.name for each in (*operation.sources, *(reader.target for reader in readers))]
 
 
-# Neurons at places in space.
+# Neurons at positions in space.
 
 
 def places_of(layout: Layout, neuron: Neuron) -> list[FloatArray]:
-    """Return where a neuron stands: a buffer may be shown by several lines."""
+    """Return the positions of a neuron: a buffer may be shown by several lines."""
     name, place = neuron
     return [line.points[place] for line in layout.neurons if name in line.buffers]
 
 
 def masks_at(layout: Layout, places: Sequence[FloatArray]) -> list[Mask]:
-    """Return which neurons of each line are at these places or in an image there."""
+    """Return masks of the neurons of each line at these positions or in an image there."""
     lit = np.unique(places, axis=0)
     return [are_at(line, lit) for line in layout.neurons]
 
 
 def are_at(line: Neurons, places: FloatArray) -> Mask:
-    """Return which neurons of a line are at these places or in an image there."""
+    """Return a mask of the neurons of a line at these positions or in an image there."""
     reach = SAME_PLACE + 0.5 * line.side * max(line.shape[1:], default=0)
     apart = np.abs(line.points[:, np.newaxis] - places).max(axis=2)
     return np.asarray(apart.min(axis=1) <= reach)

@@ -1,4 +1,4 @@
-"""Lines: what comes into cubes and what leaves them, drawn in the picture."""
+"""Lines: inputs and outputs of cubes, drawn in the picture."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ from scalarviz.scene.layout.ways import (
 from scalarviz.scene.lights import Lights
 from scalarviz.scene.pace import WAYS_BACK
 
-TIP = 12.0  # pixels of an arrow head
+TIP = 12.0  # pixels of an arrowhead
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
-CHANNEL = 3  # number of the color of the first channel, see `LinePaint`
+CHANNEL = 3  # index of the color of the first channel, see `LinePaint`
 Depths = tuple[float, float]
-Added = tuple[Stroke, int, Depths, bool]  # with its color and depths, and whether it is a tube
+Added = tuple[Stroke, int, Depths, bool]  # with color and depths, and whether it is a tube
 
 
 @dataclass
 class KnownFan:
-    """The trays of a layer as they are seen.
+    """The trays of a layer in the picture.
 
     Attributes:
         rows: bank indices of their cubes, by unit and column
@@ -66,10 +66,10 @@ class KnownFan:
 
 
 def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
-    """Return the points of a layer, where each of five kinds is, and the bank indices of its cubes.
+    """Return the points of a layer, the slices of five kinds, and the bank indices of its cubes.
 
-    The units before and behind it, the feet of its cubes, their middles, and the top of the first
-    row with one cell to the right; the cubes of direct lines stand nowhere.
+    The kinds are the units before and after it, the feet of its cubes, their centers, and the top
+    of the first row with one cell to the right; direct lines have no cubes.
     """
     few = slice(0, 1 if fan.is_direct else None)
     middles = fan.rows[few, np.newaxis] + fan.columns[few]
@@ -87,7 +87,7 @@ def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
 
 
 def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan | None]:
-    """Return the rows of all layers as they are seen."""
+    """Return the rows of all layers in the picture."""
     return see.once(
         ("fans", scale),
         layout,
@@ -96,18 +96,18 @@ def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan |
 
 
 def seen_fans(see: Projection, layout: Layout, scale: float) -> list[SeenFan | None]:
-    """Return the rows of all layers, without what else is known of them."""
+    """Return the rows of all layers, without further data."""
     return [None if each is None else each.seen for each in known_fans(see, layout, scale)]
 
 
 def tops_of(known: KnownFan, unit: int, halves: Sequence[float]) -> list[float]:
-    """Return above which pixels the cubes of a row end, by halves of their edges."""
+    """Return the pixels of the tops of a row's cubes, for half sides."""
     feet, cell = known.seen.feet[unit], known.seen.cell
     return [y - 2.1 * half * cell for (_, y), half in zip(feet, halves, strict=True)]
 
 
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
-    """Return the rows of a layer as they are seen."""
+    """Return the rows of a layer in the picture."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
     if fan.top is not None or units * len(fan.columns) > most:
@@ -144,14 +144,14 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
 
 
 def rings(xy: FloatArray, unit: FloatArray, line: Neurons) -> list[tuple[float, float, float]]:
-    """Return middle and radius of neurons or images as they are seen."""
+    """Return center and radius of neurons or images in the picture."""
     half = 0.33 * line.side * max(line.shape[1:]) if line.shape else line.radius
     return [*zip(*xy.T.tolist(), (half * unit).tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
 class Carried:
-    """What the lines of a layer carry, as `strokes_of` takes it."""
+    """The values carried by the lines of a layer, as `strokes_of` takes them."""
 
     values: list[float]
     terms: list[list[float]]
@@ -160,20 +160,20 @@ class Carried:
 
 
 def carried(fan: Fan, frame_data: FrameData) -> Carried:
-    """Return what the lines of a layer carry; zeros for what is not known."""
+    """Return the values carried by the lines of a layer; zeros if unknown."""
     layout, cubes, known = frame_data.layout, frame_data.cubes, frame_data.buffers.values
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     count, units = fan.inputs_count, len(fan.ends)
     values = np.zeros(len(before.points))
     come = known.get(before.values, known.get(before.sums, values))
-    values[: len(come)] = come  # some may be still to come
+    values[: len(come)] = come  # some may be missing
     weights = frame_data.weights if len(frame_data.weights) else np.zeros(len(cubes.colors))
     numbers, read = weights[fan.all_rows], values[fan.reads].reshape(count, -1)
     own, pixels = numbers[:, : fan.inputs].reshape(units, count, -1), read.shape[1]
     terms = np.zeros((units, len(fan.columns)))
     if own.shape[2] == pixels:
         terms[:, :count] = np.add.reduce(own * read, 2)
-    else:  # of a kernel that many places share
+    else:  # of a kernel shared by many positions
         means = np.add.reduce(np.abs(read), 1) / pixels
         terms[:, :count] = np.sqrt(np.add.reduce(own * own, 2)) * means
     terms[:, count:] = numbers[:, fan.inputs :]
@@ -196,7 +196,7 @@ def draw_lines(
     lit: Lights,
     theme: Theme,
 ) -> LinePaint:
-    """Draw the lines of all trays; return those that are to be drawn above squares."""
+    """Draw the lines of all trays; return those to be drawn above squares."""
     scale = canvas.scale
     fans = known_fans(see, frame_data.layout, scale)
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
@@ -269,7 +269,7 @@ def explain(
     frame_data: FrameData,
     written: Sequence[Number],
 ) -> None:
-    """Draw light on the lines through the cubes that the caption of gradients is about."""
+    """Draw light on the lines through the cubes in the caption of gradients."""
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
@@ -291,7 +291,7 @@ def explain(
         is_back = moment.kind in WAYS_BACK or moment.kind == "delta" or row not in told
         part = frame_data.part if row in told else 1.0
         lit = lit_parts(known.seen, *cube, is_back, part, len(told))
-        lit = lit if blame is None else lit[:1]  # its own way is among those of blame
+        lit = lit if blame is None else lit[:1]  # its own path is one of blame's
         for i, (path, width, back) in enumerate(lit):
             depth = known.depths[unit][column] if i else BEHIND
             paint.light(path, 7 if back else 6, width, depth)
@@ -301,17 +301,17 @@ def explain(
 
 
 class LinePaint:
-    """Paths that are drawn together, in their order, each over its dark casing.
+    """Paths that are drawn together, in order, each over its dark casing.
 
-    Colors are quiet, those of plus and minus, the three channels, what is lit, and the light of the
-    way back, by their numbers.
+    Colors, by index: quiet, plus and minus, the three channels, lit, and the light of the
+    backward pass.
     """
 
     def __init__(self, canvas: Canvas2D, theme: Theme) -> None:
         self.canvas = canvas
         self._paths: list[list[Point]] = []
         self._rows: list[tuple[float, ...]] = []  # color, strength, width, depths
-        self.heads: list[tuple[float, ...]] = []  # ends, color, how bright it is, and depth
+        self.heads: list[tuple[float, ...]] = []  # ends, color, brightness, and depth
         self._colors, self._ground = colors_of(theme)
 
     def add(self, strokes: list[Added]) -> None:
@@ -337,13 +337,13 @@ class LinePaint:
             self._rows += [(hue, 0.9, width, *depth)]
 
     def draw(self) -> None:
-        """Draw all that was added."""
+        """Draw everything that was added."""
         if not self._rows:
             return
         points, rows = np.array([*chain(*self._paths)]), np.array(self._rows)
         counts = np.array([*map(len, self._paths)])
         every = np.repeat(np.arange(len(rows)), counts)
-        inner = every[:-1] == every[1:]  # not from line to line
+        inner = every[:-1] == every[1:]  # not between lines
         own = every[:-1][inner]
         first = np.cumsum(counts) - counts
         begin, end = rows[own, 3], rows[own, 4]
@@ -375,13 +375,13 @@ class LinePaint:
 
 @lru_cache(maxsize=8)
 def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
-    """Return the colors of lines, see `LinePaint`, and that of the ground."""
+    """Return the colors of lines, see `LinePaint`, and of the background."""
     signs = theme.wire, theme.map.positive, theme.map.negative
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
 
 
 def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
-    """Draw lines with their depths, each in the hue of what it carries."""
+    """Draw lines with their depths, each in the hue of its value."""
     paint = LinePaint(canvas, theme)
     paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()
@@ -394,7 +394,7 @@ def draw_tubes(
     ends: Sequence[Point],
     amounts: Sequence[float],
 ) -> None:
-    """Draw what the channels of a color carry, from start to end, as wide as the known amounts."""
+    """Draw the values of color channels, from start to end, as wide as the known amounts."""
     paint, scale = LinePaint(canvas, theme), canvas.scale
     known = chain(amounts, repeat(0.0))
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):

@@ -1,4 +1,4 @@
-"""Long rows: the bars of one that stands upright, and one row with its numbers."""
+"""Long rows: the bars of an upright one, and one row with its numbers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from scalarviz.scene.overlay import draw_cubes
 
 
 def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw what stands beside all long rows."""
+    """Draw the contents beside all long rows."""
     for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
         if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
             is_front = see.camera.is_front
@@ -41,7 +41,7 @@ def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, the
 def draw_kernel_rows(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw the rows of kernels that are opened, over the images; return their boxes."""
+    """Draw the opened rows of kernels, over the images; return their boxes."""
     if not see.camera.is_front:
         return []
     seen = seen_fans(see, frame_data.layout, canvas.scale)
@@ -135,7 +135,7 @@ def draw_row_sheet(
 
 
 def chosen_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit of a layer whose row the mouse or a finger points at, or is pinned."""
+    """Return the unit of a layer whose row is hovered, touched or pinned."""
     layout = frame_data.layout
     fan = layout.fans[number]
     units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
@@ -145,7 +145,7 @@ def chosen_unit(number: int, frame_data: FrameData) -> int | None:
 
 
 def open_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit whose row has its numbers: that of the mouse, or of the way with most."""
+    """Return the unit whose row has its numbers: the hovered one, or one on the main path."""
     chosen = chosen_unit(number, frame_data)
     thread = thread_of(frame_data.layout, frame_data.weights, frame_data.buffers.values)
     units = [chosen, *[unit for place, unit, _ in thread if place == number]]

@@ -1,8 +1,8 @@
-"""Look: everything that a user decides of the view, a field each.
+"""Look: all options of the view that a user can set, one field each.
 
-A field has its name, type, default, words and key here and nowhere else. The controls of a window,
-menus, keys and their help, options of the command line, arguments of `sv.watch` and `sv.picture`,
-parts of links and the checks of all of them are made of it.
+Name, type, default, texts and key of an option are defined only here. Window controls, menus, keys
+and their help, command-line options, arguments of `sv.watch` and `sv.picture`, parts of links and
+all checks are derived from the field.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import CAMERAS, Camera
 
-DIGITS = "123456789"  # key of a choice whose names have a digit each
+DIGITS = "123456789"  # keys of a choice whose names have one digit each
 AUTO = "auto"  # the theme of the system or the reader
 
 
@@ -27,10 +27,9 @@ class Offer:
 
     Attributes:
         control: name of its command
-        about: tooltip and menu entry; with a small letter, the help of its option
-        names: names to choose from, a table of them; empty: yes and no, or the channels of a
-            session
-        also: a name that options and arguments take besides, or ""
+        about: tooltip and menu entry; with a small first letter, the help of its option
+        names: names to choose from, the keys of a table; empty for a flag or a channel
+        also: one further name that options and arguments accept, or ""
         words: other fields of its Command: label, text, help, key, ...
     """
 
@@ -42,12 +41,12 @@ class Offer:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that options and arguments take; empty: any."""
+        """The names that options and arguments accept; empty: any."""
         return (*self.names, self.also) if self.also else tuple(self.names)
 
     @property
     def help(self) -> str:
-        """The help of its option."""
+        """The help text of its option."""
         listed = f": {', '.join(self.choices)}" if self.choices else ""
         return self.about[:1].lower() + self.about[1:] + listed
 
@@ -77,21 +76,24 @@ class LookArgs(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Look:
-    """How a network is shown; raises InputError for a wrong value, UnknownNameError for a name.
+    """View options of a network.
 
     Attributes:
-        color: what the colors of cubes show: "value", "gradient", ...; see `Stage.channels`
-        cubes: what the sizes of cubes show, likewise
+        color: quantity shown by the colors of cubes: "value", "gradient", ...; see `Stage.channels`
+        cubes: quantity shown by the sizes of cubes, likewise
         camera: "perspective", "orthographic" or "flat", or a Camera
-        theme: "dark", "light", or "auto": that of the system or the reader, dark in files
-        per_layer: whether each layer has its own color scale
-        every_weight: whether each layer is a wall in which every weight is a cube, as in large
-            tables
-        neuron_maps: whether squares show what their neurons compute
-        numbers: whether all cubes have their numbers
-        ghosts: whether cubes in a row have a dashed outline: how large they were at the start
+        theme: "dark", "light", or "auto": the theme of the system or the reader, dark in files
+        per_layer: whether each layer has a separate color scale
+        every_weight: whether each layer is a wall with a cube for every weight, as in large layers
+        neuron_maps: whether squares show the function that each neuron computes
+        numbers: whether all cubes are labeled with their numbers
+        ghosts: whether cubes in a row have a dashed outline of their initial size
         test_points: whether held-out samples are drawn on the map of the plane
-        discrete: whether maps of the plane have two colors only
+        discrete: whether maps of the plane have only two colors
+
+    Raises:
+        InputError: if a value is invalid.
+        UnknownNameError: if a name is unknown.
     """
 
     color: str = field(
@@ -209,26 +211,26 @@ class Look:
             check_choice(name, getattr(self, name))
 
     def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return the look with other values; None keeps one.
+        """Return the look with the given values; None keeps the present one.
 
-        Raise UnknownNameError for a name that is no field, InputError for a wrong value.
+        Raise UnknownNameError for a name that is no field, InputError for an invalid value.
         """
         for name in given:
             pick(self.__dataclass_fields__, name, "option of the view")
         return replace(self, **{name: each for name, each in given.items() if each is not None})
 
     def in_theme(self, name: str) -> Self:
-        """Return the look in this theme if its own is "auto"."""
+        """Return the look in this theme if its theme is "auto"."""
         return replace(self, theme=name) if self.theme == AUTO else self
 
     @property
     def preset(self) -> str:
-        """The name of the camera; of a custom one that from which it starts."""
+        """The name of the camera; for a custom one, the preset it is based on."""
         return self.camera if isinstance(self.camera, str) else "perspective"
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """The fields of Look that are not as usual."""
+        """The fields of Look that differ from their defaults."""
         found = {name: getattr(self, name) for name in OFFERS}
         return {name: each for name, each in found.items() if each != getattr(Look, name)}
 
@@ -238,7 +240,7 @@ IS_TICK = {each.name: isinstance(each.default, bool) for each in fields(Look)}
 
 
 def check_choice(name: str, value: object) -> None:
-    """Raise UnknownNameError or InputError for a wrong value of a field."""
+    """Raise UnknownNameError or InputError for an invalid value of a field."""
     names = OFFERS[name].choices
     if IS_TICK[name]:
         true_or_false(value, name)

@@ -1,7 +1,7 @@
-"""The loss chart: what it shows of a curve, its scales and words, and what the mouse is on.
+"""The loss chart: the contents of a curve, its scales and words, and the item under the mouse.
 
-Window and pages draw it by this file: docs/TRANSLATOR.md says of what Python it may be. What it
-does with arrays is in scene/curve_points.py.
+Window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Array functions are
+in scene/curve_points.py.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric: its last value, and all up to now.
+    """A metric: its last value, and all previous ones.
 
     Attributes:
-        name: as it is written, such as "unseen ones right"
-        share: whether it is drawn on a scale from 0 to 1; else on that of the losses
+        name: displayed name, such as "unseen ones right"
+        share: whether it is drawn on a scale from 0 to 1; else on the loss scale
     """
 
     name: str
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class BranchLine:
-    """The losses of another branch, from where it parts from the branch that is shown."""
+    """The losses of another branch, from where it diverges from the shown branch."""
 
     number: int
     steps: FloatArray
@@ -66,24 +66,24 @@ class Curve:
     """The loss curve, the current step, the lines of other branches, and metrics.
 
     Attributes:
-        smoothed: mean losses around each of the steps, drawn before the losses; empty: none
-        before: number of steps of the trainings that this one was made from, left of step 0
+        smoothed: mean losses around each of the steps, drawn over the losses; or empty
+        before: number of steps of the sessions from which this one was created, left of step 0
         end: the last step of all branches
-        first: the first step shown, and `last`; None: up to the end
+        first: the first shown step, and `last`; None: up to the end
         pointed: the step under the mouse, or None
-        reads: the loss of that step; NaN where it is not known
-        meant: number of the branch whose line is under the mouse, or None; `name`, its name, and
+        reads: the loss of that step; NaN if unknown
+        meant: index of the branch whose line is under the mouse, or None; `name`, its name, and
             `there`, its loss at the step under the mouse
         on_title: whether the mouse is on the chart's title
-        large: whether the chart stands below the network
-        marks: steps where it stopped by itself, or where something was so first, and why
-        below: what stands under a large chart: all weights over time, or the loss over a plane; or
+        large: whether the chart is below the network
+        marks: steps where it stopped by itself, or where a condition first held, and the reason
+        below: contents under a large chart: all weights over time, or the loss over a plane; or
             None
-        several: the curves of several networks with their colors, drawn in place of this one
-        start: the loss of the first step of all; NaN where it is not known
+        several: the curves of several networks with their colors, drawn instead of this one
+        start: the loss of the first step of all; NaN if unknown
         measure: name of the loss
-        told: losses of the samples of the step that is explained, before and after it; or that of
-            the step before; or None
+        told: losses of the samples of the explained step, before and after it; or that of the step
+            before; or None
     """
 
     steps: FloatArray = field(default_factory=nothing)
@@ -113,27 +113,27 @@ class Curve:
 
     @cached_property
     def whole(self) -> float:
-        """The last step there is, at least 1 without steps `before`."""
+        """The last step, at least 1 without steps `before`."""
         parts = [self.steps, *(line.steps for line in self.others)]
         ends = [float(steps[-1]) for steps in parts if len(steps)]
         return max(self.at, self.end, float(not self.before), *ends)
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The first and the last step shown."""
+        """The first and the last shown step."""
         whole = self.whole
         last = whole if self.last is None else min(self.last, whole)
         is_part = self.first < last and (self.first > 0.0 or self.last is not None)
         return (self.first, last) if is_part else (-self.before, whole)
 
 
-SMOOTHED_PART = 40  # a mean goes over this part of the steps shown
+SMOOTHED_PART = 40  # fraction of the shown steps averaged by a mean
 
 
 def smoothed_of(losses: Sequence[float]) -> list[float]:
-    """Return the mean of the losses around each one, or no number if they are too few.
+    """Return the mean of the losses around each one, or an empty list if they are too few.
 
-    It is the geometric mean of those above 0 where none is below.
+    It is the geometric mean of the positive ones if none is negative.
     """
     around = len(losses) // (2 * SMOOTHED_PART)  # on each side
     if around == 0:
@@ -148,15 +148,15 @@ def smoothed_of(losses: Sequence[float]) -> list[float]:
     return found
 
 
-# How high a loss stands in a chart.
+# The height of a loss in a chart.
 
-TOP = 1.1  # of the largest loss, where a linear scale ends
-FLAT, SEEN = 0.05, 0.1  # of that scale, and of the losses: with fewer above it the curve is flat
+TOP = 1.1  # upper end of a linear scale, relative to the largest loss
+FLAT, SEEN = 0.05, 0.1  # of that scale, of the losses: with fewer above it the curve is flat
 
 
 @dataclass(frozen=True)
 class LossScale:
-    """A scale from `low` to `high`: logarithmic if it begins above 0, else linear."""
+    """A scale from `low` to `high`: logarithmic if `low` is positive, else linear."""
 
     low: float = 0.1
     high: float = 1.0
@@ -167,9 +167,9 @@ class LossScale:
 
 
 def curve_scale(losses: FloatArray) -> LossScale:
-    """Return the scale of a curve: linear from 0, unless one of its losses is below.
+    """Return the scale of a curve: linear from 0, unless a loss is negative.
 
-    It is logarithmic where the curve would be flat: where most of it lay at the bottom.
+    It is logarithmic if the curve would be flat, with most of it at the bottom.
     """
     high = TOP * float(losses.max())
     above = [each for each in losses if each > FLAT * high]
@@ -179,42 +179,42 @@ def curve_scale(losses: FloatArray) -> LossScale:
 
 
 def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
-    """Return the scale, with plain numbers at its ends, of losses that `shown` has returned.
+    """Return the scale, with round numbers at its ends, for losses returned by `shown`.
 
-    It is logarithmic if all are above 0, else linear.
+    It is logarithmic if all are positive, else linear.
 
     Args:
-        most: the largest one, if not that of the losses
+        most: upper end of the scale; by default the largest loss
     """
     least: float = float(losses.min())
     low, high = loss_ends(least, float(losses.max()) if most is None else most)
     return LossScale(low, high)
 
 
-AXIS = 92.0  # pixels left of a curve, where its ends are named; below it in narrow charts
-BELOW = 18.0  # pixels for that
+AXIS = 92.0  # pixels left of a curve for the names of its ends; in narrow charts below it
+BELOW = 18.0  # height of these names in pixels
 NARROW = 900.0  # width in pixels below which a chart is narrow
 LETTERS = 12.0
-SHARES = 44.0  # right of a curve, where shares have a scale
-LOW_CHART = 140.0  # height of a chart from which on shares have a scale
-BALL = 14.0  # pixels from the ball of the present weights that still mean it
-REACH = 6.0  # pixels from the line of a branch, or from a mark, that still mean it
+SHARES = 44.0  # right of a curve, for the scale of fractions
+LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
+BALL = 14.0  # pixels around the ball of the present weights for hitting it
+REACH = 6.0  # pixels around the line of a branch, or a mark, for hitting it
 
 
 @dataclass(frozen=True)
 class Chart:
-    """The chart of the losses as it was drawn.
+    """The loss chart in the picture.
 
     Attributes:
-        box: all of it
-        title: where a click makes it large or small
-        grip: where the mouse goes to a step: the curve and its axis of steps
+        box: its whole box
+        title: area for toggling its size by a click
+        grip: area for selecting a step: the curve and its step axis
         plot: the curve's box, from the step `first` to the step `last`
-        end: the last step there is
-        own: pixels of the curve, and of the lines of other branches by their numbers
-        marks: pixels of the marks along the axis of steps, and their steps
-        strip: the box of all weights over time, with how many `tiles`; or None
-        tabs: boxes of what can be chosen for it, and their names
+        end: the last existing step
+        own: pixels of the curve, and of the lines of other branches by index
+        marks: pixels of the marks along the step axis, and their steps
+        strip: the box of all weights over time, with the number of `tiles`; or None
+        tabs: boxes of its tabs, and their names
         terrain: the box of the loss over a plane, `span` its left, right, bottom and top end there,
             and `ball` the pixel of the present weights; or None
     """
@@ -237,7 +237,7 @@ class Chart:
     ball: tuple[float, float] = (0.0, 0.0)
 
     def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
-        """Return the point of the plane at a pixel; None elsewhere, but for a ball that is held."""
+        """Return the point of the plane at a pixel; None elsewhere, except for a `held` ball."""
         box, (left, right, bottom, top) = self.terrain, self.span
         if box is None or not (held or box.has(x, y)):
             return None
@@ -257,12 +257,12 @@ class Chart:
         return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
 
     def place_at(self, x: float) -> float:
-        """Return the place on the axis of steps at a pixel's x, at an end of it if outside."""
+        """Return the position on the step axis at a pixel's x, clipped to its ends."""
         share = (x - self.plot.x) / self.plot.width
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
     def step_at(self, x: float) -> int:
-        """Return the step at a pixel's x, that of a mark if one is near, an end if outside."""
+        """Return the step at a pixel's x, snapped to a close mark, and clipped to the ends."""
         near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
         return min(near)[1] if near else max(0, round(self.place_at(x)))
 
@@ -272,9 +272,9 @@ class Chart:
         return self.step_at(x) if on_strip or self.grip.has(x, y) else None
 
     def branch_at(self, x: float, y: float, reach: float = REACH) -> int | None:
-        """Return the number of the branch whose line is so near a pixel, or None.
+        """Return the index of the branch whose line is close to a pixel, or None.
 
-        Where the curve itself is as near, it is meant.
+        If the curve itself is as close, None is returned.
         """
         if not self.others or not self.plot.has(x, y):
             return None
@@ -284,17 +284,17 @@ class Chart:
 
 
 class CurveView:
-    """The steps shown by the chart of the losses, and how they are drawn.
+    """The steps shown by the loss chart, and its drawing options.
 
     Attributes:
-        first: the first step shown
-        last: the last one; None: the last step there is, also while the training continues
-        smooth: whether a mean around each step is drawn before the losses
-        large: whether the chart stands below the network, with all weights over time
-        kind: what is shown of the weights, and `order`, how they are sorted, or "norms"
-        compared: two steps that are compared, or None
-        along: what the directions of a landscape are: "main" or "two"
-        pinned: the two weights that were pinned last, as rows of the bank
+        first: the first shown step
+        last: the last one; None: the last existing step, also while training continues
+        smooth: whether a mean around each step is drawn over the losses
+        large: whether the chart is below the network, with all weights over time
+        kind: shown quantity of the weights, and `order`, the sort order, or "norms"
+        compared: two compared steps, or None
+        along: kind of directions of a landscape: "main" or "two"
+        pinned: the two last pinned weights, as rows of the bank
     """
 
     def __init__(self) -> None:
@@ -314,12 +314,12 @@ class CurveView:
 
     @property
     def key(self) -> tuple[float | None, ...]:
-        """Changes with what is to be read."""
+        """A value that changes when other steps must be read."""
         return self.first, self.last, self.smooth, self.large
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """Changes with what stands below the network."""
+        """A value that changes with the contents below the network."""
         return self.large, self.kind, self.order, self.along, self.compared, self.pinned
 
     def show_all(self) -> bool:
@@ -328,7 +328,7 @@ class CurveView:
         return was
 
     def choose(self, name: str) -> None:
-        """Show another kind or order of the weights over time, or a landscape."""
+        """Show another quantity or order of the weights over time, or a landscape."""
         if name in KINDS:
             self.kind = name
         elif name in ALONG:
@@ -338,11 +338,11 @@ class CurveView:
 
     @property
     def past(self) -> str | None:
-        """What stands below the network, as `RenderOptions` takes it."""
+        """The contents below the network, as `RenderOptions` takes them."""
         return f"{self.kind} {self.order}" if self.large else None
 
     def pin(self, row: int) -> None:
-        """Note that a weight was pinned."""
+        """Record that a weight was pinned."""
         self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
 
     def close(self) -> bool:
@@ -357,7 +357,7 @@ class CurveView:
 
 @dataclass(frozen=True)
 class ChartScales:
-    """The scales of a plot: steps from `first` to `last`, and that of the losses."""
+    """The scales of a plot: steps from `first` to `last`, and the losses."""
 
     plot: Box
     first: float
@@ -369,12 +369,12 @@ class ChartScales:
         return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
 
     def y(self, value: float) -> float:
-        """Return the pixel of a loss, at an end of the plot if outside; NaN where none is."""
+        """Return the pixel of a loss, clipped to the plot; NaN if undefined."""
         return float(pixels(self, [0.0], [value])[0][1])
 
 
 def share_drawn(curve: Curve, high: float, scale: float) -> Measured | None:
-    """Return the metric whose shares have a scale at the right, if the chart is so high."""
+    """Return the metric whose fractions have a scale on the right, if the chart is high enough."""
     shares = [each for each in curve.metrics if each.share]
     return shares[0] if shares and high >= LOW_CHART * scale else None
 
@@ -390,13 +390,14 @@ def draw_chart(
     *,
     narrow: bool,
 ) -> Chart:
-    """Draw the losses on their scale, with all that stands in and beside the plot.
+    """Draw the losses with their scale, and all items in and beside the plot.
 
     Args:
-        chart: boxes of all of it, its title, its grip and its plot, with the scale of shares
-        words_from: x from which on there may be words over the plot
+        chart: boxes of the whole, its title, its grip and its plot, including the scale of
+            fractions
+        words_from: x from which on words are allowed over the plot
         rise: from the plot up to them
-        narrow: whether the ends of the curve are named below it, else left of it
+        narrow: whether the ends of the curve are named below it, else to the left
     """
     box, title, grip, plot = chart
     shares = share_drawn(curve, box.height, scale)
@@ -461,24 +462,24 @@ def write_scale(
     *,
     narrow: bool,
 ) -> None:
-    """Write the last step, what the scale is, and what the curve or the mouse is on.
+    """Write the last step, the kind of scale, and the readout of the curve or the mouse.
 
     Args:
-        words_from: x from which on there may be words over the plot
+        words_from: x from which on words are allowed over the plot
         rise: from the plot up to them
         own: pixels of the curve: words in the plot are above it where it is low
-        narrow: whether what a loss is stays unsaid
+        narrow: whether to omit the name of the loss
     """
     about, plot, size = about_curve(curve, theme), scales.plot, LETTERS * scale
     look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}
     gap, right = 12.0 * scale, plot.right - 8.0 * scale
 
     def free(right: float, wide: float) -> float:
-        """Return the base of words up to x, at the end of the plot that the curve leaves free."""
+        """Return the baseline of words up to x, at the end of the plot clear of the curve."""
         is_low = mean_height(own, right - 0.5 * wide, 0.5 * wide + size) > plot.y + plot.height / 2
         return plot.y + size if is_low else plot.bottom - 6.0 * scale
 
-    if plot.right - scales.x(curve.at) > 3.0 * size:  # else it is named beside the curve
+    if plot.right - scales.x(curve.at) > 3.0 * size:  # otherwise it is named beside the curve
         last = f"{scales.last:,.0f}"
         right -= canvas.text(right, free(right, 3.0 * size), last, anchor="right", **look) + gap
     said = [] if about or narrow else [text(f"chart.hint.{HINTS.get(curve.measure, WRONG)}")]
@@ -491,7 +492,7 @@ def write_scale(
     left, right = words_from, plot.right
     is_over = len(about) == 1 and about[0][1] != theme.quiet
     is_over = is_over and canvas.measure(about[0][0], size=size) > right - left
-    # What the mouse is on is read even on the curve.
+    # The readout of the mouse is written even over the curve.
     left, base = (plot.x, plot.y + size) if is_over else (left, plot.y - rise * scale)
     for words, color in about:
         words = canvas.fit(words, right - left, size=size) if color == theme.accent else words
@@ -501,9 +502,9 @@ def write_scale(
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
-    """Return what the mouse is on, else the steps, lines and metrics there are.
+    """Return the readout at the mouse, else the available steps, lines and metrics.
 
-    Of several networks, the mouse is on their losses, that of the last one first.
+    For several networks, the readout contains their losses, the last one first.
     """
     marked = "".join([why for step, why in curve.marks if step == curve.pointed][:1])
     if marked:
@@ -525,14 +526,14 @@ def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
 
 
 def said_loss(loss: float) -> str:
-    """Return a loss in words; "" if it is not known."""
+    """Return a loss as text; "" if unknown."""
     return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
 
 
 def words_beside(curve: Curve) -> tuple[str, str, str]:
     """Return the loss and the step beside a curve, under the mouse if it is on the curve.
 
-    While a step is explained they are those before and after it, of the same samples.
+    While a step is explained they are those before and after it, for the same samples.
     """
     loss, step, told = curve.loss, curve.at, curve.told
     better = text("chart.better")
@@ -551,7 +552,7 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
 
 
 def first_loss(curve: Curve) -> float:
-    """Return the loss at the first step shown; NaN where it is not known."""
+    """Return the loss at the first shown step; NaN if unknown."""
     is_known = curve.first <= 0.0 and not math.isnan(curve.start)
     return curve.start if is_known else value_at(curve.steps, curve.losses, curve.span[0])
 
@@ -565,7 +566,7 @@ def name_ends(
     *,
     narrow: bool,
 ) -> None:
-    """Write the loss at the start, of several curves the largest, and what the bottom is."""
+    """Write the loss at the start, for several curves the largest, and the bottom of the scale."""
     plot, size = scales.plot, LETTERS * scale
     known = [loss for loss in [first_loss(each) for _, each in drawn] if not math.isnan(loss)]
     first = drawn[0][1].first
@@ -590,7 +591,7 @@ def name_ends(
 def draw_ends(
     canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float, size: float = LETTERS
 ) -> None:
-    """Write the ends of the scale of losses left of the plot, in letters of a size."""
+    """Write the ends of the loss scale left of the plot, in a letter size."""
     plot, losses, size = scales.plot, scales.losses, size * scale
     for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
         x, words = plot.x - 6.0 * scale, typeset(f"{value:g}")
@@ -598,7 +599,7 @@ def draw_ends(
 
 
 def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
-    """Write the scale of shares at the right of a plot."""
+    """Write the scale of fractions on the right of a plot."""
     for share in (0.0, 0.5, 1.0):
         y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
         canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
@@ -612,7 +613,7 @@ def draw_lines(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Draw the lines of metrics, and the line of a branch that is meant."""
+    """Draw the lines of metrics, and the line of the hovered branch."""
     for metric in curve.metrics:
         points = curve_pixels(scales, metric.steps, metric.values, share=metric.share)
         canvas.line(points, color_of(metric, theme), width=1.3 * scale)
@@ -624,7 +625,7 @@ def draw_lines(
 def draw_curve(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, scale: float
 ) -> FloatArray:
-    """Draw a curve; where its mean is known that, and the curve thinly; return its pixels."""
+    """Draw a curve; with a mean, draw that and the curve thinly; return its pixels."""
     own: FloatArray = curve_pixels(scales, curve.steps, curve.losses)
     if len(curve.smoothed):
         draw_thin(canvas, own, color + "57", scale)
@@ -638,7 +639,7 @@ def draw_curve(
 def draw_places(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, theme: Theme, scale: float
 ) -> None:
-    """Draw where the clock stands, and the marks."""
+    """Draw the clock position, and the marks."""
     x = draw_step(canvas, scales, curve.at, color + "96")
     y = scales.y(curve.loss)
     if math.isfinite(y):
@@ -650,7 +651,7 @@ def draw_places(
 
 
 def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
-    """Draw a line at a step, from the top of the plot to its bottom; return where it is."""
+    """Draw a line at a step, from the top of the plot to its bottom; return its x."""
     x: float = scales.x(step)
     canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
     return x

@@ -1,6 +1,6 @@
-"""Marks on cubes and neurons: chosen and frozen ones, gradients, guesses.
+"""Marks on cubes and neurons: selected and frozen ones, gradients, guesses.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.plates import Layout, Neurons, Plate
     from scalarviz.story.caption import Caption
 
-LEAST_FROZEN = 8.0  # least pixels of a frozen cube at which it is marked
-SPOKEN = 3  # neurons and cubes of a caption that are marked
-MOST_FROZEN = 1500  # frozen cubes that are marked
+LEAST_FROZEN = 8.0  # minimum pixels of a frozen cube with a mark
+SPOKEN = 3  # neurons and cubes of a caption with marks
+MOST_FROZEN = 1500  # frozen cubes with marks
 
 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw brackets around what is spoken of, hovered, pinned, and pointed at in the caption."""
+    """Draw brackets around explained, hovered and pinned items, and the caption's piece."""
     caption = frame_data.words.caption if frame_data.guess is None else None
     pointed = frame_data.pointed
     held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
@@ -74,7 +74,7 @@ def box_read(see: Projection, frame_data: FrameData, caption: Caption) -> Box | 
 
 
 def box_around(balls: Sequence[Ball]) -> Box | None:
-    """Return the box around points or balls; None if they are not all in front of the eye."""
+    """Return the box around points or balls; None unless all are in front of the eye."""
     if not balls or not all(math.isfinite(each.x + each.y) for each in balls):
         return None
     left, top = min([b.x - b.radius for b in balls]), min([b.y - b.radius for b in balls])
@@ -111,7 +111,7 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
 def cube_boxes(
     see: Projection, frame_data: FrameData, rows: Iterable[int], half: float | None
 ) -> list[Box]:
-    """Return the boxes around cubes in front of the eye; `half` None: of their own side."""
+    """Return the boxes around cubes in front of the eye; `half` None: their side."""
     boxes = [box_around(each) for each in cubes_seen(see, frame_data, rows, half, 0.0)]
     return [box for box in boxes if box is not None]
 
@@ -123,9 +123,9 @@ def box_of(
     neuron: Neuron | None,
     half: float | None = None,
 ) -> Box | None:
-    """Return the box around a neuron, else around the cube of a row; None if it is not seen.
+    """Return the box around a neuron, else around the cube of a row; None if not visible.
 
-    `half` is that of `cube_boxes`.
+    `half` is the same as for `cube_boxes`.
     """
     if neuron is not None:
         return box_of_neuron(see, frame_data.layout, neuron)
@@ -133,13 +133,13 @@ def box_of(
     return boxes[0] if boxes else None
 
 
-# Below squares and beads, their numbers: pixels of letters, of a line and of half the least width,
-# neurons of a line that have them, and letters from one neuron to the next, as in `write_names`.
+# Numbers below squares and beads: pixels of letters, of a line and of half the minimum width,
+# neurons of a line with numbers, and letters between neurons, as in `write_names`.
 LETTERS, UNDER, HALF_NUMBER, MOST_TOLD, ROOM_BELOW = 12.0, 18.0, 15.0, 32, 1.45
 
 
 def numbers_below(see: Projection, layout: Layout, scale: float) -> list[Box]:
-    """Return the boxes of what stands below neurons."""
+    """Return the boxes of the contents below neurons."""
     found: list[Box] = []
     for line in layout.neurons:
         balls = balls_of(see, line.points, line.radius) if line.told else []
@@ -153,11 +153,11 @@ def numbers_below(see: Projection, layout: Layout, scale: float) -> list[Box]:
     return found
 
 
-# What a hand drags.
+# Dragged items.
 
 
 def draw_held_cube(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark the cube that a hand drags as it was before, with both of its numbers."""
+    """Mark the dragged cube with its previous size, and both numbers."""
     held: Held | None = frame_data.held
     layout: Layout = frame_data.layout
     found = None if held is None else layout.plate_of(held.row)
@@ -184,7 +184,7 @@ def draw_rings(
     theme: Theme,
     reached: list[tuple[int, list[int]]],
 ) -> None:
-    """Mark the neurons, by line and units, that a drag changes, with what they said before."""
+    """Mark the neurons, by line and units, that a drag changes, with their previous values."""
     held: Held | None = frame_data.held
     for line, units in reached:
         shown: Neurons = frame_data.layout.neurons[line]
@@ -200,17 +200,17 @@ def draw_rings(
             )
 
 
-# What moves cubes: what each gradient asks of one, and the old size beside the new one at the step.
+# Changes of cubes: the request of each gradient, and the old size beside the new one at the step.
 
-MOST_PUSHED, LEAST_PUSHED = 64, 20.0  # cubes of a row that have their mark, and pixels of one
-NO_GRADIENT = 1e-5  # of the scale of the cubes: a gradient up to this has no mark
-FULL_GRADIENT = 10.0  # times that: the least gradient whose mark has the full length
-LEAST_GHOST = 2.0  # least pixels by which a cube has grown or shrunk in a step for an outline
-MOST_GHOSTS = 400  # outlines
+MOST_PUSHED, LEAST_PUSHED = 64, 20.0  # maximum cubes of a row with marks; minimum pixels
+NO_GRADIENT = 1e-5  # relative to the scale of the cubes: smaller gradients have no mark
+FULL_GRADIENT = 10.0  # multiple of that for a mark of full length
+LEAST_GHOST = 2.0  # minimum pixels of growth or shrinking in a step for an outline
+MOST_GHOSTS = 400  # maximum outlines
 
 
 def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> bool:
-    """Mark what the cubes of the row spoken of shall become; return whether there are any."""
+    """Mark the requested changes of the explained row's cubes; return whether there are any."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
     caption, top, found = frame_data.words.caption, cubes.longest_push, False
@@ -228,7 +228,7 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
 
 
 def pushed_rows(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the row that gradients of weights are explained for."""
+    """Return the bank indices of the row whose weight gradients are explained."""
     moment, caption = frame_data.moment, frame_data.words.caption
     layout: Layout = frame_data.layout
     is_back = moment is not None and moment.kind == "weight gradient"
@@ -243,11 +243,11 @@ def pushed_rows(frame_data: FrameData) -> list[int]:
 
 
 def share_of(push: float, top: float, scale: float) -> float:
-    """Return a gradient as a share of the longest mark's, -1 to 1; 0 without a mark.
+    """Return a gradient relative to the longest mark, -1 to 1; 0 without a mark.
 
     Args:
         top: the largest gradient
-        scale: that of the cubes: gradients that are nearly 0 beside it have no mark
+        scale: scale of the cubes: relatively small gradients have no mark
     """
     none = NO_GRADIENT * scale
     is_seen = math.isfinite(push) and abs(push) > none
@@ -255,7 +255,7 @@ def share_of(push: float, top: float, scale: float) -> float:
 
 
 def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the dashed outlines of cubes as they were before the step, or at the start."""
+    """Draw the dashed outlines of cubes before the step, or at the start."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
     before = frame_data.begun if cubes.before is None else cubes.before
@@ -279,17 +279,17 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
             draw_before(canvas, theme, [(each.x, each.y) for each in seen], clear=number)
 
 
-# What is guessed, see `draw_question`.
+# Guesses, see `draw_question`.
 
-GUESS_LEAST, GUESS_GAP = 15.0, 20.0  # least half of a cube, and from there to words
-GUESS_MARGIN = 70.0  # from the edge of the picture
-AROUND = 60.0  # pixels around a question from which its guess is dragged
+GUESS_LEAST, GUESS_GAP = 15.0, 20.0  # minimum half side of a cube, and distance to words
+GUESS_MARGIN = 70.0  # distance from the edge of the picture
+AROUND = 60.0  # pixels around a question for dragging its guess
 
 
 def draw_guess(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw what is asked about a cube, what was guessed and what came."""
+    """Draw the question about a cube, the guess and the result."""
     guess = frame_data.guess
     mark = None if guess is None else mark_of(frame_data, see, guess, scale)
     if guess is None or mark is None:
@@ -304,7 +304,7 @@ def draw_guess(
 def mark_of(
     frame_data: FrameData, see: Projection, guess: Guess, scale: float
 ) -> tuple[float, float, float] | None:
-    """Return where a question is, and how far around it one drags at least; None if unseen."""
+    """Return the position of a question, and its minimum drag radius; None if not visible."""
     own = box_of(see, frame_data, guess.row, None)
     cell = box_of(see, frame_data, guess.row, None, HALF)
     if own is None or cell is None:

@@ -1,4 +1,4 @@
-"""Images and colors of neurons: feature maps, and squares with what each computes."""
+"""Images and colors of neurons: feature maps, and squares with their functions."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from scalarviz.scene.layout.plates import Neurons
 
 # Feature maps: one image per channel, between the plates of a network.
 
-WRITTEN, MOST_WRITTEN = 34.0, 600  # screen pixels per number for writing it, most numbers
-CROSSED = 5.0  # screen pixels per number for crossing out dropped ones
+WRITTEN, MOST_WRITTEN = 34.0, 600  # minimum pixels for a written number, and maximum numbers
+CROSSED = 5.0  # minimum pixels for crossing out dropped numbers
 
 
 def draw_pictures(
@@ -42,7 +42,7 @@ def draw_pictures(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Draw an image per channel: the outputs, or the weighted sums while there are no outputs."""
+    """Draw an image per channel: the outputs, or the weighted sums until they are computed."""
     xy, good, depth = see.once(("pictures", id(line)), line, lambda line: seen_pictures(see, line))
     if not len(depth):
         return
@@ -59,9 +59,9 @@ def draw_pictures(
 
 
 def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the corners of images as seen, which are seen, and depths of these.
+    """Return the corners of images in the picture, a mask of visible ones, and their depths.
 
-    Depths are those of the left and the right side, (n, 2).
+    Depths are given for the left and the right side, (n, 2).
     """
     seen = see(line.corners().reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)
@@ -72,7 +72,7 @@ def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArra
 
 
 def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
-    """Return the color of each pixel: its true color, else by its number on the map's own scale."""
+    """Return the color of each pixel: its true color, else by its number on the map's scale."""
     values = frame_data.buffers.values[buffer]
     if buffer in frame_data.buffers.tints:
         return painted(buffer, values, frame_data, theme)
@@ -83,7 +83,7 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
 
 
 def tops_of(maps: FloatArray) -> FloatArray:
-    """Return the number of each map, (maps, pixels), that has the strongest color."""
+    """Return the number with the strongest color for each map, (maps, pixels)."""
     sizes, finite = np.abs(maps), np.isfinite(maps)
     tops: FloatArray = np.maximum.reduce(sizes, 1, initial=0.0, where=finite)
     tops = np.maximum(tops, FAINT * np.maximum.reduce(tops, initial=0.0))
@@ -137,22 +137,22 @@ def write_on_pictures(
     )
 
 
-# Squares: what each neuron computes over all places of the inputs.
+# Squares: the function of each neuron over the inputs.
 
-DARKER = 0.9  # of a color, what most that is taken away leaves out
+DARKER = 0.9  # brightness of a color that is fully subtracted
 SQUARES: dict[str, Any] = {
-    "hue": 0.85,  # share of the strongest number whose colors stand for the signs
-    "round": 0.16,  # radius of a corner, relative to half the side; 3 pixels at least
-    "rim": 0.6,  # how opaque it is
-    "dot": 0.12,  # radius of the shown sample, relative to half the side; `small` pixels at least
+    "hue": 0.85,  # fraction of the strongest number with the colors of signs
+    "round": 0.16,  # corner radius, relative to half the side; at least 3 pixels
+    "rim": 0.6,  # its opacity
+    "dot": 0.12,  # radius of the shown sample, relative to half the side; at least `small` pixels
     "small": 3.0,
-    "least": 6.0,  # half a side in pixels that has room for it
-    "dots": 32,  # squares of a line that have it
+    "least": 6.0,  # minimum half side in pixels with a dot
+    "dots": 32,  # maximum squares of a line with dots
     "letters": 12.0,
     "shown": "#f0f4fa",
     "dark": "#080b10",
     "curve": 1.8,  # width of a curve in logical pixels
-    "plot": 0.9,  # of half the side, for a curve
+    "plot": 0.9,  # fraction of half the side for a curve
 }
 
 
@@ -164,7 +164,7 @@ def hues_of(theme: str) -> FloatArray:
 
 
 def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.uint8], FloatArray]:
-    """Return the maps of a buffer as one image, and the place of each neuron in it."""
+    """Return the maps of a buffer as one image, and the position of each neuron in it."""
     key = name, theme.name, maps.discrete
     if key not in maps.images:
         parts, paints = np.nan_to_num(maps.parts(name)), maps.paints.get(name)
@@ -179,12 +179,12 @@ def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.
 def painted_parts(
     parts: FloatArray, weights: FloatArray, zero: FloatArray
 ) -> npt.NDArray[np.uint8]:
-    """Return what neurons add to red, green and blue, as bytes.
+    """Return the contributions of neurons to red, green and blue, as bytes.
 
     Args:
         parts: their maps, (neurons, rows, columns)
-        weights: those of red, green and blue, (neurons, 3)
-        zero: the color of nothing
+        weights: of red, green and blue, (neurons, 3)
+        zero: the color of 0
     """
     tops = np.abs(weights).max(axis=1, keepdims=True)
     tint = (weights / np.where(tops > 0.0, tops, 1.0))[:, np.newaxis, np.newaxis]
@@ -194,7 +194,7 @@ def painted_parts(
 
 
 def map_of(line: Neurons, frame_data: FrameData) -> str:
-    """Return the buffer whose maps stand in the squares of a line; "" for none."""
+    """Return the buffer whose maps are in the squares of a line, or ""."""
     maps, values = frame_data.maps, frame_data.buffers.values
     is_whole = len(values.get(line.values, ())) == len(line.points)
     name = line.values if is_whole or line.sums not in values else line.sums
@@ -210,10 +210,11 @@ def draw_inputs(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Draw the square of some neurons of a line, or their numbers as colors without maps.
+    """Draw the squares of some neurons of a line, or without maps their numbers as colors.
 
     Args:
-        order: which neurons, or images; `places` are the upper left corners of squares of a `side`
+        order: indices of neurons, or images; `places` are the upper left corners of squares of a
+            `side`
     """
     maps, name, corners = frame_data.maps, map_of(line, frame_data), np.array(places)
     own = next((each for each in (line.values, line.sums) if each in frame_data.buffers.values), "")
@@ -244,8 +245,8 @@ def draw_fields(
     """Draw kernels as flat fields.
 
     Args:
-        shares: their weights as shares of the strongest color, kernel by kernel
-        places: their upper left corners; `cell` is the pitch of fields, `across` of which are in a
+        shares: their weights relative to the strongest color, kernel by kernel
+        places: their upper left corners; `cell` is the pitch of fields, `across` of which form a
             row
     """
     kernel, at = np.divmod(np.arange(len(shares)), max(1, len(shares) // len(places)))
@@ -267,11 +268,11 @@ def draw_squares(
 ) -> bool:
     """Draw each neuron of a line as a square with its map or curve; return whether it has one.
 
-    Args:
-        numbers: that the line shows
-        bright: brightness of each, (n, 1)
+    If there are few, the rim has the hue of the number, and a dot marks the shown sample.
 
-    Of few the rim has the hue of its number, and a dot is where the shown sample lies.
+    Args:
+        numbers: shown numbers of the line
+        bright: brightness of each, (n, 1)
     """
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
     maps, name = frame_data.maps, map_of(line, frame_data)
@@ -324,7 +325,7 @@ def write_silent(
     maps: NeuronMaps | None,
     theme: Theme,
 ) -> None:
-    """Write in the squares of neurons that are 0 for all inputs that they are off."""
+    """Label the squares of neurons that are 0 for all inputs as off."""
     (xy, half, depth), size = own, SQUARES["letters"] * canvas.scale
     few = len(xy) <= SQUARES["dots"]
     silent = [i for i in silent_in(name, maps) if few and half[i, 0] >= 0.72 * size]
@@ -340,7 +341,7 @@ def write_silent(
 
 
 def bend_of(half: FloatArray) -> FloatArray:
-    """Return the radius of the corners of squares with half these sides, (n, 1)."""
+    """Return the corner radius of squares with half these sides, (n, 1)."""
     return np.asarray(np.fmax(3.0, SQUARES["round"] * half[:, 0]))
 
 
@@ -353,7 +354,7 @@ def paste_maps(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the map of each neuron into its square; return the place of the shown sample on it."""
+    """Draw the map of each neuron into its square; return the shown sample's position on it."""
     image, places = image_of(name, maps, theme)
     corners = xy[:, np.newaxis] + half[:, np.newaxis] * [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
     canvas.images(
@@ -371,7 +372,7 @@ def draw_curves(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the curve of each neuron into its square; return the place of the shown sample on it."""
+    """Draw the curve of each neuron into its square; return the shown sample's position on it."""
     parts, reach = maps.parts(name)[: len(xy), 0], SQUARES["plot"] * half
     along = np.linspace(-1.0, 1.0, parts.shape[1])
     canvas.segments(xy - reach * [1.0, 0.0], xy + reach * [1.0, 0.0], theme.faint, depth=depth)
@@ -389,10 +390,10 @@ def draw_curves(
 
 
 def tiled(images: npt.NDArray[Any], edge: float = 0.5) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return images, (n, rows, columns, channels), as one image, and their places in it.
+    """Return images, (n, rows, columns, channels), as one image, and their positions in it.
 
-    A place is left, top, right and bottom from 0 to 1. It leaves out `edge` of a pixel at each
-    edge; half of one, the default, so that nothing of its neighbours is mixed in.
+    A position is left, top, right and bottom from 0 to 1, reduced by `edge` of a pixel on each
+    side; by default half a pixel, to avoid mixing with neighbors.
     """
     count, rows, columns, _ = images.shape
     sheet = sheet_of(images, math.ceil(math.sqrt(count)))
@@ -403,13 +404,13 @@ def tiled(images: npt.NDArray[Any], edge: float = 0.5) -> tuple[npt.NDArray[Any]
     return sheet, np.stack(ends, axis=1) / ([wide, high] * 2)
 
 
-# Colors of neurons, their gradients, and which of them are left out.
+# Colors of neurons, their gradients, and dropout.
 
 
 def painted(
     buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
 ) -> FloatArray:
-    """Return the color of each neuron: its true color if it stands for one, else by its number."""
+    """Return the color of each neuron: its true color if it represents one, else by its number."""
     if buffer in frame_data.buffers.tints and values is not None:
         return frame_data.buffers.tints[buffer]
     numbers = np.zeros(0) if values is None else values
@@ -420,9 +421,9 @@ def painted(
 
 
 def held(line: Neurons, frame_data: FrameData) -> FloatArray:
-    """Return the numbers that a line shows: its outputs, and sums where these are not there yet.
+    """Return the numbers that a line shows: its outputs, or sums until they are computed.
 
-    Numbers of its last neurons are left out if nothing is known of them.
+    Numbers of its last neurons are left out if unknown.
     """
     values, nothing = frame_data.buffers.values, np.zeros(0)
     outputs, sums = values.get(line.values, nothing), values.get(line.sums, nothing)
@@ -430,7 +431,7 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 
 
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
-    """Return the color of each neuron of a line, by what it shows; that of a tray without."""
+    """Return the color of each neuron of a line by its shown number, or of an empty tray."""
     values, count = frame_data.buffers.values, len(line.points)
     exhibit, answers = frame_data.exhibit, frame_data.buffers.answers
     border = None if exhibit is None else exhibit.border

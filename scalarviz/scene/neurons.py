@@ -1,4 +1,4 @@
-"""Neurons: what stands on and beside their spheres, and feature maps."""
+"""Neurons: marks and text on and beside their spheres, and feature maps."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def draw_neurons(
 ) -> None:
     """Write names and numbers of a line of neurons, or draw images.
 
+    Neurons dropped by dropout are crossed out, saturated ones are hatched.
+
     Args:
         bright: brightness of all, or of each, (n, 1)
-
-    Neurons that dropout drops are crossed out, saturated ones are hatched.
     """
     own, ground = bright + np.zeros((len(line.points), 1)), rgb((theme.ground,))[0]
     brightest = float(np.maximum.reduce(own, None, initial=0.0))
@@ -69,7 +69,7 @@ def draw_neurons(
         draw_scores(canvas, theme, balls, known, signs)
     is_first = line is frame_data.layout.neurons[0]
     is_told = has_map or not line.square
-    below = known if is_told and see.camera.is_front else []  # as numbers of rows that are open
+    below = known if is_told and see.camera.is_front else []  # as numbers of opened rows
     write_names(
         *(canvas, theme, line, places, balls, lit, see.box, below),
         signs,
@@ -80,12 +80,12 @@ def draw_neurons(
 def seen_neurons(
     see: Projection, line: Neurons
 ) -> tuple[FloatArray, list[int], list[Ball], FloatArray]:
-    """Return a mask of the neurons that are seen, their places, and how they are seen.
+    """Return a mask of the visible neurons, their indices, and their balls in the picture.
 
-    The last are depths of their numbers, which stand just before the fronts of spheres.
+    Also returns depths of their numbers, which are just in front of spheres.
     """
     good = np.logical_and.reduce(np.isfinite(see.of(line.points).xy), 1)
     places, every = np.flatnonzero(good).tolist(), balls_of(see, line.points, line.radius)
-    out = np.array(see.camera.way(0.0, 0.0, 1.0))  # in which depth is counted
+    out = np.array(see.camera.way(0.0, 0.0, 1.0))  # direction of depth
     front = see(line.points + 1.02 * line.radius * out).depth[good]
     return good, places, [every[place] for place in places], front

@@ -23,14 +23,14 @@ from scalarviz.errors import DisplayError
 WINDOWED = "pyside6"
 turn = Guard()  # vispy has one current canvas for all threads
 _kept: KeptCanvas | None = None
-LONGEST = 160  # characters of a driver's message that are quoted
+LONGEST = 160  # maximum characters quoted from a driver's message
 NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
 
 
 class KeptCanvas:
     """The offscreen canvas of this process.
 
-    vispy never destroys an EGL context, nor what the driver keeps for it: so there is one, and
+    vispy never destroys an EGL context or its driver resources: therefore there is only one, and
     pictures of all sizes are drawn into its framebuffers.
     """
 
@@ -40,7 +40,7 @@ class KeptCanvas:
         self.thread = threading.get_ident()
 
     def begin(self) -> None:
-        """Make the context current on this thread."""
+        """Make the context current in this thread."""
         backend = self.canvas._backend
         if hasattr(backend, "_secondary_context"):  # only Qt's backend has it
             if threading.get_ident() != self.thread:
@@ -51,7 +51,7 @@ class KeptCanvas:
         self.canvas.set_current()
 
     def end(self) -> None:
-        """Release the context, so that another thread or a window can make its own current."""
+        """Release the context, so that another thread or a window can make its context current."""
         self.canvas.context.flush_commands()
         backend = self.canvas._backend
         if hasattr(backend, "_secondary_context"):
@@ -63,9 +63,9 @@ class KeptCanvas:
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """Make the offscreen canvas current for one thread at a time, and return it.
+    """Make the offscreen canvas current in one thread at a time, and return it.
 
-    The caller owns its framebuffers; what it drops inside the block is freed at the end. Raises
+    The caller owns its framebuffers; those dropped inside the block are freed at the end. Raises
     DisplayError if OpenGL cannot be used here, or fails: then the next block has a new canvas.
     """
     global _kept
@@ -100,12 +100,12 @@ def toolkit(name: str) -> Any:
 
 
 def use_direct_calls(gl: Any) -> None:
-    """Let vispy call OpenGL by ctypes where it can, else by PyOpenGL, whose wrappers are slow."""
+    """Make vispy call OpenGL by ctypes if possible, else by PyOpenGL, whose wrappers are slow."""
     gl.use_gl("gl+")
     direct = import_module("vispy.gloo.gl.gl2")
     if direct._lib is not None:
         gl._copy_gl_functions(direct, vars(gl))
-        with suppress(RuntimeError):  # Windows has it in a context only
+        with suppress(RuntimeError):  # only available in a context on Windows
             divisor = direct._get_gl_func("glVertexAttribDivisor", None, (c_uint, c_uint))
             gl.glVertexAttribDivisor = divisor
 
@@ -121,7 +121,7 @@ def use_offscreen() -> Any:
                 f"{pip_install('PyOpenGL')}"
             )
         with environment(PYOPENGL_PLATFORM="egl", EGL_PLATFORM="surfaceless"):
-            import_module("OpenGL.platform")  # which chooses EGL, if it is not loaded yet
+            import_module("OpenGL.platform")  # selects EGL, unless already loaded
             return toolkit("egl")
     except DisplayError:
         raise
@@ -166,8 +166,8 @@ def make_canvas(width: int, height: int) -> Any:
 
 
 def scene_canvas(application: Any, size: tuple[int, int]) -> Any:
-    """Return a hidden SceneCanvas on which pictures are drawn; see `picture_scene`."""
-    # Without a given resolution vispy runs a program to find that of the screen.
+    """Return a hidden SceneCanvas for drawing pictures; see `picture_scene`."""
+    # Without a given resolution vispy runs a program to find the screen's.
     canvas = import_module("vispy.scene").SceneCanvas(
         app=application, size=size, keys=None, show=False, dpi=96
     )
@@ -178,7 +178,7 @@ def scene_canvas(application: Any, size: tuple[int, int]) -> Any:
 
 
 def begin_frame(event: Any) -> None:
-    """Let a canvas ask for the next frame; the `on_draw` of a SceneCanvas would do so."""
+    """Let a canvas request the next frame, as `on_draw` of a SceneCanvas would."""
     event.source._update_pending = False
 
 
@@ -189,7 +189,7 @@ def is_of_opengl(error: BaseException) -> bool:
 
 
 def lost(error: BaseException) -> DisplayError:
-    """Return the error that drawing failed, and what goes on."""
+    """Return the error for failed drawing, with its consequences."""
     said = " ".join(str(error).split())[:LONGEST] or type(error).__name__
     return DisplayError(
         f"OpenGL failed while drawing ({said}), which happens when the graphics card is reset or "
@@ -198,7 +198,7 @@ def lost(error: BaseException) -> DisplayError:
 
 
 def no_opengl(error: BaseException) -> DisplayError:
-    """Return the error that OpenGL cannot be used here, with the command that installs it."""
+    """Return the error for missing OpenGL, with the command that installs it."""
     said = next(iter(str(error).splitlines()), "") or type(error).__name__
     mend = f": {NEEDS}, or see {program()} doctor" if sys.platform == "linux" else ""
     return DisplayError(f"OpenGL cannot be used here ({said}){mend}")

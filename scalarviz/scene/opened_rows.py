@@ -1,10 +1,10 @@
-"""Opened rows: of long rows of kernels one is large, under the images that it looks at.
+"""Opened rows: one long row of kernels enlarged, under its images.
 
-It is the row that adds most to the answer, layer by layer from the last one back: a row of the last
-layer, the row before it whose image adds most to that one, and so on to a filter at the start,
-which has its numbers. An orange way leads from one to the next.
+The opened rows have the largest contribution to the answer, layer by layer from the last one back:
+a row of the last layer, the row before it whose image contributes most to that one, and so on to a
+filter at the start, which has its numbers. An orange path connects them.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ if TYPE_CHECKING:
     from scalarviz.scene.lines import Carried
     from scalarviz.story.facts import Neuron
 
-HIGH = 2.75  # cells of the height of a panel
-LETTERS, LARGE, LINE = 12.0, 14.0, 18.0  # pixels of letters, of a score, and from line to line
-PER_LINE, LARGEST, LEAST = 8, 32.0, 5.0  # images side by side; pixels of one, most and least
-PAD, HEAD, GAP, APART = 10.0, 31.0, 17.0, 3.5  # around what is in a panel, its head, from images to
+HIGH = 2.75  # height of a panel in cells
+LETTERS, LARGE, LINE = 12.0, 14.0, 18.0  # pixels of letters, of a score, and line spacing
+PER_LINE, LARGEST, LEAST = 8, 32.0, 5.0  # images per line; maximum and minimum pixels of one
+PAD, HEAD, GAP, APART = 10.0, 31.0, 17.0, 3.5  # padding of a panel, its head, from images to
 # kernels, and between two images
 STRONG, FRAME, RIM, CORNER = (
     3.0,
@@ -65,21 +65,21 @@ FACE, HALF, UNDER = (
 LINED, TRIED, FITS = 0.86, 12, (4, 5)  # lines from products to those below, pixels tried, and
 # letters of their numbers and of weights that fit
 ZERO, LEFT = 16.0, 8.0  # pixels above bars, and left of the panel of a filter
-ADDED, UNDER_BAR = 4.0, 10.0  # pixels of the bar of what is added, and of all its room
-HALF_CELL, OVER_B = 0.45, 9.0  # from the foot of b to its middle in cells, to its name in pixels
-PUSHED = 5.0  # pixels from a field to where its arrow would stand above a cube
-LEAST_FACE, NUMBER_UP = 20.0, 0.28  # least field beside pixels; middle of its number over an arrow
-MOST_BARS, FEW = 3, 2  # bars of a score that are written out, and digits
-SAME, GREYS = 1e-4, "0123456789abcdef"  # of equal numbers; digits of grey
-LEVEL = 5.0  # from the way above images, and below words, to an image
+ADDED, UNDER_BAR = 4.0, 10.0  # pixels of the bar of a contribution, and of its whole room
+HALF_CELL, OVER_B = 0.45, 9.0  # from the foot of b to its center in cells, to its name in pixels
+PUSHED = 5.0  # pixels from a field to the position of its arrow above a cube
+LEAST_FACE, NUMBER_UP = 20.0, 0.28  # minimum field beside pixels; its number over an arrow
+MOST_BARS, FEW = 3, 2  # written bars of a score, and digits
+SAME, GREYS = 1e-4, "0123456789abcdef"  # tolerance of equal numbers; gray digits
+LEVEL = 5.0  # distance of the path above images, and below words
 
 
 @dataclass
 class Opened:
-    """A row that adds most: of the fan with this number, and the column that adds most to it.
+    """The row with the largest contribution in a fan, and its main column.
 
     Attributes:
-        total: its sum; `terms`, what each column adds
+        total: its sum; `terms`, the contribution of each column
     """
 
     number: int
@@ -90,9 +90,9 @@ class Opened:
 
 
 def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> list[Opened]:
-    """Return the rows that add most, the first layer first, as far back as sums are known.
+    """Return the known rows with the largest contributions, the first layer first.
 
-    The mouse, or what is pinned, opens others, and a step those that it explains.
+    Hovered or pinned items open others, and a step those that it explains.
     """
     layout: Layout = frame_data.layout
     found: list[Opened] = []
@@ -115,7 +115,7 @@ def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> lis
         terms = numbers.terms[unit][: fan.inputs_count]
         column = terms.index(max(terms))
         lines = [layout.neurons[fan.before]]
-        if number > 0 and layout.fans[number - 1].units == fan.inputs_count:  # of images, smaller
+        if number > 0 and layout.fans[number - 1].units == fan.inputs_count:  # smaller images
             lines.append(layout.neurons[layout.fans[number - 1].after])
         column = [*[unit for line in lines for unit in units_told(line, told)], column][0]
         found = [Opened(number, unit, column, totals[unit], terms), *found]
@@ -136,11 +136,11 @@ def draw_opened_rows(
     carried: Callable[[Fan], Carried],
     known: Mapping[str, FloatArray],
 ) -> list[Box]:
-    """Draw all rows that are opened, and the way from one to the next; return their panels.
+    """Draw all opened rows, and the path between them; return their panels.
 
     Args:
-        fans: the layers as they are seen
-        known: activations by name of the buffer
+        fans: the layers in the picture
+        known: activations by buffer name
     """
     layout: Layout = frame_data.layout
     starts: list[Point] = []
@@ -186,7 +186,7 @@ def draw_opened_rows(
 def panel_of(
     frame_data: FrameData, fans: Sequence[SeenFan | None], number: int, seen: SeenFan
 ) -> Box:
-    """Return the box of an opened row: above all rows, as far as the images or bars behind them."""
+    """Return the box of an opened row: above all rows, up to the images or bars after them."""
     layout: Layout = frame_data.layout
     pad = PAD * seen.scale
     following = fans[number + 1] if number + 1 < len(fans) else None
@@ -203,7 +203,7 @@ def panel_of(
 
 
 def pitch_of(seen: SeenFan) -> float:
-    """Return the pixels from a row to the next."""
+    """Return the pixels between rows."""
     return seen.ends[1][1] - seen.ends[0][1] if len(seen.ends) > 1 else seen.cell
 
 
@@ -216,7 +216,7 @@ def draw_panel(canvas: Canvas2D, theme: Theme, box: Box, fill: str | None, corne
 
 
 def draw_frame(canvas: Canvas2D, theme: Theme, box: Box) -> None:
-    """Draw a frame over an image, which is seen on light and on dark pixels."""
+    """Draw a frame over an image, visible on light and on dark pixels."""
     line = FRAME * canvas.scale
     for color, part, far in ((theme.ground, 3.2, 3.2), (theme.lit, 1.2, 2.2)):
         own = box.inside(-far * line)
@@ -233,10 +233,10 @@ def draw_opened(
     known: Mapping[str, FloatArray],
     place: FilterPlace | None,
 ) -> list[Point]:
-    """Draw a row large under the images that it looks at, and a frame around it where it stands.
+    """Draw an enlarged row under its images, and a frame around its origin.
 
-    Return the top of the image that adds most, and the right side of what comes of all; nothing if
-    there is no room for images.
+    Returns the top of the image with the largest contribution, and the right side of the result;
+    empty without room for images.
     """
     layout: Layout = frame_data.layout
     scale, size = canvas.scale, LETTERS * canvas.scale
@@ -269,7 +269,7 @@ def draw_opened(
     if is_score:
         foot = 1.3 * size if panel.height > 8.0 * size else 0.0
     per_line, step, high, gap, side = count, 0.0, 0.0, 0.0, 0.0
-    for across in (min(count, PER_LINE), count):  # in one line where there is no height for more
+    for across in (min(count, PER_LINE), count):  # in one line without room for more
         lines, per_line = (count + across - 1) // across, across
         step, high = (right - left) / across, (panel.height - HEAD * scale - foot) / lines
         has_gap = lines == 1 and high > 4.0 * GAP * scale and not is_score
@@ -352,7 +352,7 @@ def draw_opened(
 
 
 def is_largest(known: Mapping[str, FloatArray], line: Neurons, small: Neurons) -> bool:
-    """Return whether each pixel of smaller images is the largest of some of a line."""
+    """Return whether each pixel of smaller images is the maximum of some of a line."""
     own, less = known.get(line.values, ()), known.get(small.values, ())
     if len(small.shape) == 0 or not 0 < len(less) < len(own):
         return False
@@ -366,14 +366,14 @@ def largest_words(opened: Opened) -> list[str]:
 
 
 def has_two_digits(numbers: Sequence[str]) -> bool:
-    """Return whether numbers that add up do so with two digits."""
+    """Return whether numbers add up with two digits."""
     return len(numbers) > 0 and len(numbers[0].partition(".")[2]) == FEW
 
 
 def write_first(
     canvas: Canvas2D, theme: Theme, shapes: list[str], place: Point, room: float, *, lit: bool
 ) -> None:
-    """Write the first of some texts that fits, if one does."""
+    """Write the first of some texts that fits."""
     size = LETTERS * canvas.scale
     fits = [each for each in shapes if canvas.measure(each, size=size) <= room]
     if fits:
@@ -382,7 +382,7 @@ def write_first(
 
 
 def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
-    """Return the weights of a row as shares of the strongest color."""
+    """Return the weights of a row relative to the strongest color."""
     layout: Layout = frame_data.layout
     cubes: CubeValues = frame_data.cubes
     top = float(cubes.color_scales[layout.plate_number(fan.weights)]) or 1.0
@@ -391,7 +391,7 @@ def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
 
 @dataclass
 class FilterPlace:
-    """A pixel of what a filter finds, and what the filter reads there.
+    """A pixel of a filter's output, and its inputs.
 
     Attributes:
         pixel: its number; `corner` is the row and column of the first pixel that the filter reads
@@ -421,9 +421,9 @@ def filter_place(
     tiles: tuple[int, int],
     known: Mapping[str, FloatArray],
 ) -> FilterPlace | None:
-    """Return the explained pixel of what a filter finds, else the largest.
+    """Return the explained pixel of a filter's output, else the largest.
 
-    It is None where its number is another than what comes of the pixels and weights.
+    It is None if its number differs from the result for the pixels and weights.
     """
     layout: Layout = frame_data.layout
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
@@ -496,9 +496,9 @@ def draw_filter(
     opened: Opened,
     place: FilterPlace | None,
 ) -> list[Box]:
-    """Draw a filter of the only image at the start at one of its places, below that image.
+    """Draw a filter of the only initial image at one of its positions, below that image.
 
-    Return its panel, if there is room.
+    Returns its panel, if there is room.
     """
     layout: Layout = frame_data.layout
     cubes: CubeValues = frame_data.cubes
@@ -636,9 +636,9 @@ def draw_pooled(
 
 
 def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str, str]]:
-    """Return what happens to the products at a place of a filter, and the numbers.
+    """Return the steps from the products at a position of a filter, and the numbers.
 
-    The words are short where there is little room.
+    The words are short if space is short.
     """
     size, numbers = LETTERS * canvas.scale, printed(place.terms, sum(place.terms))
     if len(numbers) == 0:
@@ -745,7 +745,7 @@ def draw_norm(
 def draw_greys(
     canvas: Canvas2D, place: FilterPlace, corner: Point, face: float, columns: int
 ) -> None:
-    """Draw pixels from 0 to 1 as grey fields with their numbers."""
+    """Draw pixels from 0 to 1 as gray fields with their numbers."""
     size = LETTERS * canvas.scale
     for i, pixel in enumerate(place.pixels):
         x, y = corner[0] + i % columns * face, corner[1] + i // columns * face

@@ -32,15 +32,15 @@ from scalarviz.scene.past_charts import (
 from scalarviz.scene.past_tabs import draw_tabs
 from scalarviz.scene.strip import Place, words_end
 
-LOSS_SHARE = 0.46  # of a large chart that the losses have
+LOSS_SHARE = 0.46  # fraction of a large chart for the losses
 TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS_HIGH = 24.0  # height of the row of tabs
-LEAST_LETTERS = 8.0  # pixels of the name of a pane; smaller ones are left out
+LEAST_LETTERS = 8.0  # minimum pixels of the name of a pane
 Button = tuple[Box, str]  # the box and the label of a button
 
 
 def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the title, and below it what is to be learned."""
+    """Draw the title, and the task below it."""
     box, scale, words = division.head, division.scale, frame_data.words
     left, room = TITLE_LEFT * scale, box.width - 3.0 * TITLE_LEFT * scale
     title, task = (20.0, 40.0) if TASK_LOW * scale >= box.bottom else (TITLE_LOW, TASK_LOW)
@@ -55,14 +55,14 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
 
 
 def task_letters(box: Box, scale: float) -> float:
-    """Return the size of the letters of what is to be learned, in the head of a picture."""
+    """Return the letter size of the task in the head of a picture."""
     return (LETTERS if TASK_LOW * scale >= box.bottom else TASK) * scale
 
 
 def draw_headline(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw what has come of the training: the number at the start, an arrow, and that of now."""
+    """Draw the progress of training: the number at the start, an arrow, and the present one."""
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)
@@ -105,16 +105,16 @@ def draw_head(
     *,
     titled: bool = True,
 ) -> Box | None:
-    """Draw the title, and the legend at the right of it; return the box of the legend, or None.
+    """Draw the title, and the legend to the right; return the box of the legend, or None.
 
     Args:
-        news: what the legend has to say besides what the cubes show
-        titled: whether the title is drawn; by default True. It has its room anyway.
+        news: an addition of the legend to the cubes' quantity
+        titled: whether the title is drawn; by default True. Its room is reserved in any case.
     """
     box, scale = division.head, division.scale
     if not box.height or frame_data.present:
         return None
-    if not frame_data.layout.thread:  # whose cubes are few of all
+    if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)
     wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
     wide = max(wide, canvas.measure(frame_data.words.task, size=task_letters(box, scale)))
@@ -124,19 +124,19 @@ def draw_head(
     return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news)
 
 
-# The legend: the rule of lines as a drawing, the marks that are there, cubes on their scale.
+# The legend: the rule of lines as a drawing, the marks in use, cubes on their scale.
 
-HEAD, TASK = 16.0, 14.0  # letters of the title, and of what is to be learned
-TITLE_LOW, TASK_LOW, NUMBER_SIZE = 33.0, 55.0, 24.0  # their lines, and letters of a headline
-TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its middle
+HEAD, TASK = 16.0, 14.0  # letter sizes of the title, and of the task
+TITLE_LOW, TASK_LOW, NUMBER_SIZE = 33.0, 55.0, 24.0  # their lines, and letter size of a headline
+TITLE_LEFT, TALL_HEAD = 24.0, 60.0  # pixels left of the title; twice those down to its center
 SHORT_HEAD = 40.0  # height of a head without room for the bar
-LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letters, width of a mark, and from it to its words
-# Cubes of the legend: their foot, the side of the largest, and from one to the next.
+LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letter size, width of a mark, and distance to its words
+# Cubes of the legend: their foot, the side of the largest, and distance.
 CUBES_LOW, LARGEST, CUBE_PITCH = 48.0, 34.0, 45.0
-DEEP = 0.26, 0.2  # how far the rear of a cube stands out at the right and above, in its sides
+DEEP = 0.26, 0.2  # offset of the rear of a cube to the right and upward, in its sides
 FACES = 0.94, 1.13, 0.62  # light on front, top and side
 FIVE = range(5)
-Cube = tuple[float, float, float, float]  # middle, foot and side in pixels, and share of the scale
+Cube = tuple[float, float, float, float]  # center, foot and side in pixels, and share
 
 
 def draw_legend(
@@ -148,9 +148,9 @@ def draw_legend(
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw five cubes with their numbers right of x = `left`, if there is room, else "?".
+    """Draw five cubes with their numbers right of x = `left` if there is room, else "?".
 
-    Return the box.
+    Returns the box.
     """
     size, icon = LETTERS * scale, ICON * scale
     right = head.right - TITLE_LEFT * scale
@@ -184,7 +184,7 @@ def draw_legend(
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
-    """Draw the mark that stands for the key to the marks; return its box."""
+    """Draw the icon of the key to the marks; return its box."""
     canvas.box(*box.place, theme.panel[:7], radius=0.5 * box.height, outline=theme.faint)
     x, y = box.x + 0.5 * box.width, box.bottom - 0.28 * box.height
     canvas.text(
@@ -195,14 +195,14 @@ def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
 
 @lru_cache(maxsize=8)
 def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the colors of the scale as an image, and those of the faces of cubes at its places."""
+    """Return the colors of the scale as an image, and of cube faces at its positions."""
     places = np.round(np.linspace(-1.0, 1.0, 21), 3)
     faces = np.clip(theme.map(places)[:, np.newaxis] * np.array(FACES)[:, np.newaxis], 0.0, 1.0)
     return image_bytes(theme.map(places)[np.newaxis]), image_bytes(faces.reshape(1, -1, 3))
 
 
 def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
-    """Draw small cubes by their middles, feet, largest sides and shares of the scale."""
+    """Draw small cubes by their centers, feet, largest sides and fractions of the scale."""
     x, foot, side, share = np.array(cubes).T
     side = side * np.maximum(np.cbrt(np.abs(share)), LEAST)
     left, top = x - 0.5 * side, foot - side
@@ -219,10 +219,10 @@ def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
 
 
 def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
-    """Draw the name of a pane beside its dot, and what is said about it; return where it ends."""
+    """Draw the name of a pane beside its dot, and its description; return the right end."""
     box, scale = division.head, division.scale
     size = min(14.0 * scale, 0.62 * box.height)
-    canvas.box(*box.place, theme.ground)  # nothing of the stage shows through
+    canvas.box(*box.place, theme.ground)  # opaque background
     if size < LEAST_LETTERS * scale:
         return 0.0
     margin, radius = 12.0 * scale, 4.5 * scale
@@ -255,7 +255,7 @@ def draw_band(
     """Draw the losses, in the band or large below the network; return their chart.
 
     Args:
-        cells: the places of the parts of a step, above the band
+        cells: positions of the parts of a step, above the band
     """
     if frame_data.curve.large:
         return draw_large_loss(canvas, division, frame_data, theme)
@@ -303,7 +303,7 @@ def draw_large_loss(
 def draw_offers(
     canvas: Canvas2D, box: Box, offers: Sequence[str], theme: Theme, scale: float
 ) -> list[Button]:
-    """Draw large buttons in a row at the bottom of a box: closer if they are many, then fewer."""
+    """Draw large buttons in a row at the bottom of a box, closer or fewer if they are many."""
     if not offers:
         return []
     for size, pad in ((14.0 * scale, 16.0 * scale), (12.0 * scale, 12.0 * scale), (12.0, 7.0)):
@@ -337,7 +337,7 @@ def draw_help(
     if not keys:
         return
     whole, size = division.whole, 14.0 * division.scale
-    while True:  # the largest letters with which all of it fits
+    while True:  # the largest letters with which everything fits
         row, gap = 1.7 * size, 1.6 * size
         first = max(canvas.measure(key, size=size, bold=True) for key, _ in keys) + gap
         count = 1 if (len(keys) + 3.5) * row < whole.height else 2
@@ -367,12 +367,12 @@ def draw_help(
 
 # Messages: in the corner of the stage where they cover least.
 
-WIDEST_MESSAGE = 560.0  # largest width in pixels
-MOST_LINES, FEW_LINES = 5, 3  # of a message; with few it stays in its corner
+WIDEST_MESSAGE = 560.0  # maximum width in pixels
+MOST_LINES, FEW_LINES = 5, 3  # lines of a message; with few it stays in its corner
 CORNER_SHARE, CORNER_LEAST = (
     0.4,
     240.0,
-)  # share of the width for the network in its corner; pixels at least
+)  # fraction of the width for the network in its corner; minimum pixels
 MESSAGE_LINE = 17.0  # height in pixels
 
 
@@ -384,9 +384,9 @@ def draw_chips(
     taken: Obstacles | None = None,
     others: Sequence[Box] = (),
 ) -> tuple[list[Button], list[Box]]:
-    """Draw messages in the corner of the stage where they cover least of what is `taken`.
+    """Draw messages in the corner of the stage where they cover least of `taken`.
 
-    They keep clear of `others`. Work in the background is the first, filled as far as it is done.
+    They keep clear of `others`. Background work is the first, with its progress as a filled part.
     Returns the buttons, and the boxes of all messages.
     """
     inner, scale = division.inner, division.scale
@@ -407,7 +407,7 @@ def draw_chips(
             if len(lines) > FEW_LINES or " ".join(lines) != words:  # it needs more room
                 wide, lines = most, canvas.wrap(words, most, MOST_LINES, size=size)
             if canvas.measure(lines[-1], size=size) + more > wide:
-                lines.append("")  # the button gets a line of its own
+                lines.append("")  # the button gets a separate line
         high += line * (len(lines) - 1)
         places = corners(division, wide + 2.0 * pad, high, [*others, *boxes])
         box = clearest(places[2:] + places[:2], taken)
@@ -435,16 +435,17 @@ def draw_chips(
     return buttons, boxes
 
 
-# Where one can press and point beside the network.
+# Mouse targets beside the network.
 
 
 class OnTop(NamedTuple):
-    """What a picture has over its stage and around it, with boxes in logical pixels.
+    """The overlays and surroundings of a picture, with boxes in logical pixels.
 
     Attributes:
         buttons: boxes and labels of the buttons
-        chart: the chart of the losses, or None
-        cells: boxes of the operations in the strip, with how many are done after each
+        chart: the loss chart, or None
+        cells: boxes of the operations in the strip, with the number of finished operations after
+            each
         told: boxes of the pieces of the caption, and of its panel, whose piece has no words
         legend: the box of the legend, or None
         pairs: boxes of the cubes on the card of a tray, with their bank indices
@@ -468,10 +469,10 @@ class OnTop(NamedTuple):
 
 # The key to the marks.
 
-KEY_LETTERS, KEY_ROW, KEY_PAD = 13.0, 18.0, 12.0  # letters, height of a line, and margins in pixels
-WIDEST_KEY = 560.0  # largest width in pixels
-KEY_NAMES = 0.42  # largest part of it for the names
-MOST_KEY_LINES = 3  # for what one mark means
+KEY_LETTERS, KEY_ROW, KEY_PAD = 13.0, 18.0, 12.0  # letter size, line height, and margins in pixels
+WIDEST_KEY = 560.0  # maximum width in pixels
+KEY_NAMES = 0.42  # maximum fraction of it for the names
+MOST_KEY_LINES = 3  # for the meaning of one mark
 
 
 def draw_marks_key(

@@ -1,6 +1,6 @@
-"""Pace: the seconds that operations take in a picture, and what happens in them.
+"""Pace: the durations of operations in a picture, and their phases.
 
-Pages have it in JavaScript, see docs/TRANSLATOR.md; `scene_data` has what depends on a program.
+Pages run it as JavaScript, see docs/TRANSLATOR.md; `scene_data` has the program-specific values.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ from scalarviz.core.program import Moment, Program
 from scalarviz.story.facts import NONE, Neuron
 
 SHORTEST, LONGEST = 0.1, 0.9  # seconds for one operation
-SLOWEST = 2.4  # seconds for one operation while it plays slowly
-ARRIVES = 0.8  # part of an operation from which its results are shown
-MOVED = 0.5  # part of a step from which on the new numbers are there
+SLOWEST = 2.4  # seconds for one operation during slow playback
+ARRIVES = 0.8  # fraction of an operation from which its results are shown
+MOVED = 0.5  # fraction of a step from which the new numbers are shown
 SUM = 1.56  # seconds for a sum of products
-MOVE = 0.3  # seconds in which cubes get their new size
+MOVE = 0.3  # seconds in which cubes change their size
 MOST_ANIMATED = 200_000  # parameters; larger banks are not animated, and have no arrows
 MOST_MOVED = 10  # cubes whose change is drawn in a step
-SEEN_MOVE = 0.4  # the largest change of a step as it is drawn, as a share of the scale
-SEAM = 0.35  # light between OUT and its goal on the way back
-REST = 0.3  # seconds from the end of an operation to the next one, in a slow step
-FALL, RISE = 0.25, 0.4  # seconds until all else has fallen back from a focus, and is back again
-SHOWN = 0.95  # share of the time from one to the next in which an operation moves
-BEHIND = 0.25  # seconds that the light is behind the clock, at most about
-# Seconds for a slow step of few operations and of many, at most; for each of many, if that is less.
-# A second one takes half of the first.
+SEEN_MOVE = 0.4  # the largest change of a step as drawn, relative to the scale
+SEAM = 0.35  # light between OUT and its target in the backward pass
+REST = 0.3  # seconds between two operations in a slow step
+FALL, RISE = 0.25, 0.4  # seconds for dimming everything out of focus, and for restoring it
+SHOWN = 0.95  # fraction of the interval between operations in which one moves
+BEHIND = 0.25  # approximate maximum delay of the light behind the clock in seconds
+# Maximum seconds for a slow step of few operations and of many; for each of many, if less. A second
+# one takes half of the first.
 SLOW_STEP, SLOWEST_STEP, EACH = 12.0, 16.0, 0.6
 
-SAME_PLACE = 1e-4  # distance in the picture up to which two places are one
+SAME_PLACE = 1e-4  # distance in the picture up to which positions are equal
 
-# Operations that are about their own cubes, those of the way back, and those that light anything.
+# Operations on their own cubes, backward operations, and operations with light.
 WAYS_BACK = {"input gradient", "operand gradient"}
 OF_CUBES = {"forward", "weight gradient", *WAYS_BACK}
 BACK = {"delta", "weight gradient", *WAYS_BACK}
@@ -44,19 +44,19 @@ LIT = {"forward", "loss", "step", *BACK}
 
 
 def longest(program: Program, moment: Moment) -> float:
-    """Return the seconds for an operation that one has the time to look at."""
+    """Return the seconds for an operation without time pressure."""
     adds_up = moment.kind in ("forward", "input gradient")
     has_weights = adds_up and program.operations[moment.operation].weights != NONE
     return SUM if has_weights else LONGEST
 
 
 def pauses(program: Program, *, again: bool) -> list[float]:
-    """Return the seconds from each operation of a slow step to the next; `again`: of a second."""
+    """Return the seconds between the operations of a slow step; `again`: of a second one."""
     return shared([longest(program, moment) for moment in program.moments], again=again)
 
 
 def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
-    """Return the seconds of operations with a rest after each, and less for many."""
+    """Return the seconds of operations with a pause after each, and less for many."""
     own = [each + REST for each in seconds]
     most = min(SLOWEST_STEP, max(SLOW_STEP, EACH * len(own)))
     share = min(1.0, most / sum(own)) * (0.5 if again else 1.0)
@@ -64,11 +64,11 @@ def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
 
 
 def moved(part: float, seconds: float) -> float:
-    """Return how far cubes are from their old size to the new one, 0 to 1, during a step.
+    """Return the progress of cubes from their old to the new size during a step, 0 to 1.
 
     Args:
-        part: how much of the step is done, 0 to 1
-        seconds: for all of it; the cubes move in the middle
+        part: finished fraction of the step, 0 to 1
+        seconds: its duration; the cubes move in the middle
     """
     span = min(1.0, MOVE / seconds) if seconds else 1.0
     far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
@@ -76,10 +76,10 @@ def moved(part: float, seconds: float) -> float:
 
 
 def seam(kind: str, part: float) -> float:
-    """Return the light between OUT and its goal, 0 to 1: it flashes, and stays for the way back.
+    """Return the light between OUT and its target, 0 to 1: it flashes, and stays while going back.
 
     Args:
-        kind: of the operation of which `part` is done; "" for none
+        kind: kind of the operation with finished fraction `part`, or ""
     """
     if kind == "loss":
         return math.sin(math.pi * part) if part < 0.5 else 1.0 - (1.0 - SEAM) * (2.0 * part - 1.0)
@@ -87,7 +87,7 @@ def seam(kind: str, part: float) -> float:
 
 
 def magnification(change: float, scale: float) -> float:
-    """Return by how much the changes of a step are drawn larger: 1, or 2, 5, 10, 20, ... times.
+    """Return the magnification of the changes of a step: 1, or 2, 5, 10, 20, ... times.
 
     Args:
         change: the largest one; `scale` is the number of the largest cube
@@ -99,22 +99,22 @@ def magnification(change: float, scale: float) -> float:
     return power * (5.0 if wanted >= 5.0 * power else 2.0 if wanted >= 2.0 * power else 1.0)
 
 
-# What is known of an operation of which a part is done.
+# The known results of a partly finished operation.
 
 
 def is_late(part: float, neuron: int) -> bool:
-    """Return whether none of its results is there, as before its light has arrived.
+    """Return whether no result is available, as before its light has arrived.
 
     Args:
-        neuron: the number of its neuron of which `part` is done, from 1; 0 without
+        neuron: index of its neuron with finished fraction `part`, from 1; 0 without
     """
     return part < ARRIVES and neuron < 2
 
 
 def share_known(kind: str, part: float) -> float:
-    """Return the share of gradients that cubes show: of those before a "zero_grad", else after it.
+    """Return the fraction of gradients that cubes show: before a "zero_grad", else after it.
 
-    They grow when the light meets at the cubes, and a step uses them up.
+    They grow when the light meets at the cubes, and a step resets them.
     """
     if kind == "zero_grad":
         return 1.0 - part
@@ -126,14 +126,14 @@ def share_known(kind: str, part: float) -> float:
 @final
 @dataclass(frozen=True)
 class NeuronPart:
-    """An operation of which a picture shows some neurons.
+    """An operation with only some of its neurons shown.
 
     Attributes:
         kind: of the operation
         values, gradients: names of the buffers whose values it writes, and whose gradients
-        buffer, size: the buffer of the neurons, and how many they are
-        number: that of the neuron that is shown last, from 1
-        part: how much of it is done, 0 to 1
+        buffer, size: the buffer of the neurons, and their number
+        number: index of the last shown neuron, from 1
+        part: its finished fraction, 0 to 1
     """
 
     kind: str
@@ -146,7 +146,7 @@ class NeuronPart:
 
     @property
     def neuron(self) -> Neuron:
-        """The neuron that is shown last."""
+        """The last shown neuron."""
         return self.buffer, self.number - 1
 
     def cut(self, arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
@@ -156,9 +156,9 @@ class NeuronPart:
         return {name: x for name, x in found.items() if len(x)}
 
     def growing(self) -> list[tuple[Neuron, float | None]]:
-        """Return neurons and the share that is there of the gradients of their weights.
+        """Return neurons and the available fraction of the gradients of their weights.
 
-        It is None for later neurons, of which nothing is known.
+        It is None for later neurons, whose gradients are unknown.
         """
         if self.kind != "weight gradient":
             return []
@@ -167,15 +167,15 @@ class NeuronPart:
 
 
 class Light:
-    """Shows operations one after the other, while a clock goes on.
+    """Shows operations one after the other, following a clock.
 
-    Those that wait make the others faster, so that the light stays close to the clock.
+    Queued ones speed up the others, so that the light stays close to the clock.
 
     Attributes:
-        cuts: whether each is shown whole, at once
-        given: seconds that a slow step gives to the next operation; 0: those between the last two
-        seconds: in which an operation moves now
-        waiting: the operations, of which the first is shown; `part` of it is done
+        cuts: whether each is shown complete, at once
+        given: seconds that a slow step adds to the next operation; 0: those between the last two
+        seconds: present duration of an operation
+        waiting: the queue; its first operation is shown, with finished fraction `part`
     """
 
     def __init__(self, cuts: bool) -> None:
@@ -188,11 +188,11 @@ class Light:
         self.now: float = 0.0
 
     def take_up(self, passages: Sequence[Any], most: float, now: float, plays: bool) -> None:
-        """Show operations after those that wait.
+        """Queue operations.
 
         Args:
-            most: seconds for one of them
-            plays: whether they may take longer, since a slow step plays
+            most: maximum seconds for one of them
+            plays: whether they may take longer, in a slow step
         """
         pause = SHOWN * self.given or 0.8 * (now - self.moved_at) / len(passages)
         longest = SLOWEST if plays and math.isfinite(pause) else most
@@ -218,21 +218,21 @@ class Light:
         return len(self.waiting) > 1 or (bool(self.waiting) and self.part < 1.0)
 
     def finish(self) -> None:
-        """Show the end of the operation that is under way."""
+        """Show the end of the current operation."""
         self.part = 1.0
 
     def empty(self) -> None:
-        """Show no operation."""
+        """Clear the queue."""
         self.waiting.clear()
         self.part = 1.0
 
 
 @final
 class Attention:
-    """How far what is out of focus has fallen back.
+    """The dimming of everything out of focus.
 
     Attributes:
-        moves: whether it still changes by itself
+        moves: whether it still changes
     """
 
     def __init__(self) -> None:
@@ -240,11 +240,11 @@ class Attention:
         self._level, self._at, self._goal = 0.0, 0.0, 0.0
 
     def follow(self, focused: bool, now: float, calm: bool) -> float:
-        """Return how far it has fallen back at a time in seconds, 0 to 1.
+        """Return the dimming at a time in seconds, 0 to 1.
 
         Args:
             focused: whether anything is in focus from now on
-            calm: whether nothing moves: it jumps
+            calm: whether to change at once, without motion
         """
         goal = 1.0 if focused else 0.0
         passed: float = max(0.0, now - self._at)

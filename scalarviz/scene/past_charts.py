@@ -1,7 +1,7 @@
 """Charts below the large loss curve: weights over time, norms of layers, the loss landscape.
 
-Window and pages draw them by this file: docs/TRANSLATOR.md says of what Python it may be. What it
-does with arrays is in scene/past_images.py.
+Window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Array functions are
+in scene/past_images.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ StatusWords = tuple[str, str]  # words and their color
 
 
 def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
-    """Return what is told of the weights over time, with its colors."""
+    """Return the status of the weights over time, with its colors."""
     if past.order == "norms":
         return list(zip(past.names, line_colors(range(len(past.names)), theme), strict=True))
     scale = text("past.scale", most=rounded(past.scale, 3))
@@ -107,7 +107,7 @@ def draw_past(
             draw_step(canvas, scales, step, color)
 
 
-# The loss over a plane through the weights, with the path of the training, as a map.
+# The loss over a plane through the weights, with the path of training, as a map.
 
 
 def draw_terrain(
@@ -146,7 +146,7 @@ def draw_terrain(
 
 
 def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
-    """Return what is told of the map: what the mouse reads, or how it lies and how high it is."""
+    """Return the status of the map: the readout at the mouse, or its directions and height."""
     plane = terrain.plane
     if plane is None:
         return []
@@ -160,7 +160,7 @@ def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
 
 
 def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float) -> None:
-    """Write what the directions are at the ends of both axes."""
+    """Write the directions at the ends of both axes."""
     across, up = terrain.names
     size, margin = LETTERS * scale, 6.0 * scale
     for words, x, y, anchor in (

@@ -15,12 +15,12 @@ from scalarviz.scene.frame_data import PastWeights, Terrain
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.loss_chart import ChartScales
 
-NEAR_END = 0.02  # of the steps shown: so near the last one, the last moment reaches it
-BANDS = 16  # heights that are told apart, on a logarithmic scale where all losses are above 0
+NEAR_END = 0.02  # fraction of the shown steps within which the last moment extends to the end
+BANDS = 16  # distinct heights, on a logarithmic scale if all losses are positive
 GRID_PIXELS = 16  # pixels of the map between two points of the grid
-HIGHEST = 0.62  # of the way from the ground to the ink, for the largest loss
-DRAWN_EACH = 60  # losses after which the map is drawn again
-RIDGE = 0.12  # and how much further the line between two bands is
+HIGHEST = 0.62  # fraction of the way from background to ink for the largest loss
+DRAWN_EACH = 60  # losses after which the map is redrawn
+RIDGE = 0.12  # additional fraction for the line between two bands
 
 
 def draw_tiles(
@@ -31,7 +31,7 @@ def draw_tiles(
     places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
     end = max(seen.steps[-1], end)
     if end > scales.last - NEAR_END * (scales.last - scales.first):
-        end = scales.last  # the last moment has a width, too
+        end = scales.last  # the last moment also has a width
     known = (places >= seen.steps[0]) & (places <= end)
     if not known.any():
         return
@@ -55,7 +55,7 @@ def draw_map(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme) -> None
 
 
 def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> FloatArray:
-    """Return the pixels of places of a plane, of which a map shows a span, (n, 2)."""
+    """Return the pixels of points of a plane, (n, 2), on a map of a span."""
     places = np.asarray(given)
     left, right, bottom, top = span
     across = (places[:, 0] - left) / (right - left)
@@ -64,7 +64,7 @@ def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> Flo
 
 
 def known_of(losses: FloatArray) -> FloatArray:
-    """Return the losses that are computed."""
+    """Return the computed losses."""
     return np.asarray(losses[np.isfinite(losses)])
 
 
@@ -75,7 +75,7 @@ def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
 
 
 def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
-    """Return the colors of a map, from the ground where the loss is least, top row first."""
+    """Return the colors of a map, with the background at the minimum, top row first."""
     heights = np.array(heights_of(losses.tolist()))
     rows, columns = (np.linspace(0, n - 1, GRID_PIXELS * (n - 1) + 1) for n in heights.shape)
     wide = np.array([np.interp(columns, np.arange(heights.shape[1]), row) for row in heights])

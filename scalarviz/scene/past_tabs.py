@@ -1,4 +1,4 @@
-"""The tabs of the window between the large loss curve and what stands below it."""
+"""The tabs of the window between the large loss curve and the contents below it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scalarviz.scene.loss_chart import LETTERS
 from scalarviz.scene.past_charts import StatusWords
 
 APART = 14.0  # pixels between two tabs, and twice that between kinds and orders
-Tab = tuple[Box, str]  # what it chooses
+Tab = tuple[Box, str]  # its box and the selected name
 
 
 def draw_tabs(
@@ -24,14 +24,14 @@ def draw_tabs(
     theme: Theme,
     scale: float,
 ) -> list[Tab]:
-    """Draw tabs in groups, the chosen ones marked, and at the right what is told; return the tabs.
+    """Draw tabs in groups, the selected ones marked, and the status on the right; return the tabs.
 
-    What has no room there stands below the row.
+    A status without room is below the row.
     """
     named = [(name, text(f"past.tab.{name}")) for names in groups for name in names]
     wide = canvas.measure("".join(words for _, words in named), size=LETTERS * scale)
     wide += APART * scale * (len(named) + len(groups))
-    part = scale * min(1.0, 0.97 * box.width / wide)  # smaller if they have no room
+    part = scale * min(1.0, 0.97 * box.width / wide)  # smaller if necessary
     size, apart, x, tabs = LETTERS * part, APART * part, box.x, list[Tab]()
     base, last = box.bottom - 6.0 * scale, [names[-1] for names in groups]
     for name, words in named:
@@ -53,7 +53,7 @@ def draw_tabs(
 
 
 def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size: float) -> None:
-    """Write words over what stands below a row of tabs."""
+    """Write words over the contents below a row of tabs."""
     words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
     canvas.box(row.right - wide, row.bottom, wide, 1.6 * size, theme.panel[:7], outline=theme.rim)

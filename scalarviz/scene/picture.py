@@ -1,13 +1,13 @@
-"""Picture: frame data rendered as a vispy scene, seen through a view whose camera we drive.
+"""Picture: frame data rendered as a vispy scene, with a camera controlled by us.
 
     root (SubScene)
     └── view (ViewBox), with a camera node; view.scene has the space of the layout
-        └── view.scene: cubes, spheres, wires, and nodes of a user
+        └── view.scene: cubes, spheres, wires, and custom nodes
 
-Shapes and text in logical pixels, which are no nodes, are drawn over the view.
+Shapes and text in logical pixels, which are not nodes, are drawn over the view.
 
-One of the few files that depend on vispy's internals: a canvas is used by several pictures in turn,
-each of a size of its own, so this file draws the nodes, not `SceneCanvas.on_draw`.
+One of the few files that depend on vispy's internals: a canvas is shared by several pictures of
+different sizes, so this file draws the nodes, not `SceneCanvas.on_draw`.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ from scalarviz.scene.visuals.shaders import POOL
 from scalarviz.scene.visuals.spheres import GroundsNode, SpheresNode, WiresNode
 from scalarviz.scene.wall_lines import paint_walls, walls_seen
 
-# Order of nodes: our own before those of a user, and wires, which mix, after all that is solid.
+# Order of nodes: ours before custom ones, and wires, which are blended, after solid ones.
 CUBES, SPHERES, WIRES = -3, -2, -1
-BELOW = 16.0  # pixels below a neuron that its number may take
-STRIPE = 14.0  # pixels between OUT and its goal, at full light
-LOW = 150.0, 96.0  # heights of the panel beside the network where there is little room
+BELOW = 16.0  # pixels below a neuron for its number
+STRIPE = 14.0  # pixels between OUT and its target, at full light
+LOW = 150.0, 96.0  # heights of the panel beside the network if space is short
 
 
 @final
@@ -102,7 +102,7 @@ class PictureScene:
     def __init__(self) -> None:
         self.root = SubScene()
         self.view = ViewBox(camera=BaseCamera(), parent=self.root)
-        self.view.scene.clip_children = False  # the picture ends where the view ends
+        self.view.scene.clip_children = False  # the picture ends with the view
         self._ink = Renderer()
         self.pool: Any = GroundsNode(POOL, parent=self.view.scene)
         self.pool.set_data(np.zeros((1, 3)), np.full((1, 3), -1.0))
@@ -121,7 +121,7 @@ class PictureScene:
 
     @contextmanager
     def changing(self, width: int, height: int, ratio: float) -> Iterator[None]:
-        """Set up the nodes for a frame; changes inside the block ask for no further frame.
+        """Set up the nodes for a frame; changes inside the block do not request another frame.
 
         Args:
             width, height: in device pixels, `ratio` of which are a logical pixel
@@ -160,7 +160,7 @@ class PictureScene:
     def draw(
         self, box: Box, paper: Canvas2D, size: tuple[int, int], corner: tuple[int, int]
     ) -> None:
-        """Draw all nodes that are visible, in their order, inside a box; then all shapes and text.
+        """Draw all visible nodes, in order, inside a box; then all shapes and text.
 
         Args:
             box: of the view, in logical pixels
@@ -169,7 +169,7 @@ class PictureScene:
             corner: its lower left corner in the framebuffer, in device pixels
         """
         ratio = paper.ratio
-        self.pool.draw_always()  # beyond the view, too
+        self.pool.draw_always()  # also beyond the view
         left, low = round(box.x * ratio), round((paper.height - box.bottom) * ratio)
         set_state(scissor_test=True)
         gloo.set_scissor(
@@ -181,14 +181,14 @@ class PictureScene:
         self._ink.draw(paper, *size, corner)
 
     def release(self) -> None:
-        """Free the memory of all that is not a cube, and take all nodes off their canvas."""
+        """Free the memory of everything but cubes, and detach all nodes from their canvas."""
         for node in (self.pool, self.grounds, self.spheres, self.wires):
             node.release()
         self.root._set_canvas(None)
 
 
 def draw_node(node: Any) -> None:
-    """Draw a node and its children, by their order, unless it is invisible."""
+    """Draw a node and its children, in order, unless it is invisible."""
     if not node.visible:
         return
     if hasattr(node, "draw"):
@@ -198,7 +198,7 @@ def draw_node(node: Any) -> None:
 
 
 def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
-    """Set a canvas's transforms from logical pixels to a framebuffer, and on to its clip space."""
+    """Set a canvas's transforms from logical pixels to a framebuffer, and to its clip space."""
     to_pixels, to_clip = system.canvas_transform.transforms[1], system.framebuffer_transform
     for transform, scale, offset in (
         (to_pixels, (ratio, -ratio), (0.0, height)),
@@ -208,7 +208,7 @@ def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
             transform.scale, transform.translate = scale, offset
 
 
-# What stands on and beside the cubes: marks and numbers of neurons, numbers of cubes, labels.
+# Items on and beside the cubes: marks and numbers of neurons, numbers of cubes, labels.
 
 
 def draw_scenery(
@@ -220,12 +220,12 @@ def draw_scenery(
     scale: float = 1.0,
     above: LinePaint | None = None,
 ) -> Obstacles:
-    """Draw what stands on and beside cubes and spheres, with depth, so that cubes hide it.
+    """Draw items on and beside cubes and spheres, with depth, so that cubes can hide them.
 
     Args:
         above: lines above squares, below all numbers
 
-    Return what other words must not cover.
+    Returns the areas that other words must not cover.
     """
     layout = frame_data.layout
     draw_tied(canvas, theme, see, layout, frame_data.buffers.values)
@@ -236,7 +236,7 @@ def draw_scenery(
         above.canvas = canvas
         above.draw()
         fans, known = layout.fans, frame_data.buffers.values
-        thread = layout.thread if see.camera.is_front else []  # turned, it has no numbers
+        thread = layout.thread if see.camera.is_front else []  # rotated, it has no numbers
         steps = [(fans[number], column) for number, _, column in thread]
         said = [float(said_to(fan, layout, known)[column]) for fan, column in steps]
         seen = seen_fans(see, layout, scale)
@@ -283,7 +283,7 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 
 
 def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> Obstacles:
-    """Write which line is the input and which the output; return what words must not cover."""
+    """Label the lines of inputs and outputs; return the areas that words must not cover."""
     division = frame_data.division(see.width, see.height)
     has_result = frame_data.exhibit is not None and division.exhibit.width > 0.0
     return draw_labels(canvas, theme, see, frame_data.layout, division.margin, has_result)
@@ -292,7 +292,7 @@ def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def beside_network(
     frame_data: FrameData, division: Division
 ) -> tuple[Exhibit | None, Box, Box | None]:
-    """Return the exhibit, its box, and room for a panel below it in an operation."""
+    """Return the exhibit, its box, and the box for a panel below it in an operation."""
     exhibit, box = frame_data.exhibit, division.exhibit
     if exhibit is not None and frame_data.opened:
         exhibit = exhibit.in_detail()
@@ -309,7 +309,7 @@ def beside_network(
 
 
 def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
-    """Return what the panel beside the network shows; one in it may have the sentence."""
+    """Return the contents of the panel beside the network; another panel may have the sentence."""
     caption = frame_data.told
     if caption is None:
         return None
@@ -319,7 +319,7 @@ def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
 def draw_results(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, division: Division, theme: Theme
 ) -> None:
-    """Draw the lines from the outputs to the result, unless it is below the network."""
+    """Draw the lines from the outputs to the exhibit, unless it is below the network."""
     exhibit, box, _ = beside_network(frame_data, division)
     if exhibit is not None and division.exhibit.width:
         doors = exhibit.doors(box, division.scale)
@@ -348,7 +348,7 @@ def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, t
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
-    """Draw the light between OUT and its goal."""
+    """Draw the light between OUT and its target."""
     moment, exhibit = frame_data.moment, frame_data.exhibit
     light = seam("" if moment is None else moment.kind, frame_data.part)
     if exhibit is None or not box.width or not light:
@@ -356,19 +356,19 @@ def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -
     places = exhibit.places(box, canvas.scale)
     between = places.goal.x - places.out.right
     if between < 0.0:
-        return  # goals are marks on the map of answers
+        return  # targets are marks on the map of answers
     wide, middle = max(STRIPE * canvas.scale, between) * light, places.out.right + 0.5 * between
     canvas.box(
         middle - 0.5 * wide, places.out.y, wide, places.out.height, theme.push, radius=0.5 * wide
     )
 
 
-# What title and legend depend on.
+# Inputs of title and legend.
 HEAD = attrgetter(
     *("words.title", "cubes.color", "cubes.size", "cubes.per_layer", "cubes.clipped"),
     *("cubes.grown", "cubes.common", "strip"),
 )
-# What cubes, balls and their light depend on, besides the view.
+# Inputs of cubes, balls and their light, besides the view.
 SOLID = attrgetter(
     *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "walked")
 )
@@ -380,9 +380,9 @@ class Picture:
 
     Attributes:
         theme: name of the colors, a key of THEMES
-        program: the program that is shown, which the lights need
-        scene: its vispy nodes, with the view that a user's nodes are put in
-        words: all text on the last picture
+        program: the shown program, which the lights need
+        scene: its vispy nodes, with the view for custom nodes
+        words: all text in the last picture
     """
 
     def __init__(self, theme: str = "dark", program: Program | None = None) -> None:
@@ -406,7 +406,7 @@ class Picture:
         self.scene.paint(self.theme)
 
     def release(self) -> None:
-        """Free the memory on the graphics card; the next `draw` allocates it again."""
+        """Free the GPU memory; the next `draw` allocates it again."""
         if self._cubes is not None:
             self._cubes.release()
             self._cubes.parent = None
@@ -434,11 +434,10 @@ class Picture:
     ) -> OnTop:
         """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel.
 
-        Return what lies on top of it, for the mouse.
+        Returns its overlays, for the mouse.
 
         Args:
-            corner: the lower left corner in the framebuffer, in device pixels from its own; by
-                default that corner
+            corner: the lower left corner in the framebuffer, in device pixels; by default (0, 0)
         """
         if width < 2 or height < 2:
             return OnTop()  # a minimized window
@@ -459,7 +458,7 @@ class Picture:
     def _flat(
         self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
-        """Return all shapes and text of a frame, and what of them the mouse can find."""
+        """Return all shapes and text of a frame, and its mouse targets."""
         theme, division = self.theme, frame_data.division(see.width, see.height)
         shown = frame_data.moment, frame_data.part, frame_data.current
         scale, key = division.scale, (theme.name, division, frame_data.chosen, shown)
@@ -548,9 +547,9 @@ class Picture:
             around = [around_ball((x, y, radius), scale).box for x, y, radius in balls]
             low = BELOW * scale
             numbers = [Box(each.x, each.y, each.width, each.height + low) for each in around]
-            clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence is over a number
+            clear = replace(taken, boxes=[*taken.boxes, *numbers])  # no sentence covers a number
             said = frame_data
-            if taken.panel is not None or below is not None:  # it has the sentence
+            if taken.panel is not None or below is not None:  # contains the sentence
                 said = replace(said, words=replace(said.words, caption=None))
             caption, told = draw_caption(part, division, said, theme, clear, title)
             if division.head.height and caption != title and not frame_data.present:
@@ -608,7 +607,7 @@ class Picture:
         return OnTop(buttons, chart, cells, told, legend, pairs)
 
     def _set_solid(self, frame_data: FrameData, camera: Camera, scale: float) -> None:
-        """Set all that is solid, in its light."""
+        """Set all solid items, in their light."""
         lit = self._lit = lights(
             *(frame_data.layout, self.program, frame_data.moment),
             *(frame_data.focus, frame_data.attention),
@@ -643,12 +642,12 @@ class Picture:
         return self._cubes
 
 
-# Without a window, into arrays.
+# Rendering without a window, into arrays.
 
 
 @final
 class Canvas(AbstractContextManager["Canvas"]):
-    """An offscreen canvas, a context manager; `close` it otherwise.
+    """An offscreen canvas, a context manager; otherwise `close` it.
 
     Args:
         width, height: in logical pixels
@@ -663,7 +662,7 @@ class Canvas(AbstractContextManager["Canvas"]):
         self.width, self.height = width, height
         self._room = (0, 0)
         self._buffer: Any = None
-        self._of: Any = None  # the offscreen canvas that the buffer belongs to
+        self._of: Any = None  # the offscreen canvas of the buffer
 
     def __exit__(self, *error: object) -> None:
         self.close()
@@ -676,14 +675,14 @@ class Canvas(AbstractContextManager["Canvas"]):
     def frame(
         self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
     ) -> npt.NDArray[np.uint8]:
-        """Return what `draw(width, height, ratio)` draws, (height, width, 3) bytes.
+        """Return the pixels drawn by `draw(width, height, ratio)`, (height, width, 3) bytes.
 
         Args:
             ratio: device pixels per logical pixel
             samples: each pixel is the mean of samples x samples
 
-        Raise DisplayError if the picture is larger than the driver can draw; with too many samples
-        it takes fewer.
+        Raises DisplayError if the picture is larger than the driver can draw; if only the samples
+        are too many, their number is reduced.
         """
         wide, high = round(self.width * ratio), round(self.height * ratio)
         with drawing() as canvas:
@@ -707,7 +706,7 @@ class Canvas(AbstractContextManager["Canvas"]):
 
 
 def affordable(samples: int, side: int) -> int:
-    """Return how many samples a pixel can have in a picture of so many pixels along its side."""
+    """Return the possible samples per pixel in a picture of `side` pixels."""
     most = largest_texture()
     if side > most:
         raise DisplayError(

@@ -1,6 +1,6 @@
-"""The panel below OUT: how an operation comes to its number, and what comes of a weight or a step.
+"""The panel below OUT: the computation of an operation, and the effect of a weight or a step.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ if TYPE_CHECKING:
     from scalarviz.story.caption import Effect
     from scalarviz.story.panel_words import PanelRow
 
-SIDE, EACH, MOST = 212.0, 32.0, 3  # room for the panel, for each further output, and of how many
+SIDE, EACH, MOST = 212.0, 32.0, 3  # height of the panel, per further output; maximum outputs
 HEAD, LARGE, LETTERS = 16.0, 14.0, 12.0  # pixels: letters of the head, larger ones, and others
-# Around, to numbers, and from row to row; of rows close to each other.
+# Padding, distance to numbers, and between rows; distance of compact rows.
 EDGE, NUMBERS, LINE, TRACK, ROW = 14.0, 88.0, 24.0, 34.0, 20.0
 FOOT, MISS, CURVE, BAR = 32.0, 74.0, 136.0, 17.0  # heights: of the end, a track, a curve, a bar
-VOTES, MOST_VOTES = 44.0, 20  # height of what all samples ask for, and the most of these
-VOTE, BARS_WIDE = 12.0, 0.34  # pixels from bar to bar, and the most that all have of the width
+VOTES, MOST_VOTES = 44.0, 20  # height of all samples' requests, and maximum samples
+VOTE, BARS_WIDE = 12.0, 0.34  # pixels between bars, and their maximum fraction of the width
 SECOND = 20.0  # height of a second head
-SHORT_WEIGHT = 5  # most letters of a weight's number that votes are said to be about
-LEAST, TIGHT = 0.7, 0.9  # parts of its height that a figure has, and beside notes
-START, BREAK = 20.0, 22.0  # pixels to the scale of an output, and of an axis that is broken
+SHORT_WEIGHT = 5  # maximum letters of a weight's number in the text of votes
+LEAST, TIGHT = 0.7, 0.9  # fractions of its height for a figure, and beside notes
+START, BREAK = 20.0, 22.0  # pixels to the scale of an output, and of a broken axis
 NAME, BAR_HIGH = 106.0, 11.0  # of the longest name of a bar, and of the bar
 MIDDLE = 60.0  # height of words between bars and a curve
 BESIDE, BELOW = (26.0, 44.0), 18.0  # beside a curve and below it, for its numbers
@@ -71,14 +71,14 @@ BESIDE, BELOW = (26.0, 44.0), 18.0  # beside a curve and below it, for its numbe
 
 @dataclass
 class Side:
-    """What the panel shows, from top to bottom.
+    """The contents of the panel, from top to bottom.
 
     Attributes:
-        head, notes, end: sentences; "" for none
-        middle: a sentence between bars and a curve, or above what is tried
-        caption: whose bars, curve or misses it has; or None
-        trial, outcome: what comes of another weight, or of a step; or None
-        group, votes: what all samples of the step ask for, or come to, and words of it; or None
+        head, notes, end: sentences, or ""
+        middle: a sentence between bars and a curve, or above a trial
+        caption: source of its bars, curve or misses; or None
+        trial, outcome: effect of another weight, or of a step; or None
+        group, votes: requests or results of all samples of the step, and their text; or None
     """
 
     head: str
@@ -93,10 +93,10 @@ class Side:
 
 
 def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
-    """Return what the panel shows of an operation; None if the network says it all.
+    """Return the contents of the panel for an operation; None if the network explains it.
 
     Args:
-        things: what the samples are
+        things: name of the samples
         told: whether the network has a panel with the sentence
     """
     trial, outcome, group = caption.trial, caption.outcome, caption.group
@@ -136,12 +136,12 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
 
 
 def side_room(outputs: int) -> float:
-    """Return the most height that the panels have, by the number of outputs."""
+    """Return the maximum height of the panels, by the number of outputs."""
     return SIDE + EACH * min(outputs - 1, MOST)
 
 
 def figure_high(side: Side) -> float:
-    """Return the height of what stands between head and end."""
+    """Return the height of the contents between head and end."""
     caption, trial, outcome = side.caption, side.trial, side.outcome
     if trial is not None:
         return LINE * len(trial_rows(trial))
@@ -167,12 +167,12 @@ def draw_side(
     signs: tuple[Color, Color],
     part: float,
 ) -> Box:
-    """Draw the panel at the top of a box, as high as it needs; return its box.
+    """Draw the panel at the top of a box, as high as necessary; return its box.
 
     Args:
-        colors: of the outputs; `tint` is that of what it is about, if it is one of them
+        colors: of the outputs; `tint` is the color of its subject, if it is one of them
         signs: colors of minus and plus
-        part: of the operation that is done
+        part: finished fraction of the operation
     """
     scale = canvas.scale
     left, room = box.x + EDGE * scale, box.width - 2.0 * EDGE * scale
@@ -247,7 +247,7 @@ def draw_side(
 def draw_shares(
     canvas: Canvas2D, theme: Theme, box: Box, side: Side, bent: Bent, part: float
 ) -> Box:
-    """Draw the loss by the share of the right class, at the foot of a box; return its rest."""
+    """Draw the loss by the right class's probability, at the foot of a box; return its rest."""
     scale, unit = canvas.scale, box.height / figure_high(side)
     high, words = box.height - unit * (MIDDLE + CURVE), text("captions.loss.small")
     y, small, size = box.y + high + 26.0 * scale, LETTERS * scale, LARGE * scale
@@ -260,7 +260,7 @@ def draw_shares(
 
 
 def draw_votes(canvas: Canvas2D, theme: Theme, box: Box, group: Group, side: Side) -> None:
-    """Draw what each sample of a step asks for, or how much nearer it came, and words of it."""
+    """Draw the request of each sample of a step, or its improvement, with a text."""
     scale, size, is_step = canvas.scale, LETTERS * canvas.scale, side.outcome is not None
     step = min(VOTE * scale, BARS_WIDE * box.width / len(group.amounts))
     most: float = max([1e-12, *group.amounts])
@@ -293,7 +293,7 @@ def draw_votes(canvas: Canvas2D, theme: Theme, box: Box, group: Group, side: Sid
 def draw_rows(
     canvas: Canvas2D, theme: Theme, box: Box, rows: Sequence[PanelRow], colors: Sequence[Color]
 ) -> None:
-    """Draw numbers before and after: what another weight would make of the outputs, or a step made.
+    """Draw numbers before and after another weight or a step.
 
     Args:
         colors: of the outputs
@@ -320,7 +320,7 @@ def draw_rows(
 def draw_outcome(
     canvas: Canvas2D, theme: Theme, box: Box, outcome: Outcome, colors: Sequence[Color]
 ) -> None:
-    """Draw what a step made of the outputs of the shown sample."""
+    """Draw the effect of a step on the outputs of the shown sample."""
     step, size = box.height / len(outcome.outputs), LETTERS * canvas.scale
     y = box.y + 0.5 * step
     for place, each in enumerate(outcome.outputs):
@@ -338,9 +338,9 @@ def draw_outcome(
 def draw_scale(
     canvas: Canvas2D, theme: Theme, box: Box, y: float, effect: Effect, goal: float, color: Color
 ) -> None:
-    """Draw the scale of an output: where it was, where it is, and where its goal lies.
+    """Draw the scale of an output: its previous and present value, and its target.
 
-    The goal is named at the end where it lies; if that is far away, the axis is broken there.
+    The target is named at its end; if it is far away, the axis is broken there.
     """
     scale, small = canvas.scale, LETTERS * canvas.scale
     found, base = scale_of(effect, goal), y + 0.36 * small
@@ -365,7 +365,7 @@ def draw_scale(
         near, tip = far - way * gap, 5.0 * scale
         canvas.line([(near, y), (far, y)], theme.quiet, width=2.0 * scale)
         canvas.line([(far - way * tip, y - tip), (far, y), (far - way * tip, y + tip)], theme.ink)
-        for place in (0.35, 0.6):  # two strokes: a part of the axis is left out
+        for place in (0.35, 0.6):  # two strokes: the axis is broken
             x = near + place * (far - near)
             stroke = [(x - 2.5 * scale, y + tip), (x + 2.5 * scale, y - tip)]
             canvas.line(stroke, theme.quiet, width=1.6 * scale)
@@ -387,13 +387,13 @@ def draw_scale(
     canvas.text(right, base, f"{one} →", size=small, color=theme.former, anchor="right")
 
 
-# What goes in and what comes out: bars, and the curve of an activation.
+# Inputs and outputs: bars, and the curve of an activation.
 
 
 def draw_bars(
     canvas: Canvas2D, theme: Theme, bars: Bars, box: Box, signs: tuple[Color, Color], part: float
 ) -> None:
-    """Draw numbers as bars from a zero line, of a sum end to end, as far as they have come."""
+    """Draw computed numbers as bars from a zero line, end to end for a sum."""
     scale, size, ends = canvas.scale, LETTERS * canvas.scale, ends_of_bars(bars)
     names, values = [each.name for each in bars.rows], [each.value for each in bars.rows]
     is_share = bars.unit == "share"
@@ -451,12 +451,12 @@ def draw_curve(
     signs: tuple[Color, Color],
     part: float,
 ) -> None:
-    """Draw what a curve makes of a number: the sum below it, the result at its right.
+    """Draw the effect of a curve on a number: the sum below it, the result to the right.
 
-    Of blame that comes back it has its slope there.
+    For blame in the backward pass, it has its slope there.
 
     Args:
-        tint: of the result; None: that of its sign
+        tint: of the result; None: the color of its sign
     """
     scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
     reach = bent.points[len(bent.points) - 1][0]
@@ -485,7 +485,7 @@ def draw_curve(
     if bent.slope is not None:
         steep = bent.slope * up / across
         run = 0.45 * (foot - top) / math.hypot(1.0, steep)
-        back, on = min(run, x - left), min(run, right - x)  # not over what stands beside it
+        back, on = min(run, x - left), min(run, right - x)  # not over items beside it
         ends = [(x - back, y + steep * back), (x + on, y - steep * on)]
         canvas.line(ends, theme.push, width=wide)
         canvas.box(x - dot, y - dot, 2.0 * dot, 2.0 * dot, theme.push, radius=dot, outline=halo)

@@ -1,6 +1,6 @@
-"""Silhouettes: where balls, plates and images are seen, and how much of a box they cover.
+"""Silhouettes: the outlines of balls, plates and images, and how much of a box they cover.
 
-Of arrays: pages have web/silhouettes.js.
+It uses arrays: pages have web/silhouettes.js.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 def balls_of(
     see: Projection, points: FloatArray | Sequence[Vector], radius: float | Sequence[float]
 ) -> list[Ball]:
-    """Return points in space as they are seen, in plain numbers.
+    """Return points in space projected into the picture, in plain numbers.
 
     Args:
-        points: a list, or an array that never changes
+        points: a list, or a constant array
         radius: in cells, of all or of each
     """
     seen = see.of(points) if isinstance(points, np.ndarray) else see(np.array(points))
@@ -42,10 +42,10 @@ def cubes_seen(
     half: float | None,
     margin: float = 0.0,
 ) -> list[list[Ball]]:
-    """Return the eight corners of each cube as they are seen, of those that are on a plate.
+    """Return the eight projected corners of each cube on a plate.
 
     Args:
-        half: half the side of the box, in a cell of at least 1; None: that of the cube and a margin
+        half: half the side of the box, in a cell of at least 1; None: the cube's and a margin
     """
     layout, cubes, corners = frame_data.layout, frame_data.cubes, [np.zeros((0, 3))]
     for row in rows:
@@ -64,7 +64,7 @@ def cubes_seen(
 
 
 def spheres_seen(see: Projection, layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Return x, y and radius of all spheres and squares as seen, (n, 3), and their depths."""
+    """Return x, y and radius of all projected spheres and squares, (n, 3), and their depths."""
     points, radius = layout.once("spheres", spheres_of)
     seen = see.of(points)
     return np.concatenate([seen.xy, (radius * seen.unit)[:, np.newaxis]], axis=1), seen.depth
@@ -78,13 +78,13 @@ def spheres_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
 
 
 def spheres_in_sight(see: Projection, layout: Layout) -> FloatArray:
-    """Return x, y and radius of the spheres and squares that are before the eye, (n, 3)."""
+    """Return x, y and radius of the spheres and squares in front of the eye, (n, 3)."""
     spheres, _ = spheres_seen(see, layout)
     return spheres[np.isfinite(spheres).all(axis=1)]
 
 
 def polygons_seen(see: Projection, layout: Layout) -> FloatArray:
-    """Return the sides of plates and images as they are seen, convex polygons, (n, 4, 2)."""
+    """Return the projected sides of plates and images, convex polygons, (n, 4, 2)."""
     quads = see(layout.once("outlines", outlines_of)).xy.reshape(-1, 4, 2)
     quads = quads[np.isfinite(quads).all(axis=(1, 2))]
     (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))
@@ -103,12 +103,12 @@ def outlines_of(layout: Layout) -> FloatArray:
     return np.concatenate([np.zeros((0, 4, 3)), *sides]).reshape(-1, 3)
 
 
-# Which corners of the box around a plate its sides have, in order.
+# The corners of the box around a plate that form its sides, in order.
 SIDES = (0, 2, 6, 4), (1, 3, 7, 5), (0, 1, 5, 4), (2, 3, 7, 6), (0, 1, 3, 2), (4, 5, 7, 6)
 
 
 def is_on(box: Box, spheres: FloatArray) -> bool:
-    """Return whether a box covers a part of a sphere."""
+    """Return whether a box covers part of a sphere."""
     x, y, radius = spheres.T
     aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
     apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
@@ -116,7 +116,7 @@ def is_on(box: Box, spheres: FloatArray) -> bool:
 
 
 def share_under(box: Box, spheres: FloatArray, polygons: FloatArray, boxes: Sequence[Box]) -> float:
-    """Return the share of a box with a sphere, a polygon or another box under it."""
+    """Return the fraction of a box above a sphere, a polygon or another box."""
     points = points_in(box, 25, 7)
     x, y, radius = spheres.T
     apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
@@ -134,7 +134,7 @@ def points_in(box: Box, across: int, down: int) -> FloatArray:
 
 
 def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return which points, (n, 2), are inside one of some convex polygons, (m, corners, 2)."""
+    """Return a mask of points, (n, 2), inside any of some convex polygons, (m, corners, 2)."""
     low, high = points.min(axis=0), points.max(axis=0)
     near = (polygons.min(axis=1) <= high).all(axis=1) & (polygons.max(axis=1) >= low).all(axis=1)
     starts = polygons[near, :, np.newaxis]

@@ -1,4 +1,4 @@
-"""The strip above Play: the four parts of a step; the one that runs is filled."""
+"""The strip above Play: the four parts of a step; the current one is filled."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.story.caption import BACKWARD, ERROR, label
 
-Place = tuple[Box, int]  # the box of an operation, and how many operations are done after it
-SIZE, PAD, GAP = 12.0, 15.0, 6.0  # letters, beside those of a part, and between two parts
-LEFT, END = 24.0, 0.765  # of the first part, and share of the width where all ends
+Place = tuple[Box, int]  # the box of an operation, and the number of finished operations after it
+SIZE, PAD, GAP = 12.0, 15.0, 6.0  # letter size, padding of a part, and gap between two parts
+LEFT, END = 24.0, 0.765  # left end of the first part, and right end as a fraction of the width
 
 
 def draw_strip(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Place]:
-    """Draw the parts of a step; return the places.
+    """Draw the parts of a step; return the positions.
 
     The operations of a part are side by side in its box.
     """
@@ -63,13 +63,13 @@ def draw_strip(
 
 
 def waits(canvas: Canvas2D, division: Division, x: float) -> bool:
-    """Return whether there is room for what a step waits for, right of x."""
+    """Return whether there is room right of x for the prerequisites of a step."""
     wide = canvas.measure(text("strip.waits"), size=SIZE * division.scale)
     return x + wide < division.strip.x + END * division.strip.width
 
 
 def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts: float) -> float:
-    """Return where the words beside the parts of a step end, which end at x = `parts`."""
+    """Return the right end of the words beside the parts of a step, which end at x = `parts`."""
     if not parts or frame_data.current or not waits(canvas, division, parts):
         return parts
     return max(parts, division.strip.x + END * division.strip.width)
@@ -78,7 +78,7 @@ def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts
 def draw_hovered(
     canvas: Canvas2D, places: Sequence[Place], frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Write the names of the operation under the mouse above it."""
+    """Write the name of the operation under the mouse above it."""
     for box, done in places:
         if done != frame_data.hovered:
             continue

@@ -1,8 +1,8 @@
 """SweepPanels: the networks of a sweep, a panel for each setting, drawn flat.
 
-A panel has the share of networks that succeeded with its interval, how often they have less loss
-than those of another setting, the loss of each network as a thin line and their mean as a thick
-one, and a small picture of each network, those that failed in a frame.
+A panel has the success rate of its networks with an interval, the comparison of losses with another
+setting, the loss of each network as a thin line and their mean as a thick one, and a thumbnail of
+each network, framed if it failed.
 """
 
 from __future__ import annotations
@@ -26,37 +26,38 @@ from scalarviz.scene.layout.division import HEIGHT, WIDTH, Box
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, Plate
 from scalarviz.scene.loss_chart import ChartScales, draw_ends, loss_scale
 
-# Networks as small pictures in rows and columns: walls of cubes, maps, swatches or loss lines.
-# All pictures of a panel are one image, whose cubes are drawn once for each of some numbers.
+# Networks as thumbnails in rows and columns: walls of cubes, maps, swatches or loss lines. All
+# thumbnails of a panel form one image, whose cubes are drawn once per quantized number.
 
 CUBES, MAPS, SWATCHES, LOSSES = KINDS = ("cubes", "maps", "swatches", "losses")
-FAILED = "#ff5d5d"  # frame of a network that failed
-SUCCESS_LINE = 1.5  # height of the line below a network that succeeded
-PICTURE_GAP = 0.14  # between two pictures, as a share of their width, within the next two
+FAILED = "#ff5d5d"  # frame of a failed network
+SUCCESS_LINE = 1.5  # height of the line below a successful network
+PICTURE_GAP = 0.14  # gap between two thumbnails, relative to their width, within the next two
 LEAST_GAP, MOST_GAP = 1.0, 8.0
-CUBE = 7.0  # pixels of a cube; below, weights are tiles
+CUBE = 7.0  # minimum pixels of a cube; below, weights are tiles
 LEVELS = 32  # shades of a sign
 EDGE_SAMPLES = 4  # samples along a pixel of a cube
-CUBE_PLATE = Plate(0, 1, 1, 1, np.zeros(3), RIGHT, DOWN, NEAR, seat=HALF)  # has their sizes
-DEPTH = 0.24  # of a cube, as seen from the front, relative to its edge
+CUBE_PLATE = Plate(0, 1, 1, 1, np.zeros(3), RIGHT, DOWN, NEAR, seat=HALF)  # defines their sizes
+DEPTH = 0.24  # depth of a cube in the front view, relative to its edge
 TOP, SIDE = 1.17, 0.64  # brightness of these faces, relative to the front, as of all cubes
-GAP_FROM = 4.0  # pixels of a tile or swatch from which on there is a gap beside it
-OUTPUT = 0.65  # of the height of a swatch; below is the target
-CHART_SHAPE = 1.6  # width of a chart relative to its height
+GAP_FROM = 4.0  # minimum pixels of a tile or swatch with a gap beside it
+OUTPUT = 0.65  # fraction of a swatch's height for the output; below is the target
+CHART_SHAPE = 1.6  # aspect ratio of a chart
 
 Bytes = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class SmallPictures:
-    """What small pictures of some networks show.
+    """The contents of the thumbnails of some networks.
 
     Attributes:
         kind: one of KINDS
-        numbers: of walls of cubes the weights, shape (networks, height, width), NaN where there is
-            none; of maps those from -1 to 1, or classes, shape (networks, side, side); of swatches
-            the colors of outputs and targets, shape (networks, samples, 2, 3); of losses none
-        classes: whether maps are of classes
+        numbers: for walls of cubes the weights, shape (networks, height, width), NaN for empty
+            cells; for maps outputs from -1 to 1, or classes, shape (networks, side, side); for
+            swatches the colors of outputs and targets, shape (networks, samples, 2, 3); unused for
+            losses
+        classes: whether maps show classes
     """
 
     kind: str = LOSSES
@@ -65,7 +66,7 @@ class SmallPictures:
 
     @property
     def shape(self) -> float:
-        """Width of a picture relative to its height."""
+        """Aspect ratio of a thumbnail."""
         if self.kind == CUBES:
             return float(self.numbers.shape[2] / self.numbers.shape[1])
         if self.kind == SWATCHES:
@@ -74,10 +75,10 @@ class SmallPictures:
         return 1.0 if self.kind == MAPS else CHART_SHAPE
 
     def tiles(self, wide: float, ratio: float, scale: float, theme: Theme) -> Bytes:
-        """Return the pixels of all but losses, shape (networks, height, width, 4).
+        """Return the pixels of all kinds but losses, shape (networks, height, width, 4).
 
         Args:
-            wide: most device pixels of the width
+            wide: maximum device pixels of the width
             ratio: device pixels per logical pixel
             scale: number with the brightest color and the largest cube
         """
@@ -96,7 +97,7 @@ class SmallPictures:
 def draw_networks(
     canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, scale: float, theme: Theme
 ) -> list[Box]:
-    """Draw small pictures that fill a box, and return their boxes, of as many as have room.
+    """Draw the thumbnails that fit in a box, and return their boxes.
 
     Args:
         scales: of the losses
@@ -106,7 +107,7 @@ def draw_networks(
     columns, wide, gap = packed(len(panel.losses), box.width, box.height, pictures.shape)
     count, corner = len(panel.losses), np.array([box.x, box.y])
     size, around, sheet = np.array([wide, wide / CHART_SHAPE]), 0.0, None
-    if pictures.kind != LOSSES:  # they stand on whole pixels of the device
+    if pictures.kind != LOSSES:  # these are aligned to device pixels
         tiles = pictures.tiles(wide * ratio, ratio, scale, theme)
         apart, size = max(1, round(gap * ratio)), np.array(tiles.shape[2:0:-1])
         room = (np.array([box.width, box.height]) * ratio + apart) // (size + apart)
@@ -118,7 +119,7 @@ def draw_networks(
     places = np.arange(count)
     cells = np.stack([places % columns, places // columns], axis=1)
     corners = corner + cells * (size + gap)
-    if pictures.kind in (CUBES, LOSSES):  # else there is nothing between their parts
+    if pictures.kind in (CUBES, LOSSES):  # otherwise their parts have no gaps
         canvas.boxes(corners - around, size + 2.0 * around, theme.tray, outline=theme.rim)
     if sheet is None:
         draw_charts(canvas, panel, corners, size, scales, theme)
@@ -137,7 +138,7 @@ def draw_marks(
     gap: float,
     theme: Theme,
 ) -> None:
-    """Frame the networks that failed, and underline those that succeeded."""
+    """Frame the failed networks, and underline the successful ones."""
     failed = panel.failed[: len(corners)]
     succeeded = panel.succeeded[: len(corners)] & ~failed
     edge, high = min(1.5, gap), min(SUCCESS_LINE, gap)
@@ -154,7 +155,7 @@ def draw_charts(
     scales: ChartScales,
     theme: Theme,
 ) -> None:
-    """Draw the loss of each network in a chart of its own."""
+    """Draw the loss of each network in a separate chart."""
     wide, high = size.tolist()
     scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
     points = points_of(scales, panel.checks, panel.losses)
@@ -163,14 +164,14 @@ def draw_charts(
 
 
 def points_of(scales: ChartScales, steps: FloatArray, losses: FloatArray) -> FloatArray:
-    """Return the pixels of the losses of some networks at the same steps, with NaN behind each."""
+    """Return the pixels of the losses of networks at the same steps, with NaN after each."""
     gap = np.full((len(losses), 1), np.nan)
     across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
     return pixels(scales, across.ravel(), np.hstack([losses, gap]).ravel())
 
 
 def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float, float]:
-    """Return columns, width and gap of `count` pictures of a shape, as large as they fit."""
+    """Return columns, width and gap of `count` pictures of a shape, as large as possible."""
     columns = np.arange(1, count + 1)
     rows = -(-count // columns)
 
@@ -186,7 +187,7 @@ def packed(count: int, width: float, height: float, shape: float) -> tuple[int, 
 
 
 def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
-    """Return walls of cubes of numbers from -1 to 1; without room, of tiles, or of some of them."""
+    """Return walls of cubes for numbers from -1 to 1; without room, of tiles, or a subset."""
     side = int(wide / numbers.shape[2])
     if side < 1:
         step = math.ceil(numbers.shape[2] / wide)
@@ -211,7 +212,7 @@ def tiles_of(side: int, theme: str) -> Bytes:
 
 @lru_cache(maxsize=16)
 def cubes_of(side: int, theme: str) -> Bytes:
-    """Return a cube of each shade and its size, seen from the front and from above, and nothing."""
+    """Return a cube of each shade and its size, seen from the front and above, and an empty one."""
     numbers = np.linspace(-1.0, 1.0, 2 * LEVELS + 1)
     colors = THEMES[theme].map(numbers)
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
@@ -235,7 +236,7 @@ def cubes_of(side: int, theme: str) -> Bytes:
 
 
 def map_tiles(colors: FloatArray, wide: float) -> Bytes:
-    """Return maps of so many pixels."""
+    """Return maps of `wide` pixels."""
     side = max(1, int(wide))
     near = np.arange(side) * colors.shape[1] // side
     return color_bytes(colors)[:, near][:, :, near]
@@ -260,40 +261,41 @@ def tiling(samples: int) -> tuple[int, int]:
 
 # The panels.
 
-# Logical pixels in a picture of 1280 x 800; all grow with it.
+# Logical pixels in a picture of 1280 x 800; all scale with it.
 LARGE, SIZE = 16.0, 13.0  # letters
 MARGIN, GAP = 14.0, 18.0  # around all panels, and between two of them
-HEAD = 40.0  # of the whole picture
+HEAD = 40.0  # head of the whole picture
 GROUP = 24.0  # above the panels of a group
-TITLE, WORDS = 22.0, 17.0  # of a panel, and its line of words
+TITLE, WORDS = 22.0, 17.0  # of a panel, and of its line of words
 BAR = 5.0
-LEAST = (150.0, 96.0)  # of a panel
-ROOMY = 104.0  # height of a panel from which on it has a line of words
+LEAST = (150.0, 96.0)  # minimum size of a panel
+ROOMY = 104.0  # minimum height of a panel with a line of words
 AXIS = 44.0  # left of a curve
-BEST, HIGH = 0.5, 0.4  # width of the curves, as a share of a panel, and height in a high one
-LINES = 100  # thin lines of a panel at most
-THIN = "a0"  # their opacity: each has 3 : 1 on the ground
-LEGEND = 0.6  # share of the line above all panels that the legend has at most
+BEST, HIGH = 0.5, 0.4  # width of the curves, relative to a panel, and height in a high one
+LINES = 100  # maximum thin lines of a panel
+THIN = "a0"  # their opacity: each has a contrast of 3 : 1 to the background
+LEGEND = 0.6  # maximum fraction of the line above all panels for the legend
 
 
 @dataclass(frozen=True)
 class SweepPanel:
     """One setting of a sweep.
 
-    setting  number of the setting
-    name     the setting in words
-    seeds    seed of each network, in the order of everything below
-    checks   steps at which losses are known
-    losses   shape (networks, checks); NaN after a network has ended
-    mean     the mean of the losses at each check, as the table has it
-    pictures what the small pictures of the networks show
-    failed   which networks failed; `succeeded` which succeeded
-    success  share of networks that succeeded, and its interval; None: nothing counts as success
-    error    what went wrong with the setting as a whole; "" if nothing
-    against  how it compares with another setting, in texts of which the first one that fits is
-             written; empty without a comparison
-    is_other whether it is that setting
-    score    what the setting is ranked by, in words; shown where nothing counts as success
+    Attributes:
+        setting: index of the setting
+        name: the setting as text
+        seeds: seed of each network, in the order of all following arrays
+        checks: steps with known losses
+        losses: shape (networks, checks); NaN after a network has ended
+        mean: the mean of the losses at each check, as in the table
+        pictures: contents of the thumbnails of the networks
+        failed: mask of failed networks; `succeeded` of successful ones
+        success: success rate, and its interval; None without a success criterion
+        error: error of the whole setting, or ""
+        against: comparison with another setting, in texts of decreasing width, the first fitting
+            one is written; empty without a comparison
+        is_other: whether it is that setting
+        score: ranking score as text; shown without a success criterion
     """
 
     setting: int
@@ -314,17 +316,17 @@ class SweepPanel:
 
 @dataclass(frozen=True)
 class SweepPanels:
-    """All that a picture of a sweep shows.
+    """The contents of a picture of a sweep.
 
     Attributes:
         title: one line above all panels
-        panels: settings, in their order
-        groups: names of groups of panels, in their order, with the number of panels of each
+        panels: settings, in order
+        groups: names of groups of panels, in order, with the number of panels of each
         columns: number of panels in a row if there is room, such as the values of the last name; 0:
             any
-        scale: number that the brightest color stands for
-        steps: end of the axis of steps
-        kind: what the small pictures show
+        scale: number of the brightest color
+        steps: end of the step axis
+        kind: contents of the thumbnails
         clipped: whether some numbers are beyond the scale
         before: number of settings before these
     """
@@ -372,7 +374,7 @@ def scale_of(width: float, height: float) -> float:
 
 
 def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
-    """Draw the line above all panels, and what the small pictures show at its right end."""
+    """Draw the line above all panels, with the quantity of the thumbnails at its right end."""
     margin, base, size = MARGIN * scale, 0.5 * HEAD * scale + 5.0 * scale, SIZE * scale
     room, words = canvas.width - 2.0 * margin, text(f"sweep.picture.legend.{sweep.kind}")
     words = "   ".join([words, *ends_of(sweep)]) if sweep.kind == CUBES else words
@@ -396,7 +398,7 @@ def ends_of(sweep: SweepPanels) -> tuple[str, str]:
 
 
 def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
-    """Frame a network, and say what it came to in a box below or above it."""
+    """Frame a network, and write its result in a box below or above it."""
     scale = scale_of(canvas.width, canvas.height)
     canvas.box(*box.inside(-2.5).place, None, outline=theme.ink, line=2.0)
     size = SIZE * scale
@@ -410,9 +412,9 @@ def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
 def divided(
     width: float, height: float, groups: Sequence[tuple[str, int]], columns: int
 ) -> tuple[list[Box], list[tuple[str, float, float]]]:
-    """Return the boxes of as many panels as fit, row by row; a group begins a row.
+    """Return the boxes of panels that fit, row by row; a group begins a row.
 
-    Return also the names of groups, with the x and the baseline of each.
+    Also returns the names of groups, with the x and the baseline of each.
     """
     scale = scale_of(width, height)
     gap, margin, head = GAP * scale, MARGIN * scale, HEAD * scale
@@ -433,7 +435,7 @@ def divided(
         for first in range(0, number, columns)
     ]
     down, room = len(rows), high - above * len(groups)
-    if down * least[1] > room:  # in whole panels, with a line below that counts the others
+    if down * least[1] > room:  # in whole panels, with the number of the others below
         high -= WORDS * scale
         room -= WORDS * scale
         down = down if above else max(1, int(high / least[1]))
@@ -451,9 +453,9 @@ def divided(
 
 
 def common_scales(sweep: SweepPanels) -> ChartScales:
-    """Return the scales of the losses of all panels, without their places.
+    """Return the scales of the losses of all panels, without their positions.
 
-    Networks that failed have no part in them, unless all have failed.
+    Failed networks do not contribute, unless all have failed.
     """
     whole = [panel.losses for panel in sweep.panels]
     good = [panel.losses[~panel.failed] for panel in sweep.panels]
@@ -496,7 +498,7 @@ def draw_panel(
 
 
 def halves(body: Box, scale: float) -> tuple[Box, Box]:
-    """Return where the curves and the small pictures are: side by side, or one above the other."""
+    """Return the boxes of curves and thumbnails: side by side, or stacked."""
     gap = 8.0 * scale
     if body.height > body.width:
         high = HIGH * body.height
@@ -508,7 +510,7 @@ def halves(body: Box, scale: float) -> tuple[Box, Box]:
 
 
 def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale: float) -> None:
-    """Draw the name, the share that succeeded as a number and as a bar, and its interval."""
+    """Draw the name, the success rate as a number and as a bar, and its interval."""
     base, right, size, bar = box.y + 15.0 * scale, box.right, SIZE * scale, BAR * scale
     room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
     shapes = [panel.score, ""]

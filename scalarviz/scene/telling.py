@@ -1,6 +1,6 @@
-"""An operation, explained in the network: a sum at its row, misses, what a weight should become.
+"""Explanation of an operation within the network: sums, misses, changes of weights.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -22,46 +22,46 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.layout.ways import SeenFan
 
-# Part of an operation until which nothing has come; then bars come, one after the other, until the
+# Fraction of an operation before the first input arrives; then bars appear in sequence, until the
 # result ARRIVES.
 STARTED = 0.12
 LETTERS = 12.0  # pixels of words
 NAMED, WIDEST = 18.0, 36.0  # pixels above a neuron for its name, and of the widest number
 BAR_WIDE = 22.0  # of a bar in a column
-PAD = 10.0  # space around
+PAD = 10.0  # padding
 
 
 def clamped(part: float) -> float:
-    """Return a part between 0 and 1."""
+    """Return a number clipped to 0 and 1."""
     return min(1.0, max(0.0, part))
 
 
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
-    """Return the box of a neuron with its name, above or below, of which cards keep clear."""
+    """Return the box of a neuron with its name, above or below, which cards keep clear of."""
     name = NAMED * scale
     wide: float = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
     return Box(x - radius, y - radius - name, wide, 2.0 * (radius + name))
 
 
-# A sum, explained at its row: what arrives over each cube, below the tray the products, end to end.
+# A sum, explained at its row: inputs over each cube, and the products below the tray, end to end.
 
-ROWED, LEAST_ROW = 20, 80.0  # most cubes of a row that is explained so, and its least pixels
+ROWED, LEAST_ROW = 20, 80.0  # maximum cubes of such a row, and its minimum pixels
 PANEL, GAP_BELOW, OVER = 196.0, 18.0, (29.0, 15.0)  # height, from feet to it, and words over cubes
-# Bars from the top and from the foot, line of products, letters.
+# Distances of bars from the top and from the foot, line of products, letters.
 BARS, PRODUCTS, SENTENCE = (66.0, 48.0), 44.0, 16.0
-LEAST_PANEL = 140.0  # height of the panel where there is little room
+LEAST_PANEL = 140.0  # height of the panel if space is short
 
 
 @dataclass
 class ToldRow:
-    """A row whose sum is explained, as it is seen, in logical pixels.
+    """A row whose sum is explained, in logical pixels of the picture.
 
     Attributes:
         feet: below each of its cubes, with the bias last; `tops` are above them
-        gate: the middle of its gate; `left`, where its tray begins
-        arrives: what comes in, one for each cube but the bias
+        gate: the center of its gate; `left`, the beginning of its tray
+        arrives: inputs, one for each cube but the bias
         weights: of all cubes
-        result: what the engine has
+        result: the value in the engine
     """
 
     feet: list[tuple[float, float]]
@@ -74,19 +74,19 @@ class ToldRow:
 
 
 LEAST_WIDE, BESIDE_GATE = 300.0, 6.0  # pixels of the panel of a loss, and from it to a gate
-COLUMN = 40.0  # least distance of two cubes whose numbers stand above them
+COLUMN = 40.0  # minimum distance of two cubes with numbers above them
 
 
 def panel_of(
     row: ToldRow, rows: Sequence[tuple[float, float]], view: Box, scale: float
 ) -> Box | None:
-    """Return where the panel of a row stands: below it, else above it; None without room.
+    """Return the position of a row's panel: below it, else above it; None without room.
 
     Args:
-        rows: top and foot of each row of the layer, of which the panel covers none in part
+        rows: top and foot of each row of the layer, which the panel must not partly cover
     """
     along = [x for x, _ in row.feet]
-    if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
+    if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would overlap
         return None
     right, left = row.gate[0] + 12.0 * scale, row.left - 8.0 * scale
     low = row.feet[0][1] + GAP_BELOW * scale
@@ -114,7 +114,7 @@ def draw_sum(
     signs: tuple[Color, Color],
     part: float,
 ) -> None:
-    """Explain a sum: its products stand in the columns of their cubes, as bars end to end from 0.
+    """Explain a sum: its products are in the columns of their cubes, as bars end to end from 0.
 
     Args:
         words: the sentence below them
@@ -195,7 +195,7 @@ def draw_sum(
 def lines_of(
     canvas: Canvas2D, words: str, room: float, size: float, *, bold: bool = True
 ) -> list[str]:
-    """Return words in lines that are no wider than a room."""
+    """Return words wrapped to the width `room`."""
     lines: list[str] = []
     for word in words.split(" "):
         last = len(lines) - 1
@@ -207,16 +207,16 @@ def lines_of(
     return lines
 
 
-# What a weight is to become, below its row: its cube, dashed that which it shall be, and why.
+# Change of a weight, below its row: its cube, dashed the requested one, and the reason.
 
 WISH, BESIDE_CUBE, WISHED = 76.0, 70.0, 36.0  # height of the panel, its words, side of the largest
-WISH_WIDE, BELOW_ROW = 430.0, 28.0  # least width of the panel, and from the feet to it
-LOWER = 40.0, 80.0, 120.0, 160.0  # pixels from there to where it stands without room
-GROWN = 0.8  # how much a cube shall grow or shrink at most, of its edge: it is drawn larger
+WISH_WIDE, BELOW_ROW = 430.0, 28.0  # minimum width of the panel, and from the feet to it
+LOWER = 40.0, 80.0, 120.0, 160.0  # further distances that are tried
+GROWN = 0.8  # maximum change of a cube, relative to its edge: it is magnified
 
 
 def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box | None:
-    """Return where the panel of a weight stands: below its row, else above; None without room."""
+    """Return the position of a weight's panel: below its row, else above; None without room."""
     wide, high = max(row.gate[0] - row.left, WISH_WIDE * scale), WISH * scale
     left = max(view.x, min(row.left, view.right - wide))
     below, above = row.feet[0][1] + BELOW_ROW * scale, min(row.tops) - 40.0 * scale - high
@@ -229,12 +229,12 @@ def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box
 
 
 def wished(share: float, push: float) -> float:
-    """Return the share that a weight shall have, drawn larger; `push` is that of its gradient."""
+    """Return the requested fraction of a weight, magnified; `push` is its gradient's fraction."""
     return share - GROWN * push
 
 
 def wish_words(caption: Caption, share: float, push: float) -> list[str]:
-    """Return the words about a weight that is to change."""
+    """Return the text about the change of a weight."""
     goal = wished(share, push)
     if abs(goal) > abs(share):
         kind = text("telling.larger.plus") if goal >= 0.0 else text("telling.larger.minus")
@@ -251,10 +251,10 @@ def draw_wish(
     words: Sequence[str],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw what a weight is to become, on a panel.
+    """Draw the requested change of a weight, on a panel.
 
     Args:
-        cube: the weight as a share of the scale, and that one, dashed; its change is larger
+        cube: the weight relative to the scale, and the requested one, dashed and magnified
         words: a head, and lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
@@ -285,18 +285,18 @@ def edge_of(share: float) -> float:
     return min(1.06, max(0.3, edge))
 
 
-# How wrong an answer is: for each output a track with its goal, and the gap between them.
+# The error of an answer: for each output a track with its target, and the gap between them.
 
-TRACK, TRACKS, AXIS = 74.0, 78.0, 240.0  # from one track to the next, down to the first, its length
-FEW_OUTPUTS, SQUARE = 4, 66.0  # outputs that have tracks, and the side of the largest square
-# Pixels of the losses of all samples, across and up, and the most of these.
+TRACK, TRACKS, AXIS = 74.0, 78.0, 240.0  # between tracks, down to the first, its length
+FEW_OUTPUTS, SQUARE = 4, 66.0  # maximum outputs with tracks, and side of the largest square
+# Pixels of the losses of all samples, across and up, and maximum number.
 LEAST_BARS, BARS_HIGH, MOST_BARS = 190.0, 230.0, 40
 
 
 def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
-    """Return where the panel of a loss stands; None without room.
+    """Return the position of a loss's panel; None without room.
 
-    It takes the place of the last layer, and of layers before it until it is wide enough.
+    It covers the last layer, and further layers before it until it is wide enough.
     """
     right, left = 0.0, 0.0
     for fan in [*fans][::-1]:
@@ -312,7 +312,7 @@ def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | 
 def draw_track(
     canvas: Canvas2D, theme: Theme, miss: Miss, color: Color, box: Box, span: tuple[float, float]
 ) -> None:
-    """Draw a track in a box with a goal, an answer, and the gap between them.
+    """Draw a track in a box with a target, an answer, and the gap between them.
 
     Args:
         span: the numbers at both ends
@@ -353,11 +353,11 @@ def draw_misses(
     *,
     squared: bool,
 ) -> None:
-    """Draw how wrong an answer is on a panel, and what the network learns from.
+    """Draw the error of an answer on a panel, and the source of learning.
 
     Args:
         colors: of the outputs
-        squared: whether it learns from the square of each miss
+        squared: whether the loss is the square of each error
     """
     scale, size, misses = canvas.scale, LETTERS * canvas.scale, caption.misses
     large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale
@@ -393,14 +393,14 @@ def draw_misses(
     across: float = (sum(gaps) or 1.0) * unit + (18.0 + 24.0 * len(misses)) * scale
     tall = (box.bottom - y - 90.0 * scale) / (most * unit)
     beside = max(1.0, room - LEAST_BARS * scale)
-    side = unit * min(beside / across, tall, 1.0)  # as long as the miss on its track, with room
+    side = unit * min(beside / across, tall, 1.0)  # as long as the error on its track
     x, group = left, caption.group
     has_bars = group is not None and 0 < len(group.amounts) <= MOST_BARS
     if squared and y + (SQUARE + 64.0) * scale < box.bottom:
         count, said = len(misses), text("telling.squares")
         mean = sum([each * each for each in gaps]) / count
         own = group.amounts[group.place] if group is not None and has_bars else -1.0
-        if short(mean, 3) == short(own, 3):  # not half of it
+        if short(mean, 3) == short(own, 3):  # not the half
             said = plural("telling.squares.bar", count)
         elif short(0.5 * mean, 3) == short(own, 3):
             said = text("telling.squares.half")
@@ -452,7 +452,7 @@ def draw_losses(canvas: Canvas2D, theme: Theme, box: Box, group: Group) -> None:
 
 
 def printed(values: Sequence[float], result: float) -> list[str]:
-    """Return terms and their sum with digits that add up; nothing if they never do."""
+    """Return terms and their sum with digits that add up; empty if impossible."""
     for digits in (2, 3, 4):
         power = 10.0**digits
         parts = [round(each * power) for each in values]

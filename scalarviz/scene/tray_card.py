@@ -1,6 +1,6 @@
-"""The tray of a neuron whose cubes stand nowhere: its strongest inputs and weights, on a card.
+"""The tray of a neuron without cubes: its strongest inputs and weights, on a card.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.division import Division, Projection
     from scalarviz.scene.layout.plates import Fan, Layout
 
-PAIRS, COLUMNS, WRITTEN = 16, 4, 4  # pairs on the card, in a row of it, and with numbers
+PAIRS, COLUMNS, WRITTEN = 16, 4, 4  # pairs on the card, per row, and with numbers
 WIDE, HIGH, SQUARE, CUBE = 68.0, 46.0, 32.0, 26.0  # pixels of a pair, of its square and its cube
 PAD, TITLE, FOOT, LETTERS = 18.0, 44.0, 40.0, 12.0  # margins, rows of words, and letters
 MARGIN = 8.0  # pixels from the card to the edge of the stage
-LARGEST = 0.8  # most of a stage that the card takes
+LARGEST = 0.8  # maximum fraction of a stage for the card
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
-    """Return where the card of a hovered or pinned tray stands; None without one.
+    """Return the position of the card of a hovered or pinned tray, or None.
 
-    It stands in the place of the card of what is pinned, which makes room, else beside its neuron:
-    the result is seen.
+    It replaces the card of the pinned item, or is beside its neuron, so that the exhibit stays
+    visible.
     """
     found, stage, card = tray_of(frame_data), division.scene, division.card
     if found is None:
@@ -60,9 +60,9 @@ def size_of(fan: Fan) -> tuple[float, float]:
 def draw_tray(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, box: Box, theme: Theme
 ) -> list[tuple[Box, int]]:
-    """Draw the tray of what is hovered or pinned; return boxes of cubes, and rows.
+    """Draw the tray of the hovered or pinned item; return boxes of cubes, and rows.
 
-    Without one there are none.
+    Empty without one.
     """
     layout: Layout = frame_data.layout
     found = tray_of(frame_data)
@@ -119,7 +119,7 @@ def draw_tray(
 
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
-    """Return sums and unit that are hovered or pinned, whose cubes stand nowhere."""
+    """Return the hovered or pinned sums and unit without cubes, or None."""
     layout: Layout = frame_data.layout
     found = [layout.fan_into(each) for each in chosen_neurons(frame_data)]
     found += [layout.fan_of(row) for row in chosen_rows(frame_data)]

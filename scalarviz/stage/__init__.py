@@ -1,1 +1,1 @@
-"""A session becomes a picture: its stage, motion, pointing, exhibits, and pictures in files."""
+"""From a session to a picture: its stage, motion, pointing, exhibits, and rendered files."""

@@ -1,4 +1,4 @@
-"""Work that holds up neither training nor picture: in the background, at intervals, in portions."""
+"""Work that blocks neither training nor drawing: in the background, at intervals, in portions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.threads import Background, Job
 from scalarviz.training.session.timeline import paced
 
-AT_ONCE = 0.05  # seconds that a face waits for a session's result without a noticeable delay
+AT_ONCE = 0.05  # seconds that an interface waits for a session without noticeable delay
 # Python's switch interval in seconds. With a longer one, waiting threads starve: NumPy releases the
-# lock more often than that, but too briefly for them to take it.
+# lock more often, but too briefly for them to take it.
 SWITCH = 0.0001
 
 Value = TypeVar("Value")
@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @contextmanager
 def quick_turns(seconds: float = SWITCH) -> Iterator[None]:
-    """Shorten Python's switch interval, so that faces respond while a training plays."""
+    """Shorten Python's switch interval, so that interfaces respond during playback."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, seconds))
     try:
@@ -35,10 +35,10 @@ def quick_turns(seconds: float = SWITCH) -> Iterator[None]:
 
 @final
 class Answer(Generic[Value]):
-    """The result of one question, computed once for each `key`.
+    """The result of one computation, cached for each `key`.
 
-    If it takes longer than the caller's patience, the previous value is used until the result is
-    there; meanwhile the answer is `pending`.
+    If it takes longer than the caller's patience, the previous value is used until the result
+    arrives; meanwhile the answer is `pending`.
     """
 
     def __init__(self, before: Value) -> None:
@@ -49,16 +49,16 @@ class Answer(Generic[Value]):
 
     @property
     def pending(self) -> bool:
-        """Whether the value belongs to another key than the one asked for."""
+        """Whether the value belongs to another key than the requested one."""
         return self._asked != self.known
 
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
-        """Return the result of `ask` for a key, computed here or, with less patience, on a thread.
+        """Return the result of `ask` for a key, computed here or, with less patience, in a thread.
 
         Args:
-            key: what the result depends on
+            key: determines the result
             ask: computes it
-            patience: seconds to wait; infinite, the default: compute it on this thread
+            patience: seconds to wait; by default infinite: it is computed in this thread
 
         Errors of `ask` are raised here.
         """
@@ -72,29 +72,29 @@ class Answer(Generic[Value]):
         return self.take()
 
     def take(self) -> Value:
-        """Return the newest result; raise the error of the last question."""
+        """Return the latest result; raise the error of the last computation."""
         self._thread.raise_error()
         return self.value
 
     def _answer(self, key: object, ask: Callable[[], Value]) -> Job:
         try:
             self.value = ask()
-        finally:  # a failed question is not asked again
+        finally:  # a failed computation is not repeated
             self.known = key
         yield 0.0
 
 
 REST = 4.0  # pause after the work, relative to its duration
-# Seconds of a pause at most: the first time, work may take long that is quick from then on.
+# Maximum pause in seconds: the first run may be slow, and fast from then on.
 LONGEST_REST = 2.0
 
 
 @final
 class Throttle:
-    """Tells when some work is due again.
+    """A timer for repeated work, which is due again after a pause.
 
     Args:
-        least: seconds of a pause at least; by default 0
+        least: minimum pause in seconds; by default 0
 
     >>> throttle = Throttle()
     >>> with throttle.doing():
@@ -124,11 +124,11 @@ class Throttle:
 
 @final
 class Refreshed(Generic[Value]):
-    """A value that is made anew when it changes, but only at intervals if that takes long.
+    """A value that is recomputed when its input changes, at intervals if that is slow.
 
     Args:
-        value: the newest one; at first the one given
-        least: seconds from one to the next at least; by default 0
+        value: the latest value; initially the given one
+        least: minimum seconds between two computations; by default 0
     """
 
     def __init__(self, value: Value, least: float = 0.0) -> None:
@@ -139,10 +139,10 @@ class Refreshed(Generic[Value]):
     def get(
         self, about: object, moment: object, make: Callable[[], Value], *, may_wait: bool
     ) -> Value:
-        """Return the value about something at a moment, or an older one about the same.
+        """Return the value for an object at a moment, or an older one for the same object.
 
         Args:
-            may_wait: whether an older one will do until a new one is due, as while a session plays
+            may_wait: whether an older value suffices until a new one is due, as during playback
         """
         is_same = self._key == (about, moment)
         if not is_same and not (may_wait and about == self._key[0] and not self._throttle.due):
@@ -159,14 +159,14 @@ SubjectT = TypeVar("SubjectT", bound=Session | SharedClock)
 
 @final
 class Portions(Generic[SubjectT]):
-    """Advances a session, or several, in portions that take about PORTION seconds."""
+    """Advances one or several sessions in portions of about PORTION seconds."""
 
     def __init__(self, session: SubjectT) -> None:
         self.session: SubjectT = session
         self.size = 1.0
 
     def take(self, most: float) -> None:
-        """Take a portion of at most `most` steps."""
+        """Advance by at most `most` steps."""
         count = int(min(most, self.size))
         start = perf_counter()
         self.session.advance(count)

@@ -1,7 +1,7 @@
-"""Operations shown part by part: neuron after neuron, and the sums of a batch sample after sample.
+"""Operations shown in parts: neuron by neuron, and the sums of a batch sample by sample.
 
-The clock of the session goes by whole operations: here is which neurons of the last one are shown,
-and how the weight gradients of one operation grow.
+The clock of a session counts whole operations; this module selects the shown neurons of the last
+operation and accumulates its weight gradients.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from scalarviz.training.session.reading import facts_of, state_of
 from scalarviz.training.session.session import Session
 
 MOST_NEURONS = 60  # neurons of a layer
-KINDS = {"affine", "activation"}  # of operations
+KINDS = {"affine", "activation"}  # kinds of operations
 
 
 def has_neurons(program: Program) -> bool:
-    """Return whether one can go through a program by neurons."""
+    """Return whether a program can be stepped by neurons."""
     operations = program.operations
     return (
         bool(operations)
@@ -42,12 +42,12 @@ def has_neurons(program: Program) -> bool:
 
 
 def check_neurons(program: Program) -> None:
-    """Raise InputError if one cannot go through a program by neurons."""
+    """Raise InputError if a program cannot be stepped by neurons."""
     require(has_neurons(program), text("notices.no_neurons", most=MOST_NEURONS))
 
 
 def walked(program: Program, moment: Moment) -> Buffer | None:
-    """Return the buffer through whose neurons one goes in a moment; None: it is one whole."""
+    """Return the buffer whose neurons are stepped through in a moment; None for a single step."""
     if moment.operation == NONE:
         return None
     operation = program.operations[moment.operation]
@@ -57,13 +57,13 @@ def walked(program: Program, moment: Moment) -> Buffer | None:
 
 
 def sizes_of(program: Program) -> list[int]:
-    """Return the number of neurons through which one goes in each moment; 1: it is one whole."""
+    """Return the number of neurons to step through in each moment; 1 for a single step."""
     buffers = [walked(program, moment) for moment in program.moments]
     return [1 if each is None else each.size for each in buffers]
 
 
 def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
-    """Leave out the results of later neurons; answers are there when all outputs are."""
+    """Leave out the results of later neurons; outputs are included once all are computed."""
     found = replace(
         buffers,
         values=neurons.cut(buffers.values, neurons.values),
@@ -76,10 +76,10 @@ def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
 
 
 def grown(neurons: NeuronPart, gradients: FloatArray, layout: Layout, missing: float) -> FloatArray:
-    """Return gradients of an operation as far as they are there; `missing` stands for later ones.
+    """Return the gradients of an operation computed so far; `missing` replaces later ones.
 
     Args:
-        layout: has the weights of each neuron
+        layout: contains the weights of each neuron
     """
     found = gradients.copy()
     for neuron, share in neurons.growing():
@@ -90,12 +90,12 @@ def grown(neurons: NeuronPart, gradients: FloatArray, layout: Layout, missing: f
 
 
 MOST_PRODUCTS = (
-    4_000_000  # products of an input and an output of an operation; more are not added up
+    4_000_000  # products of inputs and outputs of an operation; larger ones are not accumulated
 )
 
 
 def can_add_up(operation: Operation) -> bool:
-    """Return whether an operation has a BatchSum, which takes little time and memory."""
+    """Return whether an operation has a BatchSum of acceptable time and memory."""
     size = operation.source.size * operation.target.size
     return operation.about.multiplies and size <= MOST_PRODUCTS
 
@@ -107,11 +107,11 @@ class BatchSum:
 
     Attributes:
         operation: the operation, whose weight gradients have just been computed
-        inputs: what it reads, and a 1 for biases: shape (samples, inputs + 1)
+        inputs: its inputs, and a 1 for biases: shape (samples, inputs + 1)
         upstream: gradients of its outputs, shape (samples, outputs)
-        row: bank index of the weight that is followed, and its `name`
+        row: bank index of the followed weight, and its `name`
         grad: its gradient in the bank
-        letter: name of the inputs in formulas
+        letter: symbol of the inputs in formulas
     """
 
     operation: Operation
@@ -128,7 +128,7 @@ class BatchSum:
 
         Args:
             session: the session
-            pinned: bank index of the weight that is followed, if the operation has it
+            pinned: bank index of the followed weight, if the operation has it
         """
         with session.doing():
             done = session.clock.operation
@@ -162,7 +162,7 @@ class BatchSum:
     def gradients(self, samples: float) -> FloatArray:
         """Return the sums over the first samples, one for each parameter of the operation.
 
-        Of a broken number of samples, the last one counts by that part.
+        With a fractional number of samples, the last one is weighted by the fraction.
         """
         share = np.clip(samples - np.arange(self.count), 0.0, 1.0)
         with np.errstate(all="ignore"):  # infinities are shown as they are
@@ -171,19 +171,19 @@ class BatchSum:
         return np.bincount(places, products[written, read], len(self.operation.parameters))
 
     def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
-        """Return the bank's gradients with those of the operation as far as they are added up."""
+        """Return the bank's gradients, with the operation's accumulated so far."""
         found = np.array(grad, np.float64)
         found[self.operation.parameters] = self.gradients(samples)
         return found
 
     def terms(self) -> tuple[FloatArray, FloatArray]:
-        """Return deltas and inputs of the followed weight, each (samples, places)."""
+        """Return deltas and inputs of the followed weight, each (samples, positions)."""
         written, read = self.operation.uses(self.row)
         columns = np.full(len(written), self.operation.source.size) if read is None else read
         return self.upstream[:, written], self.inputs[:, columns]
 
     def caption(self, samples: float) -> Caption:
-        """Return the caption while so many samples have been added up, or are being added."""
+        """Return the caption during and after accumulation of `samples` samples."""
         number = min(max(1, int(np.ceil(samples))), self.count)
         with np.errstate(all="ignore"):
             delta, x = self.terms()
@@ -204,7 +204,7 @@ class BatchSum:
 
 
 def sum_of(before: float | None, factors: list[float], now: float) -> str:
-    """Return a sum so far plus a product as an equation."""
+    """Return a partial sum plus a product as an equation."""
     if before is None and len(factors) == 1:
         return said(now)
     values = [*([] if before is None else [before]), *factors]

@@ -1,6 +1,6 @@
-"""The camera of a stage, with smooth moves between views and to other boxes of the picture.
+"""The camera of a stage, with smooth moves between views and picture areas.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -14,21 +14,20 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.points import reach_of
 
 SECONDS, QUICK = 0.7, 0.2  # duration of a move, and of one that makes room for a card
-FOLDS, UNFOLDS = 0.25, 0.35  # the two parts of a change of layout
-FARTHEST = 2.0  # visible height, in those of the whole network, at which zooming out ends
+FOLDS, UNFOLDS = 0.25, 0.35  # seconds of the two parts of a layout change
+FARTHEST = 2.0  # maximum visible height when zooming out, in heights of the network
 DEGREES = 0.35  # degrees of rotation per pixel of dragging
 
 
 @final
 class CameraController:
-    """A camera, the name of its preset in `CAMERAS`, and the move in progress.
+    """A camera, its preset in `CAMERAS`, and the current move.
 
-    Until the user moves it or zooms, it keeps the whole network in the picture, also when the user
-    has turned it.
+    Until the user moves or zooms it, the whole network stays in the picture, even after rotation.
 
     Attributes:
-        inner: the box of the picture that the network is fitted to
-        framed: whether all of the network is kept in it
+        inner: area of the picture in which the network is fitted
+        framed: whether the whole network is kept in it
     """
 
     def __init__(self, layout: Layout, name: str = "perspective", cuts: bool = False) -> None:
@@ -46,17 +45,17 @@ class CameraController:
 
     @property
     def is_turned(self) -> bool:
-        """Whether it looks from another side than its preset, or goes there."""
+        """Whether its direction differs from its preset, now or after the current move."""
         goal, preset = self.goal, self._preset(self.name)
         return (goal.azimuth, goal.elevation) != (preset.azimuth, preset.elevation)
 
     @property
     def goal(self) -> Camera:
-        """The camera, or the end of its move."""
+        """The camera, or the destination of its move."""
         return self.camera if self._from is None else self._goal
 
     def frame(self, size: tuple[float, float], inner: Box) -> None:
-        """Set the size of the picture in logical pixels, and the box that the network fills."""
+        """Set the size of the picture in logical pixels, and the area that the network fills."""
         before, is_resized = self.inner, size != self._size
         is_as_before = (size, inner) == (self._size, before)
         self._size, self.inner = size, inner
@@ -66,16 +65,16 @@ class CameraController:
             self.camera = self.whole(self.camera)
 
     def _refit(self, before: Box) -> None:
-        """Begin a quick move to fit the network to another box of the same picture."""
+        """Start a quick move to fit the network to another area of the same picture."""
         box = self.inner
         camera = replace(self.camera, height=self.camera.height * box.height / before.height)
         right = (before.x + before.width / 2.0 - box.x - box.width / 2.0) / box.height
         down = (before.y + before.height / 2.0 - box.y - box.height / 2.0) / box.height
-        self.camera = camera.moved(-right, down)  # what is seen stays where it is
+        self.camera = camera.moved(-right, down)  # the view stays in place
         self.go(self.whole(self.goal), framed=True, seconds=QUICK)
 
     def follow(self, layout: Layout) -> None:
-        """Show another layout of the same network, from its own side until the user turns it."""
+        """Show another layout of the same network, in its default direction unless rotated."""
         goal, is_turned = self.goal, self.is_turned
         self.layout = layout
         if self.framed:
@@ -83,7 +82,7 @@ class CameraController:
             self.camera, self._from = self.whole(goal), None
 
     def fold(self) -> bool:
-        """Turn until the parts of the layout are seen edge-on, and return whether they are."""
+        """Rotate until the parts of the layout are edge-on; return whether they are."""
         goal = self._edge_on()
         if self.cuts or (self._from is None and self.camera.azimuth == goal.azimuth):
             return True
@@ -92,12 +91,12 @@ class CameraController:
         return False
 
     def unfold(self) -> None:
-        """Turn the parts of a layout that is shown now from edge-on to their own side."""
+        """Rotate the parts of the current layout from edge-on to their default direction."""
         self.camera = self._edge_on()
         self.go(self.whole(self._preset(self.name)), framed=True, seconds=UNFOLDS)
 
     def _edge_on(self) -> Camera:
-        """Return the camera that sees walls edge-on, or trays and squares, which face the eye."""
+        """Return the camera for an edge-on view of walls, or of trays and squares."""
         preset = self._preset(self.name)
         azimuth = -STEEPEST if abs(preset.azimuth) <= LAG else 0.0
         return self.whole(replace(preset, azimuth=azimuth, elevation=0.0))
@@ -132,8 +131,8 @@ class CameraController:
         return True
 
     def orbit(self, right: float, down: float) -> None:
-        """Rotate by dragging, in pixels; the next change of the free stage fits it again."""
-        ends = self.framed and self._from is not None  # a move to where the network fits
+        """Rotate by dragging, in pixels; the next change of the area fits the view again."""
+        ends = self.framed and self._from is not None  # a move that fits the network
         self.camera, self._from = self._goal if ends else self.camera, None
         if self.name == "flat" and (right or down):
             self.name = "orthographic"
@@ -160,7 +159,7 @@ class CameraController:
         self._from = None
 
     def whole(self, camera: Camera) -> Camera:
-        """Return the camera with the whole network in the picture, in the same direction."""
+        """Return the camera with the whole network in view, in the same direction."""
         reach = reach_of(self.layout.extent)
         if not math.isfinite(reach(camera.toward)):
             return camera

@@ -1,4 +1,4 @@
-"""CHANNELS: what colors and sizes of cubes can show, and their scales."""
+"""CHANNELS: the quantities that colors and sizes of cubes can show, and their scales."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scalarviz.scene.layout.plates import Plate
 from scalarviz.scene.look import Look
 from scalarviz.stage.sample_pass import SamplePass, forward_products, gradient_products
 
-CUBES = "color", "cubes"  # fields of Look that are channels
+CUBES = "color", "cubes"  # fields of Look that select channels
 CHANGE, SINCE_START = "last change", "change since start"
 DIFFERENCE = "difference to first"
 
@@ -32,9 +32,9 @@ class ChannelSource:
     Attributes:
         numbers: numbers of the bank at one moment; `before`, the values one picture earlier
         program: the program of the network
-        way: the focus sample's pass
-        first: values of the first of several networks, if it has the same shape; else None
-        begun: values with which the training began; None if they are not known
+        way: the pass of the focus sample
+        first: values of the first of several networks of equal shape; else None
+        begun: initial values of training; None if unknown
     """
 
     numbers: SnapshotValues
@@ -50,7 +50,7 @@ class Channel:
     """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
 
     `of_sample` channels belong to the focus sample, and need a network with layers; `of_several`
-    channels compare networks that are shown side by side.
+    channels compare networks shown side by side.
     """
 
     name: str
@@ -60,15 +60,15 @@ class Channel:
 
 
 def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
-    """Return by how much numbers differ from others; zeros if there are none to compare with."""
+    """Return the differences between numbers; zeros without reference."""
     if before is None or len(before) != len(now):
         return np.zeros(len(now))
-    with np.errstate(invalid="ignore", over="ignore"):  # infinite ones give NaN
+    with np.errstate(invalid="ignore", over="ignore"):  # infinities give NaN
         found: FloatArray = now - before
     return found
 
 
-# The slots of the optimizer are channels, too; `names_of` inserts them before those of a sample.
+# The slots of the optimizer are also channels; `names_of` inserts them before sample channels.
 CHANNELS = table(
     [
         Channel("value", lambda source: source.numbers.value),
@@ -100,10 +100,10 @@ def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
 
 
 def check_channel(name: object, names: Sequence[str]) -> str:
-    """Return the name of one of some channels.
+    """Return a name if it is one of some channels.
 
-    Raise UnknownNameError for another one, InputError for one that compares networks where there
-    are none of one shape.
+    Raise UnknownNameError otherwise, and InputError for a comparison channel without comparable
+    networks.
     """
     row = CHANNELS.get(name) if isinstance(name, str) else None
     if row is not None and row.of_several and name not in names:
@@ -115,7 +115,7 @@ def check_channel(name: object, names: Sequence[str]) -> str:
 
 
 def checked(given: Mapping[str, Any], channels: Sequence[str]) -> Mapping[str, Any]:
-    """Return what is chosen of a look; raise an error for a channel that there is not."""
+    """Return the selected fields of a look; raise an error for an unknown channel."""
     for name in CUBES:
         if given.get(name) is not None:
             check_channel(given[name], channels)
@@ -123,9 +123,9 @@ def checked(given: Mapping[str, Any], channels: Sequence[str]) -> Mapping[str, A
 
 
 def read(name: str, source: ChannelSource) -> FloatArray:
-    """Return the numbers of a channel; zeros for those that are not known.
+    """Return the numbers of a channel; zeros if unknown.
 
-    These are slots that do not exist yet, and products without a sample pass, as in a large
+    Unknown are slots that do not exist yet, and products without a sample pass, as in a large
     network.
     """
     row = CHANNELS.get(name)
@@ -140,9 +140,9 @@ def largest_of(
     """Return the magnitude that a scale should cover, by layer.
 
     Args:
-        layers: that of each plate whose layer has a scale of its own; -1 for all other plates
+        layers: layer of each plate with a separate scale; -1 for all other plates
 
-    Of many numbers it is the one that all but one in a hundred are below.
+    For many numbers it is the 99th percentile.
     """
     if not {*layers} - {-1}:
         return {-1: largest(numbers)}
@@ -154,11 +154,11 @@ def largest_of(
 
 # Scales: the numbers with the strongest color and with the largest size.
 
-LAST_SECONDS = 0.3  # seconds in which the last picture is drawn
-OF_AFFINE = "gain", "shift"  # roles of its plates
+LAST_SECONDS = 0.3  # seconds for drawing the final picture
+OF_AFFINE = "gain", "shift"  # roles of the plates of an Affine layer
 
 
-Shown = tuple[ChannelSource, Sequence[Plate]]  # the numbers of a network, and where its cubes are
+Shown = tuple[ChannelSource, Sequence[Plate]]  # numbers of a network, and plates of its cubes
 
 
 @final
@@ -166,22 +166,21 @@ class Scales:
     """The scales of colors and sizes.
 
     Attributes:
-        look: which channels are shown, and whether each layer has a scale of its own, as each
-            Affine has in any case
-        stops: the scales, by channel and layer, -1 for those of the network
+        look: shown channels, and whether each layer has a separate scale, as each Affine always has
+        stops: the scales, by channel and layer, -1 for the network
     """
 
     def __init__(self, look: Look) -> None:
         self.look, self.stops = look, GrowingStops()
-        self._apart: set[int] = set()  # layers of an Affine, which has units of its own
+        self._apart: set[int] = set()  # Affine layers, which have different units
 
     def choose(self, shown: Sequence[Shown]) -> None:
-        """Choose scales for the numbers of all that is shown, larger or smaller than before."""
+        """Set the scales for all shown numbers, larger or smaller than before."""
         for channel in {self.look.color, self.look.cubes}:
             self.stops.choose(self._largest(channel, shown))
 
     def follow(self, shown: Sequence[Shown], now: float) -> None:
-        """Let the scales follow the numbers."""
+        """Adapt the scales to the numbers."""
         look = self.look
         for channel in dict.fromkeys((look.color, look.cubes)):
             self.stops.follow(self._largest(channel, shown), now, tells=channel == look.color)
@@ -197,7 +196,7 @@ class Scales:
         return found
 
     def tick(self, now: float) -> bool:
-        """Return whether pictures change by themselves: the words on what has grown go away."""
+        """Return whether the picture changes by itself: notes on grown scales disappear."""
         return self.stops.just_grown(now, LAST_SECONDS) is not None
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
@@ -205,7 +204,7 @@ class Scales:
         return np.array([self.stops.of((channel, layer)) for layer in self._layers(plates)])
 
     def _layers(self, plates: Sequence[Plate]) -> list[int]:
-        """Return the layer of each plate that has a scale of its own, -1 for the others."""
+        """Return the layer of each plate with a separate scale, -1 for the others."""
         return [
             each.layer
             if self.look.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
@@ -214,7 +213,7 @@ class Scales:
         ]
 
     def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
-        """Return what cubes show, with the scales of the plates of another layout."""
+        """Return the cube values, with the scales for the plates of another layout."""
         sizes = (
             np.full(len(plates), cubes.size_scales[0])
             if len(set(cubes.size_scales.tolist())) == 1

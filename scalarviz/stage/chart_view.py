@@ -1,4 +1,4 @@
-"""What the mouse does in the charts: zoom, and what it points at there and in the caption."""
+"""Mouse interaction with charts and caption: zoom, and the pointed item."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from scalarviz.scene.layout.division import what_at
 from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 
-FEWEST = 10.0  # steps that are shown at least, if there are so many
+FEWEST = 10.0  # minimum number of shown steps, if available
 
 
 def zoom(view: CurveView, chart: Chart, factor: float, x: float) -> None:
-    """Show fewer steps around those at a pixel's x, or more for a factor below 1."""
+    """Zoom in on a pixel's x by a factor; zoom out for a factor below 1."""
     now = chart.last - chart.first
     wide = max(now / factor, min(FEWEST, chart.end))
     at = chart.place_at(x)
@@ -26,7 +26,7 @@ def move(view: CurveView, chart: Chart, dx: float) -> None:
 
 
 def show(view: CurveView, first: float, wide: float, end: float) -> None:
-    """Show so many steps from one on, but none outside of all."""
+    """Show `wide` steps from `first` on, clipped to the available ones."""
     view.first = max(0.0, min(first, end - wide))
     last = view.first + wide
     view.last = None if last >= end - 1e-6 * end else last
@@ -34,19 +34,19 @@ def show(view: CurveView, first: float, wide: float, end: float) -> None:
 
 @final
 class OverlayPointer:
-    """What the mouse does with what lies below the network on the last picture.
+    """The items under the mouse below the network of the last picture.
 
     Attributes:
-        cell: how many operations are done after the one of the strip that is under it, or 0
-        piece: the piece of the caption under it, or None
-        opened: whether all terms are shown in a panel, which a click on "... 5 more" opens
-        step: the step under it in the chart of the losses, or None
-        branch: the number of the branch whose line is under it there, or None
-        tile: the tile under it of the strip of all weights over time, or None
-        spot: the point of a landscape's plane under it, or None
-        tab: the name of what can be chosen for the strip there, or None
-        title: whether the title of this chart is under it
-        legend: whether the legend is under it
+        cell: number of finished operations after the pointed one of the strip, or 0
+        piece: the pointed piece of the caption, or None
+        opened: whether all terms are shown in a panel, opened by a click on "... 5 more"
+        step: the pointed step in the loss chart, or None
+        branch: number of the branch whose line is pointed at, or None
+        tile: the pointed tile in the strip of all weights over time, or None
+        spot: the pointed point in the plane of a landscape, or None
+        tab: name of the pointed tab of the strip, or None
+        title: whether the title of the loss chart is pointed at
+        legend: whether the legend is pointed at
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class OverlayPointer:
         self.hover(OnTop(), -1.0, -1.0)
 
     def hover(self, on_top: OnTop, x: float, y: float) -> bool:
-        """Point at what is at a pixel; return whether it is on the caption or its panel."""
+        """Point at a pixel; return whether it is on the caption or its panel."""
         self._place = x, y
         over, chart, legend = what_at(on_top.told, x, y), on_top.chart, on_top.legend
         self.piece = over if over is not None and over.words else None
@@ -69,14 +69,14 @@ class OverlayPointer:
         return over is not None
 
     def again(self, on_top: OnTop) -> None:
-        """Point at what is under the mouse now: the picture moves, the mouse may rest."""
+        """Update the pointed item: the picture moves while the mouse may rest."""
         self.hover(on_top, *self._place)
 
     def click(self, on_top: OnTop, x: float, y: float, view: CurveView) -> bool:
-        """Do what a click at a pixel does to the panel or to the charts; return whether it did.
+        """Apply a click at a pixel to the panel or the charts; return whether it had an effect.
 
-        It opens the panel on what opens it, and closes it anywhere; on the title of the chart of
-        the losses that becomes large or small, on a tab below it another one is chosen.
+        A click on an opener opens the panel, a click elsewhere closes it; a click on the title of
+        the loss chart toggles its size, a click on a tab below it selects that tab.
         """
         over = what_at(on_top.told, x, y)
         if self.opened or (over is not None and over.opens):

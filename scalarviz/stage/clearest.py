@@ -1,6 +1,6 @@
-"""The sample of a step that is easiest to follow, chosen of what the step has computed.
+"""The sample of a step that is easiest to follow, selected from its computed results.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from scalarviz.story.traced_weight import (
 )
 from scalarviz.story.trial import mean_off
 
-MOST = 20_000  # numbers of a batch times weights: of a larger step none is computed before
-# How many agreements it is worth that the sample asks for what all ask for, and that no number of
-# the loss is printed twice.
+MOST = 20_000  # maximum of batch numbers times weights; larger steps are not computed in advance
+# Weights, in agreements: the sample agrees with the batch, and no number of the loss is printed
+# twice.
 ASKED, APART = 4, 3
-FAR = 2.0  # how many, that an answer is off by 1: of several samples one that is wrong is shown
+FAR = 2.0  # weight of an error of 1: preferably a wrong sample is shown
 
 
 def can_choose(facts: Facts, weights: int, batch: int) -> bool:
-    """Return whether a step is explained in full, and is small enough to be computed before."""
+    """Return whether a step is explained in full, and small enough to be computed in advance."""
     places = summing(facts)
     if facts.is_graph or facts.learning or len(places) == 0 or weights * batch > MOST:
         return False
@@ -37,15 +37,16 @@ def can_choose(facts: Facts, weights: int, batch: int) -> bool:
 
 
 def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
-    """Return the sample of a step that is easiest to follow; None: not known, or none is.
+    """Return the sample of a step that is easiest to follow; None if unknown or without one.
 
     Args:
         state: after the step
-        fresh: the outputs of its samples by the weights then
+        fresh: the outputs of its samples with the weights after the step
 
-    Each of its outputs moves toward its goal. Of several it is the one of which most is true: that
-    printed terms add up to the printed sum, that the weight that is explained changes in print, as
-    the sample itself asks, that no number of its loss is printed twice, and that it is far off.
+    Each of its outputs moves toward its target. Among such samples, the one with the most
+    agreements is chosen: printed terms add up to the printed sum, the explained weight visibly
+    changes in the direction that the sample asks for, no number of its loss is printed twice, and
+    its error is large.
     """
     batch, size = state.all, facts.buffers[facts.outputs].size
     if batch is None or state.before is None:
@@ -72,9 +73,10 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
 
 
 def agreements(facts: Facts, state: State) -> list[bool]:
-    """Return what is true of the thread of a sample after a step, layer by layer.
+    """Return the agreements of the thread of a sample after a step, layer by layer.
 
-    Printed terms add up; the weight that is explained changes in print, as the sample itself asks.
+    Printed terms add up; the explained weight visibly changes in the direction that the sample asks
+    for.
     """
     thread, before, moment = thread_of(facts, state), state.before, facts.moments[state.moment]
     places = summing(facts)
@@ -98,13 +100,13 @@ def agreements(facts: Facts, state: State) -> list[bool]:
 
 
 def part_of(facts: Facts, numbers: Numbers, name: str, sample: int) -> list[float]:
-    """Return the numbers of a sample, of those of all samples of a buffer."""
+    """Return the numbers of one sample in a buffer of all samples."""
     size = facts.buffers[name].size
     return [float(each) for each in numbers[sample * size : sample * size + size]]
 
 
 def are_apart(outputs: Sequence[float], goals: Sequence[float]) -> bool:
-    """Return whether outputs, goals, how far these are apart, and the mean are printed apart."""
+    """Return whether outputs, targets, errors and their mean are all printed differently."""
     gaps = [abs(out - goal) for out, goal in zip(outputs, goals, strict=True)]
     mean = [sum(gaps) / len(gaps)] if len(gaps) > 1 else []
     words = [short(each) for each in [*outputs, *goals, *gaps, *mean]]

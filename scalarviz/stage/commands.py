@@ -1,8 +1,8 @@
-"""COMMANDS: everything that a user can do to a training and its picture, a row each.
+"""COMMANDS: all user commands for a session and its picture, one row each.
 
-A row has the words, the key and the place of a command, and the arguments that a page sends with
-it. Window, menus, keyboard and help, the keys of pages, and what a page may ask of a session in
-Python are made of it. What a command does and shows stands, by name, in CONTROLS of
+A row has the texts, the key and the position of a command, and the arguments that a page sends with
+it. Window, menus, keyboard and help, the keys of pages, and the requests of pages to a Python
+session are derived from it. Its implementation is looked up by name in CONTROLS of
 faces/controller/controls.py and, for a page that trains by itself, in pages/web/app.js.
 """
 
@@ -16,8 +16,8 @@ from scalarviz.scene.look import IS_TICK, OFFERS, Look
 from scalarviz.stage.channels import CHANNELS
 
 KINDS = "button", "tick", "choice", "number", "whole", "slider", "timeline", "text", "entry"
-REQUIRED: Any = ...  # default of an argument that may not be missing
-MOST = 2**53  # up to which whole numbers are exact in a page
+REQUIRED: Any = ...  # default of a required argument
+MOST = 2**53  # largest exact integer in a page
 
 
 @final
@@ -26,10 +26,10 @@ class Argument:
     """An argument of a command that a page sends.
 
     Attributes:
-        kind: "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" for those of a sample
-        low: the lowest whole number
-        high: the highest, or the name of things of which it is an index
-        default: what a missing one is; REQUIRED: it is refused
+        kind: "whole" or "real" for numbers, "flag", "unit" of steps, "inputs" of a sample
+        low: minimum integer
+        high: maximum, or the name of the items that it indexes
+        default: default value; REQUIRED if it must be given
     """
 
     name: str
@@ -42,11 +42,11 @@ class Argument:
 COUNT = Argument("count", "whole", default=1)
 UNIT = Argument("unit", "unit", default="step")
 ROW = Argument("row", "whole", high="weights")
-BY = Argument("by", "whole", -MOST, default=1)  # places further on
+BY = Argument("by", "whole", -MOST, default=1)  # offset in a list
 
-# The controls that window and page show at first, by the title of their group; all others stand
-# under "More". A page that trains by itself has no neurons to add, and shows its optimizer, its
-# batch and new weights in their place.
+# The initial controls of window and page, by the title of their group; all others are under "More".
+# A page that trains by itself cannot add neurons, and shows its optimizer, its batch and new
+# weights in their place.
 FIRST_CONTROLS = {
     "Look": ("color", "theme", "neuron maps"),
     "Change": (
@@ -60,42 +60,43 @@ FIRST_CONTROLS = {
 @final
 @dataclass(frozen=True)
 class Command:
-    """One command: its words, its key and where it stands.
+    """A command: its texts, its key and its position.
 
-    Words are English, and keys of their translations: `rows.controls.NAME.FIELD`.
+    Texts are English, and keys of their translations: `rows.controls.NAME.FIELD`.
 
     Attributes:
-        name: unique name of the row; of a choice in a menu also its label there
-        kind: of its field: "button", "tick" (on or off), "choice" (one of several names), "number"
-            (typed or, in a window, dragged), "whole" (a number without a fraction), "slider",
-            "timeline" (a slider as wide as possible, with marks) or "text" (read only); "entry" is
-            a typed text that its names complete
-        about: tooltip, accessible name and menu entry; "": a Control has it, for each state another
-        label: label in front of it; rows of one label form a group
-        text: text on a button or beside a tick; by default `about`
-        help: text in the list of keys, by default `about`; {} stands for the names of a choice
-        icon: icon of a button instead of the text: a Font Awesome name; the window has a few of
-            them
-        example: what a typed text may be, shown in its empty field
+        name: unique name of the row; for a choice in a menu also its label there
+        kind: type of its field: "button", "tick" (checkbox), "choice" (one of several names),
+            "number" (typed or, in a window, dragged), "whole" (an integer), "slider", "timeline" (a
+            full-width slider with marks), "text" (read only) or "entry" (typed text with completion
+            of its names)
+        about: tooltip, accessible name and menu entry; "" if a Control has one for each state
+        label: label in front of it; rows with the same label form a group
+        text: text on a button or beside a checkbox; by default `about`
+        help: text in the list of keys, by default `about`; {} becomes the names of a choice
+        icon: icon of a button instead of the text: a Font Awesome name; some are available in
+            windows
+        example: placeholder of an empty text field
         menu: menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
             the title, "Time", "View", ... in the panel
-        acts_on: what it acts on where several sessions are shown: "one", the chosen one, "each" of
-            those that go together, the "time" of these, or "all" with their picture
-        key: key that presses the button, flips the tick or takes the next name of the choice;
-            DIGITS gives each name of a choice its own digit
-        also: another key, known from other programs
-        ctrl: letters that do the same with Ctrl; a capital one with Shift
-        primary: whether it stands in the line below the picture; other rows with a label are in the
+        acts_on: target with several sessions: "one", the selected one, "each" of the linked ones,
+            their "time", or "all" with their picture
+        key: key that presses the button, toggles the tick or selects the next name of the choice;
+            DIGITS assigns a digit to each name of a choice
+        also: alternative key, known from other programs
+        ctrl: letters of shortcuts with Ctrl; capitals with Shift
+        primary: whether it is in the line below the picture; other rows with a label are in the
             panel behind its last button, a row without one only in its menu, or only a key
         on_cube: whether it opens on the pinned cube
-        strong: whether it is the button in the colour of the theme
-        window: whether only a window has it
-        several: whether it is only there where several sessions are shown
+        strong: whether it is the button in the theme color
+        window: whether it is available only in windows
+        several: whether it is available only with several sessions
         room: width of a number or a text, in letters
-        page: what a page has of it: "key", "field" (without a key), "offer" (a field behind "…", if
-            its session is in Python) or "" for nothing
-        takes: what a page sends with it to its session; None: it does it by itself, or not at all
-        jumps: whether it leads to numbers that may be far from those shown
+        page: availability in pages: "key", "field" (without a key), "offer" (a field behind "…", if
+            its session is in Python) or "" for none
+        takes: arguments that a page sends to its session with it; None if the page handles it, or
+            not at all
+        jumps: whether it can change the shown numbers abruptly
     """
 
     name: str
@@ -129,28 +130,28 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Where it stands: "bar", the line below the picture, "panel", "cube", or "" for none."""
+        """Its position: "bar", the line below the picture, "panel", "cube", or "" for none."""
         in_panel = self.label or self.group
         return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
 
     @property
     def group(self) -> str:
-        """The group of FIRST_CONTROLS in which it stands; "" if it stands under "More"."""
+        """Its group in FIRST_CONTROLS; "" if it is under "More"."""
         return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
 
     def words(self, field: str) -> str:
-        """Return a text of the row, or its translation."""
+        """Return a text of the row, translated if necessary."""
         return row_text(f"rows.controls.{self.name}.{field}", getattr(self, field))
 
 
 def of_look(name: str) -> Command:
-    """Return the command that chooses a field of Look, in all pictures of a face."""
+    """Return the command that sets a field of Look, in all pictures of an interface."""
     offer, kind = OFFERS[name], "tick" if IS_TICK[name] else "choice"
     return Command(offer.control, kind, offer.about, acts_on="all", **offer.words)
 
 
 ROWS = (
-    # Time: play, back and on, speed and rate.
+    # Time: play, backward and forward, speed and rate.
     Command(
         "play",
         "button",
@@ -299,7 +300,7 @@ ROWS = (
         page="field",
         takes=(Argument("rate", "real"),),
     ),
-    # Several sessions that are shown side by side.
+    # Several sessions side by side.
     Command(
         "together",
         "tick",
@@ -322,9 +323,9 @@ ROWS = (
         key="x",
         several=True,
     ),
-    # What cubes show, and what else of the view a user decides.
+    # Quantities shown by cubes, and other options of the view.
     *(of_look(name) for name in OFFERS),
-    # Which sample is shown.
+    # The shown sample.
     Command(
         "before",
         "button",
@@ -646,14 +647,15 @@ ROWS = (
         page="field",
     ),
     Command("quit", "button", "Quit", menu="File", key="q", acts_on="all", window=True),
-    # What pages alone have: a window has options instead.
+    # Commands of pages only: a window has options instead.
     Command("optimizer", "choice", page="field"),
     Command("batch", "choice", page="field", takes=(Argument("size", "whole", 1),)),
     Command("new weights", "button", page="field"),
     Command("next question", "button", key="x", page="key"),
 )
 COMMANDS = {row.name: row for row in ROWS}
-# Buttons in the sheet of a page, by their ids, which name their texts: what they run.
+# Buttons in the sheet of a page, by their ids, which are also the keys of their texts: their
+# commands.
 PAGE_BUTTONS = {
     "theme": "theme",
     "tour": "tour",
@@ -670,7 +672,7 @@ PAGE_BUTTONS = {
 
 
 def page_ticks() -> dict[str, Command]:
-    """Return the commands of fields of Look that a page turns on and off, by the fields."""
+    """Return the commands for the fields of Look that a page toggles, by field."""
     return {
         name: row
         for name, offer in OFFERS.items()
@@ -679,7 +681,7 @@ def page_ticks() -> dict[str, Command]:
 
 
 def page_look(look: Look) -> dict[str, Any]:
-    """Return what a page knows of Look: the fields, ticks, and the words of links."""
+    """Return the data of Look for a page: the fields, ticks, and the words of links."""
     return {
         "now": {name: getattr(look, name) for name in OFFERS if name != "camera"},
         "ticks": {name: row.name for name, row in page_ticks().items()},
@@ -692,7 +694,7 @@ def page_look(look: Look) -> dict[str, Any]:
 
 
 def link_words() -> dict[str, tuple[str, ...]]:
-    """Return the words that a link may have for the fields of Look."""
+    """Return the valid words in links for the fields of Look."""
     return {
         name: ("yes", "no") if IS_TICK[name] else tuple(offer.names or CHANNELS)
         for name, offer in OFFERS.items()
@@ -700,7 +702,7 @@ def link_words() -> dict[str, tuple[str, ...]]:
 
 
 def first_groups() -> list[dict[str, Any]]:
-    """Return the groups: their names, their titles, and the names of their controls."""
+    """Return the groups: their names, titles, and the names of their controls."""
     return [
         {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
         for name, names in FIRST_CONTROLS.items()
@@ -708,13 +710,13 @@ def first_groups() -> list[dict[str, Any]]:
 
 
 def in_browser(key: str) -> str:
-    """Return a key as browsers name it."""
+    """Return the name of a key in browsers."""
     if key in ("left", "right", "up", "down"):
         return "Arrow" + key.capitalize()
     return " " if key == "space" else key.capitalize() if len(key) > 1 else key
 
 
-# What a training has that is done here, and not the record of one.
+# Commands of a session that trains here, unlike the record of one.
 OF_TRAININGS = (
     *("operation back", "operation on", "slow step", "guess", "tour", "before", "after", "add up"),
     *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
@@ -728,7 +730,7 @@ def page_keys(*, recorded: bool = False) -> dict[str, dict[str, str]]:
     """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl.
 
     Args:
-        recorded: whether the page shows the record of a followed training
+        recorded: whether the page shows the record of a followed training run
     """
     left_out = OF_TRAININGS if recorded else ()
     rows = [row for row in COMMANDS.values() if row.page == "key" and row.name not in left_out]

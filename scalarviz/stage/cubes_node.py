@@ -29,32 +29,35 @@ from scalarviz.stage.sample_pass import SamplePass
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.session import Session
 
-WIDE = 1.75  # width by height of the stage that a layout is made for
+WIDE = 1.75  # aspect ratio of the stage for the layout
 LINED = 400  # weights of a layer whose lines are drawn
-INTERVAL = 1.0 / 30.0  # seconds between looks at a session that is followed
+INTERVAL = 1.0 / 30.0  # seconds between checks of a followed session
 
 
 @final
 @answers
 class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
-    """A node of a vispy scene that shows each weight of a network as a cube, with the wires.
+    """A vispy scene node that shows each weight of a network as a cube, with the connecting wires.
 
-    It reads the weights each time that it is drawn, by a snapshot, which does not hold up a
-    training. It can be under any camera of vispy, beside other visuals; its up is +y. Without a
-    parent it frees its memory on the graphics card.
+    The node reads the weights at each draw, from a snapshot, so it does not slow training down. It
+    works with any vispy camera and beside other visuals; its up axis is +y. Removing it from its
+    parent frees its GPU memory.
 
     Args:
         shown: a Network, a compiled expression, or a Session
-        parent: the node of the scene that it is put in, such as `view.scene`; by default None
-        color: what colors show: "value", the default, "gradient", "last change", "change since
-            start", that of the node, or a slot of the optimizer
-        cubes: what sizes show, likewise; by default "value"
+        parent: parent node of the scene, such as `view.scene`; by default None
+        color: quantity shown by the colors: "value", the default, "gradient", "last change",
+            "change since start", or a slot of the optimizer
+        cubes: quantity shown by the sizes, likewise; by default "value"
         theme: "dark", the default, or "light"
-        name: name of the node in vispy; by default None
+        name: name of the vispy node; by default None
 
-    The scales of colors and sizes grow at most once in five seconds, and shrink after as long
-    without need. Raises InputError if
-    `shown` is none of these, and UnknownNameError for an unknown name.
+    The scales of colors and sizes grow at most once in five seconds; they shrink when they have
+    been too large for five seconds.
+
+    Raises:
+        InputError: if `shown` is anything else.
+        UnknownNameError: if a name is unknown.
     """
 
     def __init__(
@@ -86,7 +89,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         at_once = self._snapshot if self._snapshot.ready else HostSnapshot(network.bank)
         self._now: SnapshotValues = at_once.read()
         self._begun = self._now.value.copy()
-        self._asked = False  # whether the snapshot was requested, and not read yet
+        self._asked = False  # whether a snapshot was requested and not yet read
         slots = shown.optimizer.row.slots if isinstance(shown, Session) else ()
         known = names_of(list(dict.fromkeys((*self._now.slots, *slots))), has_layers=False)
         self._scales = Scales(Look(**checked({"color": color, "cubes": cubes}, known)))
@@ -94,7 +97,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._interval = INTERVAL
         self._key: object = None
         self._timer: Any = None
-        self._turns = ExitStack()  # in which Python's switch interval is shortened
+        self._turns = ExitStack()  # held while Python's switch interval is shortened
         self._context: Any = None
         self.freeze()
         self.set_map(look.map, look.ground)
@@ -104,7 +107,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self.parent = parent
 
     def _surround(self, plan: Layout, look: Theme) -> None:
-        """Set spheres and wires; they stand for neurons without numbers."""
+        """Set spheres and wires, which represent the neurons without numbers."""
         nothing = np.zeros(0)
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
         spheres, wires = beads_of(frame_data, lights(plan, None, None), look)
@@ -123,7 +126,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     def draw(self) -> None:
         """Read the numbers, and draw them in the current canvas.
 
-        Raise DisplayError if it was drawn in another canvas before.
+        Raise DisplayError if the node was drawn in another canvas before.
         """
         context = gloo.get_current_canvas().context.shared
         if self._context not in (None, context):
@@ -142,7 +145,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
             if changed(before, self._now):
                 self._show(before.value)
             if self._followed is not None and self._followed.playing:
-                self._snapshot.request()  # filled in until the next frame
+                self._snapshot.request()  # filled until the next frame
                 self._asked = True
         CubesNode.draw(self)
 
@@ -158,14 +161,17 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     # Following.
 
     def follow(self, session: Session | None, interval: float = INTERVAL) -> None:
-        """Draw the canvas again whenever a session has moved on; a timer of the canvas looks.
+        """Redraw the canvas whenever a session has advanced, checked by a timer of the canvas.
 
         Args:
-            session: a Session of the network that is shown; None: follow no more
-            interval: seconds from one look to the next; by default a thirtieth
+            session: a Session of the shown network; None stops following
+            interval: seconds between two checks; by default 1/30
 
-        Without a canvas it begins when the node is put in one. Raises InputError for another
-        session, and DisplayError if the backend of the canvas has no timers here.
+        Without a canvas, following starts when the node is added to one.
+
+        Raises:
+            InputError: if the session trains another network.
+            DisplayError: if the backend of the canvas has no timers here.
         """
         if session is not None:
             require(
@@ -200,9 +206,9 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self._take_turns(quick=False)
 
     def _take_turns(self, *, quick: bool) -> None:
-        """Shorten Python's switch interval while a training plays, or restore it.
+        """Shorten Python's switch interval while training plays, or restore it.
 
-        Each call of OpenGL waits for its turn, and a frame has some hundred.
+        Each OpenGL call waits for the interpreter lock, and a frame has about a hundred of them.
         """
         self._turns.close()
         if quick:
@@ -216,7 +222,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
             self.update()
 
     def _move(self, event: Any) -> None:
-        """Go to another canvas, or out of all."""
+        """Move to another canvas, or out of all canvases."""
         self._stop()
         if event.new is None:
             for node in (self, *self._around):
@@ -226,7 +232,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
 
 def lines_in_space(fan: Fan, theme: Theme) -> tuple[FloatArray, ...]:
-    """Return lines from each neuron along the trays to its cubes, and on from these."""
+    """Return lines from each neuron along the trays to its cubes, and beyond."""
     columns, count = fan.columns, fan.inputs_count
     feet = fan.rows[:, np.newaxis] + columns[:count] + fan.foot
     gates = fan.rows + columns[0] - fan.begin + fan.foot

@@ -1,4 +1,4 @@
-"""Curves: what the charts show of a session: losses, weights over time, the loss landscape."""
+"""Chart data of a session: losses, weights over time, the loss landscape."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from scalarviz.training.session.session import Session
 
 SHARES = ("accuracy", "binary_accuracy", "subset_accuracy")
 MOST_METRICS = 2  # metrics in a chart
-POINTS = 700  # of the curve
+POINTS = 700  # points of the curve
 FEW_POINTS, MANY_POINTS = (
     50,
     250,
 )  # points of the line of another branch, in a small and in a large chart
-NEWEST = 20  # other branches with a line
+NEWEST = 20  # other branches with a line, the latest ones
 
 
 @final
 class Curves:
-    """The losses of the branches of a session, as far as they are drawn.
+    """The drawn losses of the branches of a session.
 
-    While the session plays, a long history is read again only at intervals.
+    During playback, a long history is read only at intervals.
     """
 
     def __init__(self, session: Session) -> None:
@@ -68,11 +68,11 @@ class Curves:
         self._metrics = Refreshed[Sequence[Measured]](())
 
     def read(self, view: CurveView, now: TrainingState) -> Curve:
-        """Return the losses of this branch and of the newest other ones.
+        """Return the losses of this branch and of the latest other ones.
 
         Args:
-            view: the steps that are wanted
-            now: what was read for the picture
+            view: the requested steps
+            now: the state read for the picture
         """
         here, branch = now.here, now.here.branch
         count = min(end_of(branch), here.end.step + (here.end.operation > 0))
@@ -91,12 +91,12 @@ class Curves:
         )
 
     def _read(self, now: TrainingState, count: int, view: CurveView) -> Curve:
-        """Read the first `count` losses of the branch, and those of others."""
+        """Read the first `count` losses of the branch, and the losses of others."""
         branch = now.here.branch
         others = [each for each in now.branches if each is not branch and each.end.step]
         others = sorted(others, key=lambda each: each.number)[-NEWEST:]
         end = max([count, *map(end_of, others)])
-        first = max(0, math.floor(view.first) - 2)  # the line goes on outside of the chart
+        first = max(0, math.floor(view.first) - 2)  # the line continues outside the chart
         stop = end if view.last is None else math.ceil(view.last) + 1
         if first >= end:
             first, stop = 0, end
@@ -131,10 +131,10 @@ class Curves:
     def pointed(
         self, over: OverlayPointer, view: CurveView, now: TrainingState, facts: Facts | None
     ) -> Curve:
-        """Return what `read` does, with what the mouse points at, and what stands below it.
+        """Return the result of `read`, with the pointed item, and the contents below the chart.
 
         Args:
-            facts: with the names for that; None: nothing stands below it
+            facts: names for the contents below the chart; None: no contents
         """
         below = None
         if facts is not None:
@@ -151,13 +151,13 @@ class Curves:
             below=below,
         )
         meant = next((each for each in now.branches if each.number == over.branch), None)
-        if meant is None or meant is branch:  # a click on its line went over to it
+        if meant is None or meant is branch:  # a click on its line switched to it
             return curve
         name = text("chart.branch", number=meant.number, name=meant.name)
         return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
     def _measured(self, now: TrainingState) -> Sequence[Measured]:
-        """Return the metrics that are drawn."""
+        """Return the drawn metrics."""
         if not now.measures:
             return ()
         at, known = (now.here.branch, now.here.clock.step), self._metrics
@@ -166,7 +166,7 @@ class Curves:
 
 
 def earlier_losses(session: Session) -> FloatArray:
-    """Return the losses of the trainings that a session was made from, as far as they are known."""
+    """Return the known losses of the sessions from which a session was created."""
     parts, origin = [np.zeros(0)], session.origin
     while origin is not None and origin.session is not None:
         parts.append(origin.session.current_branch.losses_between(0, origin.step))
@@ -175,19 +175,19 @@ def earlier_losses(session: Session) -> FloatArray:
 
 
 def loss_at(branch: Branch | None, step: int | None) -> float:
-    """Return the loss of a step of a branch; NaN without either, and for an unknown step."""
+    """Return the loss of a step of a branch; NaN without either, or if unknown."""
     if branch is None or step is None or not 0 < step <= end_of(branch):
         return math.nan
     return branch.loss_at(step - 1)
 
 
 def end_of(branch: Branch) -> int:
-    """Return the number of steps of a branch whose losses are known."""
+    """Return the number of steps of a branch with known losses."""
     return branch.record.first + len(branch.record)
 
 
 def parting(branch: Branch, shown: Branch) -> int:
-    """Return the step from which on a branch has other losses than its parent, or its child."""
+    """Return the step at which the losses of a branch diverge from its parent, or its child."""
     lineage = shown.lineage()
     if branch in lineage[1:]:
         return lineage[lineage.index(branch) - 1].fork.step
@@ -195,16 +195,16 @@ def parting(branch: Branch, shown: Branch) -> int:
 
 
 def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return steps and losses of a branch: means over at most so many equal intervals.
+    """Return steps and losses of a branch: means over at most `most` equal intervals.
 
-    The first loss is drawn at step 1, where its step ends.
+    The first loss is drawn at step 1, at the end of its step.
     """
     middles, losses = branch.means(first, stop, most)
     return first + 1.0 + middles, losses
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
-    """Return the metrics of a session that are drawn, see `drawn_of`."""
+    """Return the drawn metrics of a session, see `drawn_of`."""
     return [
         Measured(name_of_metric(name), is_share(name, metrics), steps.astype(np.float64), values)
         for name in drawn_of(metrics)
@@ -213,10 +213,10 @@ def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
 
 
 def drawn_of(metrics: Mapping[str, Series]) -> list[str]:
-    """Return the names of the metrics that are drawn, at most two.
+    """Return the names of the drawn metrics, at most two.
 
-    The loss of held-out samples comes first, then a share such as the accuracy, that of held-out
-    samples if it is measured, then others.
+    The held-out loss comes first, then a fraction such as the accuracy, preferably held-out, then
+    others.
     """
     plain = [name for name in metrics if HELD_OUT + name not in metrics]
     ranked = sorted(plain, key=lambda name: (name != HELD_OUT + LOSS, not is_share(name, metrics)))
@@ -224,7 +224,7 @@ def drawn_of(metrics: Mapping[str, Series]) -> list[str]:
 
 
 def is_share(name: str, metrics: Mapping[str, Series]) -> bool:
-    """Whether a metric is drawn on a scale from 0 to 1: an accuracy, or one of the user's own."""
+    """Whether a metric is drawn on a scale from 0 to 1: an accuracy, or a custom one."""
     plain, values = name.removeprefix(HELD_OUT), metrics[name][1]
     if plain in SHARES:
         return True
@@ -233,7 +233,7 @@ def is_share(name: str, metrics: Mapping[str, Series]) -> bool:
 
 
 def name_of_metric(name: str) -> str:
-    """Return what a metric is called in the chart."""
+    """Return the name of a metric in the chart."""
     if name == HELD_OUT + LOSS:
         return text("chart.held_out")
     if name == HELD_OUT + "accuracy":
@@ -242,16 +242,16 @@ def name_of_metric(name: str) -> str:
     return text("chart.held_out.metric", name=plain) if name.startswith(HELD_OUT) else plain
 
 
-# All weights over time, as far as the large chart shows them.
+# All weights over time, in the large chart.
 
-TILES = 128  # at most, about
+TILES = 128  # approximate maximum
 
 
 @final
 class PastReader:
-    """Reads all weights over time; while the session plays, only at intervals.
+    """Reader of all weights over time; during playback, only at intervals.
 
-    At rest, moments between the keyframes are computed again in the background.
+    When paused, moments between the keyframes are recomputed in the background.
     """
 
     def __init__(self, session: Session) -> None:
@@ -263,7 +263,7 @@ class PastReader:
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> PastWeights | Terrain:
-        """Return what is shown below a large chart."""
+        """Return the contents below a large chart."""
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
@@ -288,13 +288,13 @@ class PastReader:
         return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
 
     def rest(self) -> None:
-        """Compute nothing while nobody looks."""
+        """Stop computing while nothing is shown."""
         self.filled.stop()
         self.terrain.rest()
 
     @property
     def progress(self) -> tuple[object, ...]:
-        """Changes while something is computed in the background."""
+        """A value that changes while something is computed in the background."""
         planes = self.terrain.planes
         return self.filled.version, self.filled.background.busy, planes.done, planes.background.busy
 
@@ -306,7 +306,7 @@ class PastReader:
         first: float = 0.0,
         last: float | None = None,
     ) -> OverTime:
-        """Return all weights at some moments of the branch, from a step on, up to a `last` one."""
+        """Return all weights at some moments of the branch, from `first` to `last`."""
         program, here = now.program, now.here
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(now.numbers.value))
@@ -328,7 +328,7 @@ def moment_now(now: TrainingState) -> Now:
 
 
 def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: OverlayPointer) -> str:
-    """Return what the mouse reads: a tile at a step, or between the two that are compared."""
+    """Return the readout at the mouse: a tile at a step, or between the two compared ones."""
     if not len(seen.tiles):
         return ""
 
@@ -348,31 +348,31 @@ def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: Over
     )
 
 
-# The loss over a plane through the weights, with the path of a training on it.
+# The loss over a plane through the weights, with the path of training.
 
 ROUNDING = 1e-5  # relative, of float32
 
 
 @final
 class TerrainReader:
-    """Reads the plane of a session, and makes another one where the path has left it."""
+    """Reader of the loss plane of a session; creates a new one when the path leaves it."""
 
     def __init__(self, session: Session, filled: FilledPast) -> None:
         self.filled = filled
         self.planes = LossPlanes(session)
         self.held = False  # whether the ball is being dragged
-        self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none was asked
-        self._why = ""  # there is none
-        self._made: tuple[object, ...] = ()  # what the plane was made of
-        self._steps = 0  # of the path then
+        self._asked: tuple[int, ...] | None = None  # the weights of the plane; None: none requested
+        self._why = ""  # reason for a missing plane
+        self._made: tuple[object, ...] = ()  # inputs of the plane
+        self._steps = 0  # length of the path at that time
         self.waits = False  # whether a picture waits for all losses
-        self._across = np.zeros(0)  # of the plane that the places are in
+        self._across = np.zeros(0)  # of the plane that contains the points
         self._places: dict[Moment, tuple[float, float]] = {}
         self.shown = Terrain(None, 0.0, np.zeros(0), np.zeros((0, 2)), (0.0, 0.0), "main")
         self._terrain = Refreshed(self.shown)
 
     def rest(self) -> None:
-        """Compute no losses any more; what is computed stays."""
+        """Stop computing losses; computed ones are kept."""
         if self.planes.background.busy:
             self.planes.background.stop()
             self._asked = None
@@ -380,7 +380,7 @@ class TerrainReader:
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> Terrain:
-        """Return the plane along the directions of a view, with what the mouse reads."""
+        """Return the plane along the directions of a view, with the readout at the mouse."""
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
             self._asked = None
@@ -411,10 +411,10 @@ class TerrainReader:
         return self.shown
 
     def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: TrainingState) -> None:
-        """Make a plane if there is none, or at rest if it does not hold the path any more.
+        """Create a plane if missing, or, when paused, if the path has left it.
 
-        Losses along two weights are those with the other weights of one moment; main directions are
-        those of a path, and found anew when it is twice as long, from the start on at once.
+        Losses along two weights use the other weights of one moment; main directions belong to a
+        path, and are recomputed when it is twice as long, in the beginning at once.
         """
         here = now.here
         grows = not pins and here.end.step > 2 * self._steps
@@ -428,7 +428,7 @@ class TerrainReader:
         if self._asked == pins and (plane is None or self._why):
             return
         made = pins, here.branch, here.end, here.clock if pins else None
-        if plane is not None and made == self._made:  # another one would be the same
+        if plane is not None and made == self._made:  # a new one would be identical
             return
         self._asked, self._why, self._made = pins, "", made
         self._steps = here.end.step
@@ -445,7 +445,7 @@ class TerrainReader:
         if plane.across is not self._across:
             self._across, self._places = plane.across, {}
         known, self._places = self._places, {}
-        for moment in moments:  # of one that was shown before, the place is known
+        for moment in moments:  # positions shown before are known
             self._places[moment] = known.get(moment) or plane.place_of(moment.value)
         path = np.array([*self._places.values()])
         at = np.array([moment.step for moment in moments], np.float64)
@@ -455,13 +455,13 @@ class TerrainReader:
 
 
 def is_in(plane: LossPlane, values: FloatArray) -> bool:
-    """Return whether weights lie in a plane, up to rounding."""
+    """Return whether weights are in a plane, up to rounding."""
     apart = np.abs(plane.values_at(*plane.place_of(values)) - values)
     return bool((apart <= ROUNDING * (1.0 + np.abs(values))).all())
 
 
 def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
-    """Return what the mouse reads: the loss at the nearest point of the grid, the step if near."""
+    """Return the readout at the mouse: the loss at the closest grid point, the step if close."""
     if over.spot is None:
         return ""
     loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])

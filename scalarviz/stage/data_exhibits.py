@@ -1,4 +1,4 @@
-"""EXHIBITS: the panels that show what a session learns, chosen by its data."""
+"""EXHIBITS: the result plots of sessions, chosen by their data."""
 
 from __future__ import annotations
 
@@ -35,22 +35,22 @@ from scalarviz.training.session.reading import (
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import check_end
 
-# The plane in which the data of a session lie, its samples, and a grid over it.
+# The plane of a session's data, its samples, and a grid over it.
 
-FAR = 0.15  # share of a map between words in a corner and samples
-MAP_SIDE = 40  # cells along a map, which needs its square of evaluations per picture
+FAR = 0.15  # minimum distance of samples from a label in a corner, as a fraction of the map
+MAP_SIDE = 40  # cells along a map; each picture evaluates their square
 
 
 @final
 @dataclass(frozen=True)
 class PlanePoints:
-    """Some samples of data that lie in a plane, or on a line along one input.
+    """Samples in a plane, or on a line along one input.
 
     Attributes:
         samples: inputs and targets
-        points: where the samples lie, shape (samples, 2), in the numbers of the axes
+        points: positions of the samples, shape (samples, 2), in axis units
         low, high: the lower left and the upper right corner of the map
-        names: of the axes
+        names: names of the axes
         axes: the inputs that are the coordinates; empty if the inputs are features of them
         features: returns the inputs of points; None if `axes` are inputs and the others constant
     """
@@ -76,15 +76,15 @@ class PlanePoints:
         return inputs
 
     def placed(self, points: FloatArray) -> FloatArray:
-        """Return points as shares of the map; (0, 0) is its lower left corner."""
+        """Return points as fractions of the map; (0, 0) is its lower left corner."""
         return np.asarray((points - self.low) / (self.high - self.low))
 
     def at(self, inputs: FloatArray) -> FloatArray | None:
-        """Return where inputs lie, as shares of the map; None for features."""
+        """Return the positions of inputs, as fractions of the map; None for features."""
         return self.placed(inputs[list(self.axes)]) if self.axes else None
 
     def about(self) -> dict[str, Any]:
-        """Return the arguments of an exhibit that say where the plane is."""
+        """Return the arguments of an exhibit that locate the plane."""
         return {
             "points": self.placed(self.points),
             "names": self.names,
@@ -96,9 +96,9 @@ class PlanePoints:
         }
 
     def free_corner(self) -> tuple[bool, bool] | None:
-        """Return the corner of the map that is farthest from all samples: right, and up.
+        """Return the corner of the map farthest from all samples: right, and up.
 
-        None if they are few, or none is FAR from the words in that corner.
+        None if there are few samples, or some are closer than FAR to the label in that corner.
         """
         found: dict[tuple[bool, bool], float] = {}
         for right, up in product((False, True), repeat=2):
@@ -109,9 +109,9 @@ class PlanePoints:
 
 
 def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
-    """Return the plane in which some samples of data lie; None if they lie in none.
+    """Return the plane that contains the samples of a data set, or None.
 
-    These are the data sets of the plane, and all data of which exactly two inputs vary.
+    Planes exist for the data sets of the plane, and for all data with exactly two varying inputs.
     """
     inputs, _ = samples
     if isinstance(data, PlaneSet) and data.features:
@@ -124,7 +124,7 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
     points, names = inputs[:, varying], axis_names(data)
     low, high = bounds_of(data, points)
     with np.errstate(over="ignore", invalid="ignore"):
-        if not np.isfinite(high - low).all():  # too far apart for a map
+        if not np.isfinite(high - low).all():  # too large for a map
             return None
     axes = int(varying[0]), int(varying[1])
     return PlanePoints(samples, points, low, high, (names[axes[0]], names[axes[1]]), axes)
@@ -133,17 +133,17 @@ def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
 def places_of(
     session: Session | TrainingState, batch: Pair | None, sample: FloatArray, axis: int
 ) -> PlanePoints | None:
-    """Return the plane over which neurons are drawn, or the line along one of more inputs.
+    """Return the plane over which neurons are drawn, or the line along one of several inputs.
 
     Args:
-        batch: the first batch of data made by code, or None
-        sample: the inputs of the sample that is shown: on a line, the others are those of it
+        batch: the first batch of generated data, or None
+        sample: inputs of the shown sample, which fix the other inputs of a line
         axis: the input along the line, if it varies
 
-    Return None for data that are the same in all samples, or not known.
+    Return None for unknown data, and for data without variation.
     """
     data, here = session.data, (sample[np.newaxis], np.zeros((1, 0)))
-    if data.picture_setting:  # inputs are places in a picture, whose first row is the top
+    if data.picture_setting:  # inputs are positions in a picture, whose first row is the top
         corners = np.array([0.0, 1.0]), np.array([1.0, 0.0])
         return PlanePoints(here, np.zeros((0, 2)), *corners, ("u", "v"), (0, 1))
     if batch is None and needs_batch(data):
@@ -160,7 +160,7 @@ def places_of(
 def held_out_points(
     data: DataSet, plane: PlanePoints, most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return where some held-out samples lie in a plane, and the samples; may be none."""
+    """Return the positions of some held-out samples in a plane, and the samples; may be empty."""
     if not isinstance(data, TableSet) or data.held_out is None:
         return np.zeros((0, 2)), np.zeros((0, data.inputs)), np.zeros((0, data.outputs))
     inputs, targets = (part[:most] for part in data.held_out)
@@ -170,7 +170,7 @@ def held_out_points(
 
 
 def varying_inputs(inputs: FloatArray) -> Any:
-    """Return which inputs are not the same in all samples."""
+    """Return the inputs that vary between samples."""
     return np.flatnonzero(inputs.max(axis=0) > inputs.min(axis=0))
 
 
@@ -184,16 +184,16 @@ def bounds_of(data: DataSet, points: FloatArray) -> tuple[FloatArray, FloatArray
         return low - room, high + room
 
 
-# The exhibit of digits: some images sorted by predicted class, more in the confusion matrix.
+# The exhibit of digits: images sorted by predicted class, and a larger confusion matrix.
 
-SHOWN_DIGITS, SHOWN_WRONG = 80, 12  # digits that are drawn, and of those that are taken for others
-ASKED_DIGITS = 400  # digits that are classified
-ASKED_SLOWLY = 100  # digits that are classified by the python engine
-DIGIT_PIXELS = 32  # along a side; larger images are reduced
+SHOWN_DIGITS, SHOWN_WRONG = 80, 12  # number of drawn digits, and of misclassified ones among them
+ASKED_DIGITS = 400  # number of classified digits
+ASKED_SLOWLY = 100  # number of digits classified by the python engine
+DIGIT_PIXELS = 32  # pixels along a side; larger images are reduced
 
 
 def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
-    """Return the exhibit, on held-out digits or, if there are none, on training digits."""
+    """Return the exhibit, on held-out digits or, if missing, on training digits."""
     inputs, labels, pictures, shown = some_digits(
         data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
     )
@@ -214,7 +214,7 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
 
 
 def erased(ask: Callable[[FloatArray], FloatArray], inputs: FloatArray) -> FloatArray:
-    """Return the outputs of an image, and of it without each of its pixels in turn."""
+    """Return the outputs of an image, and with each of its pixels erased in turn."""
     rows = np.repeat(inputs[np.newaxis], len(inputs) + 1, axis=0)
     np.fill_diagonal(rows[1:], 0.0)
     return np.asarray(ask(rows), np.float64)
@@ -234,7 +234,7 @@ def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArr
 
 
 def shrunk(pictures: FloatArray) -> FloatArray:
-    """Return pictures, (n, height, width), with means of some pixels where they are large."""
+    """Return pictures, (n, height, width), with large ones reduced by averaging."""
     for _ in ("width", "height"):
         side = pictures.shape[2]
         count = side // -(-side // DIGIT_PIXELS)
@@ -246,11 +246,11 @@ def shrunk(pictures: FloatArray) -> FloatArray:
 
 # The table.
 
-FEW_WRITTEN = 8  # most samples whose outputs are written out
-MOST_SAMPLES = 256  # samples that are shown
-PIXELS, FINE_PIXELS = 64, 512  # along the longer side of an image, at most
+FEW_WRITTEN = 8  # maximum samples with written outputs
+MOST_SAMPLES = 256  # maximum shown samples
+PIXELS, FINE_PIXELS = 64, 512  # maximum pixels along the longer side of an image
 PORTION, WHOLE = 4096, 65536  # pixels evaluated at once, in the background and elsewhere
-LITTLE = 5e7  # weights times points that take some milliseconds
+LITTLE = 5e7  # weights times points that take a few milliseconds
 
 Ask = Callable[[FloatArray], FloatArray]  # a network: inputs to outputs
 
@@ -266,9 +266,9 @@ def exhibit_of(
 
     Args:
         session: the session, or its state
-        ask: maps inputs to outputs: its network (the default), or a copy that is free at any time
-        batch: the first batch, if known; for data made by code
-        fine: whether in full resolution, which may take long; see `can_be_finer`
+        ask: maps inputs to outputs: its network (the default), or a copy that is always available
+        batch: the first batch of generated data, if known
+        fine: whether to use full resolution, which may be slow; see `can_be_finer`
     """
     now = TrainingState.of(session)
     ask, data = ask or now.network, now.data
@@ -298,7 +298,7 @@ def answer_names(data: DataSet, targets: FloatArray) -> list[str]:
 
 
 def with_predictions(ask: Ask, loss: Loss) -> Ask:
-    """Return the network with the activation that its loss applies: outputs are as targets."""
+    """Return the network with the activation that its loss applies, to match targets."""
     return lambda inputs: predictions_of(loss, ask(inputs))
 
 
@@ -308,18 +308,18 @@ def can_be_finer(session: Session | TrainingState) -> bool:
 
 
 def is_quick(session: Session | TrainingState) -> bool:
-    """Return whether the finer exhibit of a session takes some milliseconds only."""
+    """Return whether the finer exhibit of a session takes only a few milliseconds."""
     points, _, _ = some_pixels(session.data, FINE_PIXELS)
     return len(points) * len(session.network.bank) <= LITTLE
 
 
 def needs_batch(data: DataSet) -> bool:
-    """Return whether an exhibit shows a batch of these data, which are made by code."""
+    """Return whether an exhibit shows a batch of these data, which are generated."""
     return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
 
 
 def samples_of(session: Session | TrainingState, batch: Pair | None = None) -> Pair:
-    """Return some of the samples that a session trains on."""
+    """Return some training samples of a session."""
     data = session.data
     if isinstance(data, TableSet):
         batch = data.training
@@ -352,7 +352,7 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
 
 
 def middle_and_reach(targets: FloatArray) -> tuple[float, float]:
-    """Return the middle of some targets, and how far they are from it at most, or 1."""
+    """Return the middle of some targets, and their largest distance from it, or 1."""
     least, most = float(targets.min()) / 2.0, float(targets.max()) / 2.0
     return least + most, most - least or 1.0
 
@@ -380,7 +380,7 @@ def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
 
 
 def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
-    """Return output and target at pixel centers, at most `side` in a line."""
+    """Return output and target at pixel centers, at most `side` per row."""
     points, target, (rows, columns) = some_pixels(data, side)
     output = in_portions(ask, points)
     noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
@@ -390,7 +390,7 @@ def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictur
 
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
-    """Return the outputs; in the background in small portions, which leave cores to others."""
+    """Return the outputs; in the background in small portions, which leave cores free."""
     size = WHOLE if threading.current_thread() is threading.main_thread() else PORTION
     outputs = []
     for start in range(0, len(points), size):
@@ -420,7 +420,7 @@ EXHIBITS: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
 }
 
 
-# Finer exhibits, by the same names, for a session at rest.
+# Finer exhibits, by the same names, for a paused session.
 FINE: dict[str, Callable[[Ask, Any, str], Exhibit]] = {
     "texture": partial(pictures, side=FINE_PIXELS)
 }

@@ -1,6 +1,6 @@
-"""What a drag of the mouse changes: a weight by its cube, an input by its sphere.
+"""Values changed by dragging: a weight by its cube, an input by its sphere.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ from dataclasses import dataclass
 
 from scalarviz.base.checks import FloatArray
 
-SMALLEST_HANDLE = 12.0  # pixels of a cube that can be dragged; elsewhere a drag turns the network
-VALUE_REACH = 100.0  # pixels of a drag, up or down, that add the scale of the values
-INPUT_REACH = 150.0  # and from the least to the greatest number of an input
-DRAG_DIGITS = 3  # of the values while it is dragged
+SMALLEST_HANDLE = 12.0  # minimum pixels of a draggable cube; elsewhere dragging rotates the network
+VALUE_REACH = 100.0  # pixels of vertical dragging that change a value by the scale of the values
+INPUT_REACH = 150.0  # pixels of dragging over the whole range of an input
+DRAG_DIGITS = 3  # digits of a value during dragging
 
 
 @dataclass(frozen=True)
 class Handle:
-    """A cube, or a guess about it, that is held by the mouse.
+    """A cube, or a guess about it, that is being dragged.
 
     Attributes:
         row: its bank index
-        value: that it had
+        value: its original value
         top: the scale of the values
-        answers: outputs for the sample in use between two steps, or None
+        answers: outputs for the current sample between two steps, or None
         guesses: whether it is the guess
     """
 
@@ -34,11 +34,11 @@ class Handle:
     guesses: bool = False
 
     def value_at(self, up: float) -> float:
-        """Return the value after a drag by so many pixels upwards."""
+        """Return the value after dragging up by `up` pixels."""
         value = self.value + up / VALUE_REACH * self.top
         return float(f"{value:.{DRAG_DIGITS}g}") if up else self.value
 
 
 def input_at(value: float, low: float, high: float, up: float) -> float:
-    """Return an input from low to high after a drag by so many pixels upwards."""
+    """Return an input between low and high after dragging up by `up` pixels."""
     return min(max(value + up / INPUT_REACH * (high - low), low), high)

@@ -1,4 +1,4 @@
-"""Encoders: frames are written as PNG, MP4 or GIF files, completely or not at all."""
+"""Encoders: frames are written atomically as PNG, MP4 or GIF files."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 
 Frame = npt.NDArray[np.uint8]
-COLORS, EXACT = 256, 48  # of a GIF; the number of them that are its most frequent colors
+COLORS, EXACT = 256, 48  # colors of a GIF; how many of them are its most frequent colors
 SHIFT = np.array([65536, 256, 1])
-MOST_SHARED = 24  # frames of a GIF from which its colors are chosen
-# By the suffix of a file, the module that writes it, its package, and the extra that installs that.
+MOST_SHARED = 24  # frames of a GIF from which its palette is computed
+# Module, package and installation extra for each file suffix.
 NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 
 
 class Encoder(AbstractContextManager["Encoder"]):
-    """Takes frames, and writes a file when its block ends without an error.
+    """Receives frames, and writes a file when its block ends without an error.
 
     Attributes:
         count: number of frames so far
@@ -60,7 +60,7 @@ class Encoder(AbstractContextManager["Encoder"]):
 
 @final
 class Mp4(Encoder):
-    """H.264 in MP4, which every browser plays."""
+    """H.264 in MP4, supported by every browser."""
 
     def __init__(self, path: Path, width: int, height: int, fps: int) -> None:
         super().__init__(path)
@@ -73,11 +73,11 @@ class Mp4(Encoder):
             "w",
             format="mp4",
             options={"movflags": "faststart"},
-            # To move the index to the front, faststart reads what is written so far.
+            # To move the index to the front, faststart reads the data written so far.
             io_open=lambda *about: io.BytesIO(self._whole.getvalue()),
         )
         self._stream: Any = self._file.add_stream("libx264", rate=fps)
-        # yuv420p takes even sizes only: an odd last row or column is cropped.
+        # yuv420p requires even sizes: an odd last row or column is cropped.
         self._stream.width, self._stream.height = width // 2 * 2, height // 2 * 2
         self._stream.pix_fmt = "yuv420p"
         self._stream.options = {"crf": "18", "preset": "veryfast"}
@@ -94,7 +94,7 @@ class Mp4(Encoder):
 
 @final
 class Gif(Encoder):
-    """GIF with one palette for all frames, so that colors do not flicker."""
+    """GIF with one palette for all frames, to avoid flicker."""
 
     def __init__(self, path: Path, fps: int) -> None:
         super().__init__(path)
@@ -129,7 +129,7 @@ class Gif(Encoder):
 
 
 def table_of(frames: list[Frame]) -> bytes:
-    """Return the palette of a GIF: its most frequent colors exactly, and approximations of others.
+    """Return the palette of a GIF: its most frequent colors exactly, others approximated.
 
     The weight of a color grows with the logarithm of its frequency: otherwise shades of the
     background would take most of the palette.
@@ -157,8 +157,9 @@ def split(codes: npt.NDArray[np.int32]) -> Frame:
 def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> Encoder:
     """Return the encoder for a file name.
 
-    Raise InputError if its suffix is unknown or a package is missing, FileError if it cannot be
-    written.
+    Raises:
+        InputError: if its suffix is unknown or a package is missing.
+        FileError: if it cannot be written.
     """
     place = as_path(path)
     kind = place.suffix.lower()

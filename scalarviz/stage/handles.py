@@ -1,4 +1,4 @@
-"""What the mouse holds: cubes that are dragged, guesses, and custom inputs."""
+"""Draggable items: cubes, guesses, and custom inputs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from scalarviz.training.session.session import Session
 def handle_at(
     frame_data: FrameData, see: Projection, values: FloatArray, row: int
 ) -> Handle | None:
-    """Return the handle of a cube; None if it is too small in the picture to be dragged."""
+    """Return the handle of a cube; None if its image is too small to be dragged."""
     box = box_of(see, frame_data, row, None, 0.5)
     if box is None or min(box.width, box.height) < SMALLEST_HANDLE or not np.isfinite(values[row]):
         return None
@@ -43,7 +43,7 @@ def handle_at(
 def guess_at(
     frame_data: FrameData, see: Projection, guess: Guess, x: float, y: float
 ) -> Handle | None:
-    """Return the handle of a guess if its cube is near a pixel."""
+    """Return the handle of a guess if its cube is close to a pixel."""
     scale = frame_data.division(see.width, see.height).scale
     mark = mark_of(frame_data, see, guess, scale)
     if mark is None or hypot(mark[0] - x, mark[1] - y) > mark[2] + AROUND * scale:
@@ -51,13 +51,13 @@ def guess_at(
     return Handle(guess.row, 0.0, 0.0, guesses=True)
 
 
-# Custom inputs: how they are put in, and what is said of the answer.
+# Custom inputs: how they are entered, and the reply to the outputs.
 
-STROKE, MOST_STROKES = 3.0, 200  # pixels between two points of a stroke, and most of them at once
+STROKE, MOST_STROKES = 3.0, 200  # pixels between points of a stroke; maximum number
 
 
 def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
-    """Return the least and the greatest number that is put in, for each input."""
+    """Return the minimum and maximum of each custom input."""
     bounds = (0.0, 1.0) if data.input_tint in ("rgb", "grey") else data.bounds
     if bounds is None and isinstance(data, TableSet):
         inputs = data.training[0]
@@ -68,11 +68,11 @@ def limits_of(data: DataSet) -> tuple[FloatArray, FloatArray]:
 
 @dataclass(frozen=True)
 class Grip:
-    """A place where the mouse puts in numbers: a sphere, an image, or a panel of the exhibit.
+    """A control for custom inputs: a sphere, an image, or a panel of the exhibit.
 
     Attributes:
-        inputs_at: returns the inputs with the mouse at a pixel
-        at_once: whether pressing the button is enough, without a drag
+        inputs_at: returns the inputs for the mouse at a pixel
+        at_once: whether pressing the button suffices, without dragging
         neuron: the input that is dragged by its sphere, or None
     """
 
@@ -81,12 +81,12 @@ class Grip:
     neuron: Neuron | None = None
 
     def within(self, left: float, top: float) -> Grip:
-        """Return the grip of a pane whose upper left corner is at a pixel of the picture."""
+        """Return the grip of a pane with its upper left corner at a pixel of the picture."""
         return replace(self, inputs_at=lambda x, y: self.inputs_at(x - left, y - top))
 
 
 def sphere_grip(inputs: FloatArray, neuron: Neuron, data: DataSet, start: float) -> Grip:
-    """Return the grip of the sphere of an input, which is held at y = `start`: up is more."""
+    """Return the grip of an input's sphere, grabbed at y = `start`: dragging up increases it."""
     place = neuron[1]
     low, high = (float(limit[place]) for limit in limits_of(data))
 
@@ -99,14 +99,14 @@ def sphere_grip(inputs: FloatArray, neuron: Neuron, data: DataSet, start: float)
 
 
 def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Grip:
-    """Return the grip of a panel whose places are inputs, such as a map of the plane.
+    """Return the grip of a panel whose points are inputs, such as a map of the plane.
 
     Args:
-        inputs: the numbers that it leaves as they are
-        exhibit: returns the exhibit that is seen now
+        inputs: values of the inputs that it does not set
+        exhibit: returns the currently shown exhibit
     """
     now = inputs.copy()
-    last: tuple[float, float] | None = None  # a stroke joins it with the next place
+    last: tuple[float, float] | None = None  # a stroke connects it to the next point
 
     def inputs_at(x: float, y: float) -> FloatArray:
         nonlocal last
@@ -125,13 +125,13 @@ def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Gri
 
 
 def image_shape(program: Program) -> tuple[int, int] | None:
-    """Return rows and columns of inputs that are a grey image, else None."""
+    """Return rows and columns of inputs that are a grayscale image, else None."""
     shape = program.inputs.shape
     return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
 
 
 def pad_of(session: Session | TrainingState, inputs: FloatArray) -> Pad | None:
-    """Return the pad on which inputs are drawn; None if they are no image."""
+    """Return the pad for drawing inputs; None if they are no image."""
     shape = image_shape(session.network.program)
     if shape is None:
         return None
@@ -140,13 +140,13 @@ def pad_of(session: Session | TrainingState, inputs: FloatArray) -> Pad | None:
 
 
 def blank_of(session: Session | TrainingState, shown: FloatArray) -> FloatArray:
-    """Return the inputs to begin with: those that are shown, or an empty image."""
+    """Return initial custom inputs: the shown ones, or an empty image."""
     is_image = image_shape(session.network.program) is not None
     return limits_of(session.data)[0] if is_image else shown
 
 
 def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
-    """Return the answer that follows from inputs, such as the colour that a map gives, or None."""
+    """Return the target that follows from inputs, such as the color of a map, or None."""
     if data.rule is None:
         return None
     target: FloatArray = np.asarray(data.rule(inputs[np.newaxis]), np.float64)[0]
@@ -156,7 +156,7 @@ def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
 def caption_of_custom(
     session: Session | TrainingState, facts: Facts, inputs: FloatArray, outputs: FloatArray
 ) -> Caption:
-    """Return the caption of an input of the user's own: what was put in, and what came out."""
+    """Return the caption of a custom input: the inputs and the outputs."""
     is_image = image_shape(session.network.program) is not None
     if is_image and np.array_equal(inputs, blank_of(session, inputs)):
         return Caption(text("own.blank"))

@@ -1,4 +1,4 @@
-"""LiveValues: a reading of a session for one picture, without holding up its training."""
+"""LiveValues: the numbers of a session for one picture, without blocking its training."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.value_session import VALUE
 
 Value = TypeVar("Value")
-MOST_ERASED = 1024  # pixels of an image that are erased in turn
-FEW = 40  # neurons of a network of layers whose numbers are new in every picture
+MOST_ERASED = 1024  # maximum pixels of an image that are erased in turn
+FEW = 40  # up to this number of neurons, all numbers are updated in every picture
 
 
 @final
@@ -56,26 +56,23 @@ class LiveValues:
     Attributes:
         numbers: of the bank; `last`, those before the clock moved; `since`, the step of `last`
         program: of the network at that time: changing activations replaces it
-        way: the focus sample's pass; empty for an expression
-        here: where the session stood: clock, branch, its end, and loss
-        now: all else that was read of the session then
-        actions: those of the user since the last step that are done
+        way: the pass of the focus sample; empty for an expression
+        here: position of the session: clock, branch, its end, and loss
+        now: all other state read from the session
+        actions: completed user actions since the last step
         place: the clock: step, operation, and number of the branch
         leaps: changes when the clock moves by more than single operations
-        held: the focus sample that is shown instead of the present one, while the light that brings
-            its numbers is still on its way; or None
-        neurons: those of the operation that is shown which are done, where one goes by neurons; or
-            None
-        asleep: whether to compute nothing: only what the session has at hand is shown
-        history: steps and values of the weight that was recalled; None of a weight that is not
-            pinned
-        rests: whether pictures follow each other so fast that this one need not show the newest
-            numbers everywhere
-        own: inputs that the user chose, which are shown in place of the focus sample, or None
-        pad: on which `own` is drawn; None if it is no image
+        held: the focus sample shown instead of the present one, while the light that carries its
+            numbers is moving; or None
+        neurons: the finished neurons of the shown operation, when stepping by neuron; or None
+        asleep: whether to compute nothing and show only what is available
+        history: steps and values of the recalled weight; None for a weight that is not pinned
+        rests: whether pictures follow so fast that this one may show older numbers in places
+        own: custom inputs shown in place of the focus sample, or None
+        pad: pad on which `own` is drawn; None if it is no image
         curves: the losses of its branches
-        answers: the newest answer to each question that was asked
-        learned: the result, without a mark at the focus sample
+        answers: the latest result of each request
+        learned: the exhibit, without a mark at the focus sample
     """
 
     def __init__(self, session: Session, patience: float = math.inf) -> None:
@@ -109,22 +106,22 @@ class LiveValues:
         self._follow()
 
     def ask(self, name: str, key: object, question: Callable[[Session], Value]) -> Value | None:
-        """Return what `question` finds out of the session; None while it is not there yet.
+        """Return the result of `question` for the session; None until it is available.
 
         Args:
-            name: of the question, under which its newest answer is kept
-            key: what the result depends on
+            name: name of the request, under which its latest result is kept
+            key: determines the result
         """
         answer: Answer[Value] = self.answers[name]
         patience = self.patience
         if key != answer.known and patience < math.inf and self.session.timeline.lock.mine:
-            patience = 0.0  # the session could not answer
+            patience = 0.0  # the session did not answer in time
         found = answer.get(key, partial(question, self.session), patience)
         return None if answer.pending else found
 
     @property
     def facts(self) -> Facts:
-        """The facts of the session, which are read again when another network or data are seen."""
+        """The facts of the session, read again after a change of network or data."""
         key = self.program, self.now.loss_function, id(self.now.data), id(texts())
         if self._facts[1] is None or self._facts[0] != key:
             self._facts = key, facts_of(self.session)
@@ -132,7 +129,7 @@ class LiveValues:
 
     @property
     def pending(self) -> bool:
-        """Whether a result that was asked for is not there yet."""
+        """Whether a requested result is not available yet."""
         return self._refining or any(answer.pending for answer in self.answers.values())
 
     @property
@@ -145,15 +142,15 @@ class LiveValues:
 
     @property
     def last_operation(self) -> tuple[int, int] | None:
-        """Step and number of the operation that was the last move; None if that was a leap."""
+        """Step and number of the last operation; None after a leap."""
         step, done, _ = self.place
         walked = self.now.walked == (self.here.leaps, self.here.clock)
         return (step, done) if done else (step - 1, len(self.moments)) if walked else None
 
     def recall(self, row: int | None) -> None:
-        """Read the `history` of a weight; None: of no weight. While it plays, only at intervals.
+        """Read the `history` of a weight, or of none. During playback, only at intervals.
 
-        A picture that waits for all results waits for the earlier steps, too.
+        A picture that waits for all results also waits for the earlier steps.
         """
         session, waits = self.session, self.patience == math.inf
         if row is None or row not in session.pinned:
@@ -163,7 +160,7 @@ class LiveValues:
             self.history = self._recalled.get(row, object(), recall, may_wait=self.now.playing)
 
     def refresh(self) -> None:
-        """Read the session again; while it is busy, its last published state."""
+        """Read the session again; if it is busy, its last published state."""
         old, before = self.numbers, self.here
         is_read, self.now = self._newest.read(), self._newest.seen
         numbers, here, program, *_ = self.now
@@ -183,8 +180,8 @@ class LiveValues:
     def before(self) -> tuple[FloatArray, int]:
         """Return the values before the last change, and their step.
 
-        While the session plays, they are those of the previous picture; at rest between two steps,
-        those of exactly one step earlier, which is replayed.
+        During playback, they belong to the previous picture; when paused between two steps, to
+        exactly one step earlier, which is replayed.
         """
         step, operation, _ = self.place
         near = operation or not step or self.since == step - 1
@@ -199,12 +196,12 @@ class LiveValues:
         is_large = len(self.numbers.value) > LARGE
         waits = self.rests and (self.way.nodes or sum(map(len, self.way.values.values())) > FEW)
         if waits or (self.now.playing and (is_large or not self._following.due)):
-            return  # it takes long
+            return  # it is slow
         with self._following.doing():
             self._follow_now()
 
     def _follow_now(self) -> None:
-        """Send the focus sample through the network, and its gradient back."""
+        """Run the forward and backward pass of the focus sample."""
         now, state, known = self.now, self.numbers.state, (self.program, self.numbers.value)
         if self.own is not None:
             target = target_of(now.data, self.own)
@@ -220,14 +217,14 @@ class LiveValues:
             return
         rests = step if self.last_operation is None else None
         focus, inputs, target, count = in_focus(now, batch, rests)
-        is_mixed = any(each.operation for each in self.actions)  # of two networks since then
+        is_mixed = any(each.operation for each in self.actions)  # the network has changed since
         done = self.ask("step", self.key, numbers_of_step) if is_mixed else {}
         if done is None:
             return
         # A replaced optimizer counts its steps from 0.
         since = self.here.clock.step - step
         taken = now.taken - (since if since < 2 else 0)
-        goal = None if now.recorded else target  # then its loss is not known, either
+        goal = None if now.recorded else target  # then its loss is also unknown
         self.way = way = forward(*known, inputs, state, taken, focus, goal)
         if goal is None:
             return
@@ -240,7 +237,7 @@ class LiveValues:
                 way.grown.clear()
 
         way.later.append(back)
-        for name, found in done.items():  # with the weights of before the change
+        for name, found in done.items():  # with the weights before the change
             flows = way.flows
             if found.outputs is not None:
                 way.values[name] = found.outputs[focus].astype(np.float64)
@@ -248,7 +245,7 @@ class LiveValues:
                 flows[name] = found.upstream[focus].astype(np.float64)
 
     def buffers(self, done: int) -> Buffers:
-        """Return the sample after `done` moments of the step; 0: after all of them."""
+        """Return the sample after `done` moments of the step; 0: after all moments."""
         if self.own is not None:
             done = 0
         way = self._shown
@@ -282,7 +279,7 @@ class LiveValues:
         return cut(self.neurons, found, self.program.outputs) if done and self.neurons else found
 
     def moment(self, done: int) -> tuple[Facts, State]:
-        """Return facts and state after `done` moments of the step, 0 for all, as cards read it."""
+        """Return facts and state after `done` moments of the step, 0 for all, for cards."""
         found, numbers = cast(Any, self.buffers(done)), cast(Any, self.numbers)
         return self.facts, State(
             *self.place[:2],
@@ -296,7 +293,7 @@ class LiveValues:
         )
 
     def _grown(self, done: int) -> dict[str, FloatArray]:
-        """Return the gradients of a compiled function after `done` moments, as far as they are."""
+        """Return the computed gradients of a compiled function after `done` moments."""
         way = self._shown
         count = sum(bool(moment.gradients) for moment in self.moments[:done])
         found = {name: flow for each in way.grown[:count] for name, flow in each.items()}
@@ -304,25 +301,25 @@ class LiveValues:
         return {x: flow if x in growing else way.flows[x] for x, flow in found.items()}
 
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
-        """Return the outputs as the loss reads them; None if they are not known."""
+        """Return the outputs as the loss reads them; None if unknown."""
         outputs = values.get(self.program.outputs.name)
         loss = self.now.loss_function
         return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
 
     @property
     def shown_inputs(self) -> FloatArray | None:
-        """The inputs of the sample that is shown, if it is known."""
+        """The inputs of the shown sample, if known."""
         return self._shown.values.get(self.program.inputs.name)
 
     @property
     def copy(self) -> Any:
-        """The network with the numbers of this reading, for the thread that draws."""
+        """The network with the numbers of this reading, for the drawing thread."""
         return self._copies[0].with_numbers(self.numbers)
 
-    # What is learned.
+    # The exhibit.
 
     def exhibit(self) -> Exhibit | None:
-        """Return what is learned, marked at the focus sample."""
+        """Return the exhibit, marked at the focus sample."""
         made = (self.pad or self.learned) if self.own is not None else self.learned
         values, target = self._shown.values, self._shown.target
         inputs = self.shown_inputs
@@ -343,7 +340,7 @@ class LiveValues:
         return shown
 
     def _erased(self, inputs: FloatArray) -> FloatArray | None:
-        """Return what comes out without each pixel, None until it is computed."""
+        """Return the outputs with each pixel erased, None until they are computed."""
         answer = self.answers["erased"]
         key = self.key, len(self.actions), inputs.tobytes()
         if self.now.recorded or len(inputs) > MOST_ERASED:
@@ -355,13 +352,13 @@ class LiveValues:
         return None if answer.pending else answer.value
 
     def _begun(self, inputs: FloatArray) -> FloatArray | None:
-        """Return what came out of a sample at step 0, as the loss reads it; None if unknown."""
+        """Return the output for a sample at step 0, as the loss reads it; None if unknown."""
         network = self._copies[0].begun()
         outputs = None if network is None else network(inputs[np.newaxis])
         return None if outputs is None else predictions_of(self.now.loss_function, outputs)[0]
 
     def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
-        """Return an exhibit with that of step 0, which is made once for a training."""
+        """Return an exhibit with the one of step 0, computed once per training run."""
         now, network = self.now, self._copies[0].begun()
         key = id(now.data), now.network.activations, now.loss_function, self.program
         if made is None or network is None:
@@ -370,17 +367,17 @@ class LiveValues:
         return made.after(self.answers["first exhibit"].get(key, ask))
 
     def _look(self) -> None:
-        """Update the exhibit from a copy of the network, at intervals if that takes long.
+        """Update the exhibit from a copy of the network, at intervals if it is slow.
 
-        One that can be finer is made in the background. It is fine while the session rests, or if
-        that takes little.
+        A finer one is computed in the background. It is used while the session is paused, or if it
+        is fast.
         """
         now = self.now
         if self.asleep or now.recorded:
             return
         finer = self.has_layers and can_be_finer(now)
         fine = finer and (not now.playing or is_quick(now))
-        # Operations of a step have the same weights, but for changes.
+        # Operations of a step have the same weights, except for changes.
         step, _, _, *others = self.key
         key = (
             id(now.data),
@@ -404,7 +401,7 @@ class LiveValues:
                 self._fine.get(key, lambda: (key, self._made(twin, None, fine)), 0.0)
 
     def _take_exhibit(self, data: int) -> None:
-        """Show the exhibit from the background if it is there, and belongs to these data."""
+        """Show the exhibit from the background if it is available and belongs to these data."""
         if self._refining and not self._fine.pending:
             self._refining = False
             key, made = self._fine.take()
@@ -412,9 +409,9 @@ class LiveValues:
                 self.learned, self._exhibit_key = self._with_first(made), key
 
     def _make_exhibit(self, key: tuple[Any, ...]) -> None:
-        """Make the exhibit on this thread; the last part of the key says whether it is fine."""
+        """Create the exhibit in this thread; the last part of the key selects the resolution."""
         batches, samples = self.now.batches, None
-        if needs_batch(self.now.data):  # a user's code may be slow
+        if needs_batch(self.now.data):  # custom code may be slow
             samples = self.ask("first", batches, lambda _: batches.at(0))
             if samples is None:
                 return
@@ -427,13 +424,13 @@ class LiveValues:
 
 
 def values_before(session: Session) -> FloatArray:
-    """Return the values before the last step of a session that stands between two steps."""
+    """Return the values before the last step of a session between two steps."""
     with session.doing():
         return values_earlier(session.timeline)
 
 
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
-    """Return what the operations of a step have computed, by the names of their results."""
+    """Return the results of the operations of a step, by name."""
     with session.doing():
         operations = session.network.program.operations
         return {each.target.name: session.numbers(each.name) for each in operations}

@@ -45,9 +45,9 @@ class Passage:
     Attributes:
         moment: the operation, its `step`, and its `number` in the step, from 1
         before, after: the numbers of the bank before and after it
-        samples: the focus sample before and after its results are there; None: the present one
-        forward: False: it is undone
-        neuron: the number of its neuron that comes, or goes if it is undone; 0: all at once
+        samples: the focus sample before and after its results; None: the present one
+        forward: whether it is done; False if it is undone
+        neuron: number of its neuron that appears, or disappears when undone; 0: all at once
     """
 
     moment: Moment
@@ -61,12 +61,12 @@ class Passage:
 
     @property
     def goes(self) -> bool:
-        """Whether all of the operation is undone."""
+        """Whether the whole operation is undone."""
         return not self.forward and self.neuron < 2
 
 
 def blanked(numbers: FloatArray, row: int) -> FloatArray:
-    """Return a copy with 0 in place of one number."""
+    """Return a copy with one number replaced by 0."""
     found = numbers.copy()
     found[row] = 0.0
     return found
@@ -76,10 +76,10 @@ def blanked(numbers: FloatArray, row: int) -> FloatArray:
 class Motion(Light):
     """Shows each operation that the clock has passed since the last picture, in order.
 
-    Of more than a step only the operations of the last one are shown, of leaps none.
+    After more than a step, only the operations of the last one are shown; after leaps, none.
 
     Attributes:
-        by_neuron: which neurons of the last operation are shown
+        by_neuron: shown neurons of the last operation
     """
 
     waiting: list[Passage]
@@ -102,7 +102,7 @@ class Motion(Light):
         self._neuron = self._shown_at(reading.place)
 
     def _shown_at(self, place: Sequence[int]) -> int:
-        """Return how many neurons are shown at a place; 0: the whole operation."""
+        """Return how many neurons are shown at a position; 0: the whole operation."""
         return self.by_neuron.at(place[0] * len(self.reading.moments) + place[1])
 
     @property
@@ -111,7 +111,7 @@ class Motion(Light):
         return bool(self.waiting)
 
     def follow(self, now: float) -> None:
-        """Take up the operations since the last call."""
+        """Queue the operations since the last call."""
         self.now = now
         reading, old = self.reading, self._place
         place = reading.place
@@ -132,14 +132,14 @@ class Motion(Light):
         return self._hold()
 
     def _neurons(self) -> list[Passage]:
-        """Return the passage of a neuron of the last operation that comes or goes, in a list."""
+        """Return the passage of an appearing or disappearing neuron of the last operation."""
         reading = self.reading
         (step, number, _), now = reading.place, reading.numbers
         shown = self._shown_at(reading.place)
         if self._place != reading.place or not number or shown in (0, self._neuron):
             return []
         moment = reading.moments[number - 1]
-        if not self._neuron:  # all of them were shown
+        if not self._neuron:  # all were shown
             buffer = walked(reading.program, moment)
             self._neuron = 0 if buffer is None else buffer.size
         return [Passage(moment, step, number, now, now, (None, None), forward=shown > self._neuron)]
@@ -180,7 +180,7 @@ class Motion(Light):
         return moves
 
     def _hold(self) -> None:
-        """Have the reading show the sample of the operation that is under way."""
+        """Make the reading show the sample of the current operation."""
         passage = self._shown
         self.reading.held, self.reading.neurons = None, self.neurons
         if passage is not None:
@@ -188,16 +188,16 @@ class Motion(Light):
 
     @property
     def _shown(self) -> Passage | None:
-        """The operation under way; None if the one before an undone operation is shown."""
+        """The current operation; None if the one before an undone operation is shown."""
         passage = self.waiting[0] if self.waiting else None
         if passage is None or self.part < 1.0 or passage.forward:
             return passage
-        # Undone: what is shown now is the neuron before it, or else the operation before it.
+        # Undone: the neuron before it is shown now, or else the operation before it.
         return None if passage.goes else replace(passage, neuron=passage.neuron - 1, forward=True)
 
     @property
     def neurons(self) -> NeuronPart | None:
-        """The neurons of the operation that is shown, where one goes by neurons; else None."""
+        """The neurons of the shown operation, when stepping by neuron; else None."""
         (moment, part), passage = self.shown(), self._shown
         buffer = None if moment is None else walked(self.reading.program, moment)
         number = self._neuron if passage is None else passage.neuron
@@ -214,7 +214,7 @@ class Motion(Light):
         )
 
     def shown(self) -> tuple[Moment | None, float]:
-        """Return the operation to show, and the part of it that is done."""
+        """Return the operation to show, and its finished fraction."""
         passage = self._shown
         if passage is not None:
             return passage.moment, self.part if passage.forward else 1.0 - self.part
@@ -224,34 +224,34 @@ class Motion(Light):
 
     @property
     def current(self) -> int:
-        """The number of the operation that is shown, from 1; 0 if the network is at rest."""
+        """The number of the shown operation, from 1; 0 if the network is at rest."""
         if not self.waiting:
             return self.reading.place[1]
         return self.waiting[0].number - (self._shown is None)
 
     @property
     def place(self) -> tuple[int, int]:
-        """While operations are shown, where a session stands after that: step and operation."""
+        """Position of the session, step and operation, after the shown operations."""
         count = len(self.reading.moments)
         return divmod(self.waiting[0].step * count + self.current, count)
 
     @property
     def coming(self) -> int:
-        """What `current` is when everything that waits has been shown."""
+        """The value of `current` when all queued operations have been shown."""
         if not self.waiting:
             return self.reading.place[1]
         return self.waiting[-1].number - self.waiting[-1].goes
 
     @property
     def hasty(self) -> bool:
-        """Whether operations follow each other too quickly to read captions."""
+        """Whether operations follow too fast for captions to be read."""
         return bool(self.waiting) and self.seconds < 0.5 * LONGEST
 
     @property
     def done(self) -> int:
-        """The number of operations done within the step, as shown; 0 for all or none.
+        """The number of finished operations within the step, as shown; 0 for all or none.
 
-        The results of an operation are there as soon as its light has arrived.
+        The results of an operation are shown as soon as its light has arrived.
         """
         passage = self._shown
         if passage is None:
@@ -262,7 +262,7 @@ class Motion(Light):
     def mixed(
         self, color: str, size: str, source: ChannelSource
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Return the numbers of colors and sizes now; and those before a step that both show."""
+        """Return the present numbers of colors and sizes; and those before a step shown by both."""
         passage = self._shown
         if passage is not None and len(self.waiting) > 1:  # the present numbers come later
             source = replace(
@@ -294,7 +294,7 @@ class Motion(Light):
 
     @property
     def ends(self) -> tuple[SnapshotValues, SnapshotValues]:
-        """The numbers of the bank before and after the operation that is shown."""
+        """The numbers of the bank before and after the shown operation."""
         passage, now = self._shown, self.reading.numbers
         return (now, now) if passage is None else (passage.before, passage.after)
 
@@ -306,12 +306,12 @@ def magnified(
     scale: float,
     followed: Sequence[int] = (),
 ) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
-    """Return sizes in which the largest changes of a step are seen; their rows, and the factor.
+    """Return sizes in which the largest changes of a step are visible; their rows, and the factor.
 
     Args:
-        before, after: the numbers before and after the step; `sizes` are on their way
+        before, after: the numbers before and after the step; `sizes` are in between
         scale: the number of the largest cube
-        followed: rows that are among them
+        followed: rows that are always included
     """
     changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
     rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]
@@ -328,9 +328,9 @@ class Passed:
     """The operations between two moments, in order.
 
     Attributes:
-        places: the step of each, its number there, and whether it is shown with the sample of the
-            first moment, before and after its results
-        skips: whether there were more, in other steps
+        places: for each its step, its number, and whether it is shown with the sample of the first
+            moment, before and after its results
+        skips: whether further ones, in other steps, are omitted
     """
 
     places: Sequence[tuple[int, int, tuple[bool, bool]]]
@@ -341,18 +341,18 @@ class Passed:
 def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
     """Return the operations from one (step, operation) to another; `count` make a step.
 
-    In between, weights are known in the steps of both ends alone: of a longer way, only the
-    operations in the last step are returned.
+    Weights in between are known only in the first and the last step: over longer distances, only
+    the operations of the last step are returned.
     """
     first, last = (step * count + operation for step, operation in (old, new))
     forward = last > first
     low, high = min(first, last), max(first, last)
-    skips = high // count - low // count > 1  # more than one step ends on the way
+    skips = high // count - low // count > 1  # more than one step ends in between
     if skips and forward:
         low = new[0] * count
     elif skips:
         high = (new[0] + 1) * count - 1
-    # Between two steps the sample is still that of the step before.
+    # Between two steps the sample still belongs to the step before.
     back = not forward and not new[1]
     places = [
         (
@@ -370,7 +370,7 @@ def chain(
 ) -> list[SnapshotValues]:
     """Return the numbers before, between and after some operations, from those at both ends.
 
-    Gradients that were cleared before they were read stay as they were.
+    Gradients that were cleared before they were read are unchanged.
     """
     found = [early]
     for i, moment in enumerate(moments[:-1]):
@@ -390,7 +390,7 @@ def chain(
 
 
 def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
-    """Interpolate; what is not finite gives NaN until the end."""
+    """Interpolate; infinities give NaN until the end."""
     if part >= 1.0:
         return last
     with np.errstate(invalid="ignore", over="ignore"):
@@ -398,7 +398,7 @@ def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
     return found
 
 
-# The gradients that are known at a moment of a step, which cubes show as arrows.
+# The gradients known at a moment of a step, shown by cubes as arrows.
 
 
 def pushes(
@@ -410,15 +410,15 @@ def pushes(
     after: FloatArray,
     frozen: FloatArray,
 ) -> FloatArray | None:
-    """Return the gradient of each parameter, NaN where it is not known yet; None if none is.
+    """Return the gradient of each parameter, NaN if not known yet; None if all are unknown.
 
     Args:
         program: the program of the network
-        moments: of a step
-        current: number of the moment that is shown, from 1; 0 if none is
-        part: how much of it is done, 0 to 1
+        moments: moments of a step
+        current: number of the shown moment, from 1; 0 for none
+        part: its finished fraction, 0 to 1
         before: gradients before the moment, in bank order; `after`, those after it
-        frozen: mask of the frozen parameters, which are not pushed
+        frozen: mask of the frozen parameters, which have no arrows
     """
     if not 0 < current <= len(moments) or len(after) > MOST_ANIMATED:
         return None

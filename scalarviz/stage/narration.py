@@ -1,4 +1,4 @@
-"""Narration and Cards: the texts of a picture: title, step, caption, cards of what is pinned."""
+"""Narration and Cards: the texts of a picture: title, step, caption, cards of pinned items."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class Narration:
     """The texts for a reading.
 
     Attributes:
-        lesson: returns what to look for while it plays, above how far it has come, or ""
+        lesson: returns a hint during playback, shown above the progress, or ""
     """
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self.lesson: Callable[[], str] = lambda: ""
         self._kept: dict[object, Caption] = {}
-        self._first: Clock | None = None  # the moment that was shown first
+        self._first: Clock | None = None  # the first shown moment
 
     def caption(
         self,
@@ -67,14 +67,14 @@ class Narration:
         neuron: Neuron | None = None,
         place: tuple[int, int] | None = None,
     ) -> Caption:
-        """Return the caption of the last operation, or of the one before a place of the clock."""
+        """Return the caption of the last operation, or of the one before a clock position."""
         place = place or self.reading.place[:2]
         key = self.reading.key, place, pinned, neuron, self.reading.now.focus
         question = partial(caption_at, place=place, row=pinned, neuron=neuron)
         return self.reading.ask("caption", key, question) or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
-        """Return the caption of the operation that is lit, which the clock may have left."""
+        """Return the caption of the animated operation, which the clock may have passed."""
         *here, branch = self.reading.place
         about = motion.place, branch, pinned, neuron, self.reading.now.focus
         said = self._kept.pop(about, None) if motion.place != tuple(here) else None
@@ -99,11 +99,11 @@ class Narration:
 
         Args:
             show: the show
-            motion: has the operation that is shown
+            motion: has the shown operation
             pinned: bank index of the pinned weight, or None
             neuron: the pinned neuron, or None
-            hint: whether the caption may say what one can do
-            instead: the caption if it is not that of the operation; None: that
+            hint: whether the caption may include suggestions
+            instead: caption that replaces the one of the operation, or None
         """
         caption = instead or self._caption(show, motion, pinned, neuron, hint=hint)
         is_new = instead is None and self.reading.here.clock == Clock()
@@ -125,7 +125,7 @@ class Narration:
         *,
         hint: bool,
     ) -> Caption:
-        """Return the caption below the stage: of the operation shown, else of the training."""
+        """Return the caption below the stage: of the shown operation, else of training."""
         here, now = self.reading.here, self.reading.now
         # Captions that change too quickly cannot be read.
         is_read = not self.reading.asleep and not (now.playing and motion.hasty)
@@ -144,7 +144,7 @@ class Narration:
 
 
 def progress_in(reading: LiveValues) -> str:
-    """Return how many samples are right, else the loss, and how the loss has changed."""
+    """Return the number of right samples, or the loss, and how the loss has changed."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
     def losses(start: int, end: int) -> list[float]:
@@ -158,12 +158,12 @@ def progress_in(reading: LiveValues) -> str:
 REPEATED, QUICK = (
     30,
     30_000_000,
-)  # steps that are repeated to find them, and multiplications at most
-DENSE = 4  # records further apart than so many times the usual distance leave a gap
+)  # maximum replayed steps, and multiplications
+DENSE = 4  # records further apart than this multiple of the usual distance leave a gap
 
 
 def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> Card | None:
-    """Return the card beside a hovered cube, with its last change; None if there is none."""
+    """Return the card beside a hovered cube, with its last change, or None."""
     if row is None:
         return None
     value, before = float(source.numbers.value[row]), float(source.before[row])
@@ -180,10 +180,10 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
 
 @final
 class Cards:
-    """Cards of what is hovered and pinned; arithmetic is recomputed when the clock has moved.
+    """Cards of hovered and pinned items; arithmetic is recomputed when the clock has moved.
 
     Attributes:
-        foretells: whether that of a weight has the step that is to come, once its gradient is known
+        foretells: whether the card of a weight shows the coming step once its gradient is known
     """
 
     def __init__(self, reading: LiveValues) -> None:
@@ -199,12 +199,12 @@ class Cards:
         layout: Layout,
         done: int,
     ) -> Card | None:
-        """Return the card beside what is hovered, unless it is pinned.
+        """Return the card beside a hovered item, unless it is pinned.
 
         Args:
             source: numbers of the bank
-            layout: where the neurons stand
-            done: operations of the step that are shown; 0: all of them
+            layout: positions of the neurons
+            done: shown operations of the step; 0: all
         """
         if not hovered or hovered == pinned:
             return None
@@ -231,11 +231,11 @@ class Cards:
         learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
         beside: Sequence[int] = (),
     ) -> Card | None:
-        """Return the card of what is pinned; arguments as in `hovered`.
+        """Return the card of the pinned item; arguments as in `hovered`.
 
         Args:
-            learned: what neurons answer over the plane, and the exhibit, for the card of a neuron
-            beside: further weights, whose numbers stand on the card of a weight
+            learned: maps of the neurons over the plane, and the exhibit, for the card of a neuron
+            beside: further weights, whose numbers are on the card of a weight
         """
         if self.reading.asleep or not pinned:
             return None
@@ -248,9 +248,9 @@ class Cards:
         return neuron_card(*moment, pinned.neuron, lambda known: drawing_of(known, *learned))
 
     def _weight(self, row: int | None, source: ChannelSource, beside: Sequence[int]) -> Card | None:
-        """Return the card of a weight: why it has its value, and its history.
+        """Return the card of a weight: the reason for its value, and its history.
 
-        While the session plays, the arithmetic of the step at which it began stays.
+        During playback, the arithmetic of the step at which it started is kept.
         """
         if row is None:
             return None
@@ -273,13 +273,13 @@ class Cards:
         return Card(row, weight_title(self.reading.facts, row), blocks=blocks)
 
     def _beside(self, row: int, source: ChannelSource) -> CardLine:
-        """Return the line of a weight that is pinned beside another one."""
+        """Return the line of an additionally pinned weight."""
         value = float(source.numbers.value[row])
         since = value - float(self.reading.now.begun[row])
         return line_beside(self.reading.facts, row, value, since)
 
     def moved(self, row: int) -> str | None:
-        """Return which samples moved a weight most; "" without any, None until it is found."""
+        """Return which samples moved a weight most; "" without any, None until known."""
         return self.reading.ask("moved", (row, self.reading.key), partial(moved_most, row=row))
 
     def _history(self, row: int, source: ChannelSource) -> History | None:
@@ -291,7 +291,7 @@ class Cards:
 
 
 def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, State]:
-    """Return facts with the rows of neurons of a layout, and the state as `reading.moment` does."""
+    """Return facts with the lines of neurons of a layout, and the state of `reading.moment`."""
     facts, state = reading.moment(done)
     return replace(facts, lines=neuron_lines(layout)), state
 
@@ -302,7 +302,7 @@ def history_of(
     """Return a history with the value at step 0 and the present one; None without a step.
 
     Args:
-        steps, values: the known ones, in order
+        steps, values: known ones, in order
         first: the value at step 0
         now: the present step and value
     """
@@ -311,7 +311,7 @@ def history_of(
     steps, values = steps[good].astype(np.float64), values[good]
     if not len(steps) or steps[0] > 0:
         steps, values = np.append(0.0, steps), np.append(first, values)
-    if steps[-1] < step or values[-1] != value:  # the same step again: after an edit
+    if steps[-1] < step or values[-1] != value:  # the same step again, after an edit
         steps, values = np.append(steps, float(step)), np.append(values, value)
     if step == 0:
         return None
@@ -320,13 +320,13 @@ def history_of(
 
 
 def before_heading(blocks: Sequence[object]) -> int:
-    """Return the place of the first heading among the blocks of a card, else their end."""
+    """Return the index of the first heading in the blocks of a card, else their number."""
     heads = [isinstance(each, CardLine) and each.look == "strong" for each in blocks]
     return heads.index(True) if True in heads else len(blocks)
 
 
 def moved_most(session: Session, row: int) -> str:
-    """Return which samples moved a weight most in the last steps, as many as repeat quickly."""
+    """Return which samples moved a weight most in the last steps that are fast to replay."""
     count = len(session.operations) * session.timeline.trainer.batches.size
     steps = max(1, min(REPEATED, QUICK // (count * len(session.network.bank))))
     try:
@@ -338,7 +338,7 @@ def moved_most(session: Session, row: int) -> str:
 
 
 def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> Blocks:
-    """Return the lines and tables of the card of a weight; the session does not change."""
+    """Return the lines and tables of the card of a weight; the session is unchanged."""
     program = session.network.program
     is_graph = isinstance(program, TraceProgram)
     try:
@@ -355,12 +355,12 @@ def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> B
 
 
 def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> Exhibit | None:
-    """Return what a neuron answers over the plane.
+    """Return the function of a neuron over the plane, as an exhibit.
 
     Args:
         known: the neuron
-        maps: those of all neurons, or None
-        plane: the picture of the result, which has the samples and axes
+        maps: maps of all neurons, or None
+        plane: the exhibit, which has the samples and axes
     """
     buffers = known.line.values, *known.line.also, known.line.sums
     name = next((each for each in buffers if known.array(each) is not None), "")
@@ -372,14 +372,14 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
 
 # Nodes of a compiled function.
 
-NODE_DIGITS, MOST_READERS = 3, 4  # fewest digits; nodes that are named
+NODE_DIGITS, MOST_READERS = 3, 4  # minimum digits; maximum named nodes
 
 
 def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     """Return the card of an input or a node of a compiled function; None for anything else.
 
     Args:
-        done: operations of the step that are shown; 0: all of them
+        done: shown operations of the step; 0: all
     """
     program = reading.program
     if not isinstance(program, TraceProgram) or neuron[0] not in program.place_of:
@@ -420,7 +420,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
 def known_numbers(
     reading: LiveValues, program: TraceProgram, done: int
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the values and gradients of the focus sample so far, by place in the trace."""
+    """Return the values and gradients of the focus sample so far, by index in the trace."""
     buffers, trace, places = reading.buffers(done), program.trace, program.place_of
     numbers = dict(enumerate(reading.numbers.value[program.rows].tolist(), trace.first_parameter))
     flows = buffers.flows if done else reading.way.flows
@@ -435,9 +435,9 @@ def came_back(
     known: Mapping[int, float],
     flows: Mapping[int, float],
 ) -> list[CardTable]:
-    """Return the gradients that came back from the nodes that take a value, as a table.
+    """Return the gradients from the nodes that read a value, as a table.
 
-    None if one of them stands for several, of which only the mean is known.
+    None if one of them represents several nodes with only a known mean.
     """
     products, trace = list[ProductRow](), program.trace
     for node in map(program.nodes.__getitem__, readers):
@@ -453,12 +453,12 @@ def came_back(
 
 
 def has_passed(reading: LiveValues, node: int, done: int) -> bool:
-    """Return whether a node has passed its gradient on to all that it takes."""
+    """Return whether a node has passed its gradient to all its operands."""
     past = reading.moments[:done] if done else reading.moments
     return any(each.kind == "operand gradient" and each.operation == node for each in past)
 
 
 def first_use(program: TraceProgram, row: int) -> str:
-    """Return the name of the first node that takes the parameter at `row`; "" without one."""
+    """Return the name of the first node that uses the parameter at `row`, or ""."""
     uses = (each for i, each in enumerate(program.operations) if row in program.rows_read(i))
     return next((named(program, each.target.offset) for each in uses), "")

@@ -28,10 +28,10 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import TrainingState, is_output, names_of
 from scalarviz.training.session.session import Session
 
-FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # in a row; cells and pixels of their names
-UNKNOWN = 0.05  # radius of neurons of which nothing is known
-LONG_ROW, LONGEST_ROW = 20, 128  # weights of a tray of cubes, and of one of tiles
-# Functions from values to colors of neurons, one row each.
+FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # modules in a row; cells, pixels of names
+UNKNOWN = 0.05  # radius of neurons without known values
+LONG_ROW, LONGEST_ROW = 20, 128  # weights in a tray of cubes, and in one of tiles
+# Functions from values to neuron colors, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "rgb": np.diag,
     "grey": lambda values: np.repeat(values[:, np.newaxis], 3, axis=1),
@@ -39,7 +39,7 @@ TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def shape_of(box: Box) -> float:
-    """Return width by height of the free stage, in steps of a tenth."""
+    """Return the aspect ratio of the free stage, in steps of a tenth."""
     shape = max(box.width, 1.0) / max(box.height, 1.0)
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
 
@@ -54,9 +54,9 @@ def layout_of(
     """Return the layout of a session's network, given the session or its state.
 
     Args:
-        shape: of the stage, width by height
+        shape: aspect ratio of the stage
         walks: whether operations are shown one by one: then formula and walls unfold to the graph
-        every: whether the layout is walls, in which every weight is a cube, if the network has both
+        every: whether the layout is walls, with a cube for every weight, if the network has both
     """
     now = TrainingState.of(session)
     network, program, own = now.network, now.network.program, names_of(now)
@@ -78,12 +78,12 @@ def layout_of(
 
 
 def without_balls(layout: Layout) -> Layout:
-    """Return a layout in which neurons of which nothing is known are dots."""
+    """Return a layout in which neurons without known values are dots."""
     return replace(layout, neurons=[replace(each, radius=UNKNOWN) for each in layout.neurons])
 
 
 def of_modules(program: Program, about: About, shape: float) -> Layout:
-    """Return the layout of a followed model, of whose modules only names and weights are known."""
+    """Return the layout of a followed model, with only names and weights of modules known."""
     is_large = longest_row(program) > LONG_ROW or len(program.operations) > FEW_MODULES
     made = (walls if is_large else trays_layout)(program, about, {}, shape)
     written = []
@@ -96,9 +96,9 @@ def of_modules(program: Program, about: About, shape: float) -> Layout:
 
 
 def sees_places(session: Session | TrainingState) -> bool:
-    """Return whether hidden neurons are squares with what each computes over all places.
+    """Return whether hidden neurons are squares that show their function over all positions.
 
-    The places are the plane in which data lie, or the line along one of a few inputs; colors and
+    The positions are the plane of the data, or the line along one of a few inputs; colors and
     pictures have none.
     """
     now = TrainingState.of(session)
@@ -115,14 +115,14 @@ def has_walls(session: Session | TrainingState) -> bool:
 
 
 def shows_every_weight(session: Session | TrainingState) -> bool:
-    """Return whether walls are the only layout: rows are very long, and inputs are no place."""
+    """Return whether walls are the only layout: very long rows, and inputs without positions."""
     program = session.network.program
     has_place = program.inputs.size == 2 or bool(program.inputs.shape)
     return longest_row(program) > LONGEST_ROW and not has_place
 
 
 def longest_row(program: Program) -> int:
-    """Return the most weights of a neuron."""
+    """Return the maximum number of weights of a neuron."""
     shapes = [each.shape for each in program.operations if each.weights != NONE]
     return max((prod(each[1:]) for each in shapes), default=0)
 
@@ -138,7 +138,7 @@ def values_of(
     """Return the layout of a compiled function: walls, its formula, or its graph.
 
     Args:
-        inputs: their names, if they have some
+        inputs: their names, or empty
         square: whether hidden neurons are squares
     """
     rows, program = row_numbers(network), network.program
@@ -163,7 +163,7 @@ def values_of(
 def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]:
     """Return a layer's label: its name; its neurons, or shapes, and activation.
 
-    The label of an inner layer is that of the layer and its place in it: 2.0.
+    The label of a nested layer combines the labels of the outer layer and its index: 2.0.
     """
     first, *parts = map(int, label.split("."))
     layer = session.network.layers[first]
@@ -178,7 +178,7 @@ def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]
     if activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
-    if layer.output_shape and sizes[0] == sizes[1]:  # beside images there is little room
+    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside images
         return name, " ".join(kind)
     return name, f"{' → '.join(sizes)}  {' '.join(kind)}"
 
@@ -191,7 +191,7 @@ def size_of(shape: Shape, count: int) -> str:
 def tints_of(
     session: Session | TrainingState, values: Mapping[str, FloatArray]
 ) -> dict[str, FloatArray]:
-    """Return the true colors of neurons that stand for colors or pixels."""
+    """Return the true colors of neurons that represent colors or pixels."""
     program: Program = session.network.program
     data, found = session.data, {}
     for buffer, tint in ((program.inputs, data.input_tint), (program.outputs, data.output_tint)):

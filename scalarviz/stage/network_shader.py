@@ -1,4 +1,4 @@
-"""NetworkShader: a network as a fragment shader, evaluated by the GPU for many samples."""
+"""NetworkShader: a network as a fragment shader, evaluated on the GPU for many samples."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ from scalarviz.training.session.threads import Background, check_end
 
 # The one thread that evaluates networks in shaders, in the order of the requests.
 
-WAIT = 0.001  # seconds until it looks again at jobs whose numbers have not arrived
+WAIT = 0.001  # seconds between checks of jobs whose numbers have not arrived
 
 
-# What the service does, in portions of some milliseconds, without raising an error. The context is
-# current; None: there is no OpenGL here.
+# The tasks of the service, in portions of a few milliseconds, which raise no errors. The context is
+# current; None if OpenGL is not available.
 ShaderTask = Callable[[HiddenContext | None], Iterator[None]]
 
 
 @final
 class Service:
-    """The hidden context of this process, and its thread, which ends when nothing is left to do.
+    """The hidden OpenGL context of this process and its thread, which ends when idle.
 
     Attributes:
-        lack: why there is no OpenGL here; "" before it was asked for, and where there is
+        lack: why OpenGL is not available; "" if it is, or before the first request
     """
 
     def __init__(self) -> None:
@@ -55,19 +55,19 @@ class Service:
 
     @property
     def is_own(self) -> bool:
-        """Whether it belongs to this process, not to the one that this was forked from."""
+        """Whether it belongs to this process, not to the parent from which this one was forked."""
         return self._process == os.getpid()
 
     @property
     def stopped(self) -> bool:
-        """Whether the thread has ended with work to do, as at the end of the program."""
+        """Whether the thread has ended with unfinished tasks, as at interpreter exit."""
         return self._works and not self._thread.busy
 
     def put(self, task: ShaderTask, waits: Callable[[], bool] = lambda: False) -> None:
-        """Have a task done after those that were put before.
+        """Add a task to the end of the queue.
 
         Args:
-            waits: returns whether it cannot begin, since it needs what has not arrived yet
+            waits: returns whether the task cannot begin because its inputs have not arrived
         """
         with self._guard:
             self._tasks.append((task, waits))
@@ -76,7 +76,7 @@ class Service:
                 self._thread.start(self._work())
 
     def _take(self) -> ShaderTask | None:
-        """Return the first task that can begin; None: all wait, or there is none."""
+        """Return the first task that can begin; None if all wait or the queue is empty."""
         with self._guard:
             for i, (task, waits) in enumerate(self._tasks):
                 if not waits():
@@ -118,7 +118,7 @@ def service() -> Service:
     """Return the service of this process.
 
     Raises:
-        DisplayError: in a process that was forked from one that has used it.
+        DisplayError: if this process was forked from one that has used the service.
     """
     global _service
     with _making:
@@ -138,13 +138,13 @@ LOOK = 0.1  # seconds between two checks that the thread is alive
 
 @final
 class ShaderResult:
-    """The outputs of a network for some samples, which may still be under way.
+    """The outputs of a network for some samples, possibly still being computed.
 
-    `ready` says whether they have arrived, `read()` returns them, and waits if necessary, and so
-    does `await`. It can be passed to `request` of another shader, which waits for it.
+    `ready` is true once they have arrived; `read()` and `await` return them and wait if necessary.
+    A result can be passed to `request` of another shader, which waits for it.
 
     Attributes:
-        rows: what arrives: the outputs, one row for each sample, or an error
+        rows: the outputs, one row for each sample, or an error
     """
 
     def __init__(self, thread: Service, outputs: int, single: bool) -> None:
@@ -177,20 +177,20 @@ class ShaderResult:
         return found[0].copy() if self.single else found.copy()
 
     def __await__(self) -> Generator[Any, None, FloatArray]:
-        """Return the outputs as `read` does, while other tasks of an asyncio loop go on."""
+        """Return the outputs like `read`, while other asyncio tasks continue."""
         return awaited(self)
 
 
-# The task to compute the outputs of a network, by a shader or by the cpu engine.
+# The task that computes the outputs of a network, by a shader or the cpu engine.
 
 PORTION = 4096  # samples that the cpu evaluates at once
-COMPARED = 16  # samples whose outputs are compared with the reference, once
-WRONG = 1e-3  # relative error from which on the graphics card is not used
-MOST_WEIGHTS = 2**22  # of a network in a shader
+COMPARED = 16  # samples whose outputs are compared once with the reference
+WRONG = 1e-3  # relative error above which the GPU is not used
+MOST_WEIGHTS = 2**22  # maximum number of weights of a network in a shader
 
 
 def text_of(net: Network) -> tuple[Shader | None, str]:
-    """Return a network as the text of a shader, or None and why it cannot be one."""
+    """Return a network as shader code, or None and the reason why it cannot be converted."""
     if net.precision.mixed:
         return None, "a shader does not round numbers as mixed precision does"
     if len(net.bank) > MOST_WEIGHTS:
@@ -202,7 +202,7 @@ def text_of(net: Network) -> tuple[Shader | None, str]:
 
 
 class Core:
-    """What the thread of the service keeps of a NetworkShader; only that thread writes it."""
+    """The state of a NetworkShader in the thread of the service, written by that thread only."""
 
     def __init__(self) -> None:
         self.why = ""
@@ -214,19 +214,19 @@ class Core:
         self._made: tuple[Shader | None, Evaluator | None] = (None, None)
 
     def free(self) -> None:
-        """Free the memory on the graphics card."""
+        """Free the GPU memory."""
         evaluator = self._made[1]
         self._made = (None, None)
         if evaluator is not None:
             evaluator.release()
 
     def end(self, context: HiddenContext | None) -> Iterator[None]:
-        """Free the memory, as a task."""
+        """Free the GPU memory, as a task."""
         self.free()
         yield
 
     def evaluate(self, task: Evaluation, context: HiddenContext | None) -> Iterator[None]:
-        """Evaluate a network, by the graphics card if possible, in portions."""
+        """Evaluate a network in portions, on the GPU if possible."""
         samples = task.samples.rows.result()
         unknown: FloatArray = np.logical_not(np.isfinite(samples).all(axis=1))
         with np.errstate(over="ignore"):
@@ -293,7 +293,7 @@ class Core:
             yield
 
     def _tell(self, why: str) -> None:
-        """Log why the cpu computes, once."""
+        """Log once why the cpu engine is used."""
         if why != self._said:
             self._said = why
             inform(f"sv.shader: the cpu computes this network, since {why}")
@@ -312,12 +312,12 @@ def error_of(program: Program, now: SnapshotValues, inputs: FloatArray, found: F
 
 @final
 class Evaluation:
-    """The task to evaluate a network for one request.
+    """The task of evaluating a network for one request.
 
     Attributes:
-        samples: which may be the outputs of an earlier request, and under way
-        snapshot: the numbers of the network at the time of the request
-        rows: where the outputs arrive; nobody waits for them once the ShaderResult is gone
+        samples: the inputs, or the pending result of an earlier request
+        snapshot: the parameters at the time of the request
+        rows: the outputs, which are discarded if the ShaderResult is gone
     """
 
     def __init__(
@@ -338,7 +338,7 @@ class Evaluation:
         self.rows, self._result = result.rows, ref(result)
 
     def waits(self) -> bool:
-        """Return whether numbers of the network, or the samples, have not arrived yet."""
+        """Return whether parameters or samples have not arrived yet."""
         if self._result() is None:
             return False
         return not (self.snapshot.ready and self.samples.ready)
@@ -348,7 +348,7 @@ class Evaluation:
             return
         try:
             yield from self._core.evaluate(self, context)
-        except ScalarvizError as error:  # else it would be lost with the thread
+        except ScalarvizError as error:  # otherwise it would be lost with the thread
             self.rows.set_exception(error)
         except Exception as error:  # the same
             self.rows.set_exception(
@@ -361,35 +361,38 @@ class Evaluation:
 
 @answered
 def shader(network: Network | Session) -> NetworkShader:
-    """Return a network as a fragment shader: called with samples, it returns their outputs.
+    """Return a network as a fragment shader; called with samples, it returns their outputs.
 
-    The graphics card evaluates it, by the text that `network.export("net.glsl")` writes, on a
-    thread with an OpenGL context of its own, which needs no window. The parameters are those at the
-    time of each call. `request(X)` does not wait.
+    The GPU evaluates the code that `network.export("net.glsl")` writes, in a thread with a separate
+    OpenGL context; no window is needed. Each call uses the current parameters. `request(X)` does
+    not wait for the result. Results have float32 precision; see `NetworkShader`.
+
+    Networks that cannot be converted to a shader, and machines without OpenGL, use the cpu engine;
+    a log message gives the reason.
 
     Args:
-        network: a Network; or a Session, whose numbers are read between two steps while it trains
+        network: a Network; or a Session, whose parameters are read between two training steps
 
-    A network that a shader cannot have is computed by the cpu engine, and a message says why, as
-    where there is no OpenGL. Results are those of float32; see `NetworkShader`. Raises InputError
-    for anything else, and DisplayError in a process that was forked from one that has used it.
+    Raises:
+        InputError: for anything else.
+        DisplayError: in a process that was forked from one that has used a shader.
     """
     return NetworkShader(network)
 
 
 @final
 class NetworkShader(AbstractContextManager["NetworkShader"]):
-    """A network that the graphics card evaluates, or the cpu engine where it cannot.
+    """A network evaluated on the GPU, or by the cpu engine if that is not possible.
+
+    Create one with `sv.shader`, and close it with `close()` or as a context manager. A sample with
+    NaN or infinity gives NaN in all outputs.
 
     Attributes:
-        engine: "shader" or "cpu": what computes
-        why: why the cpu computes; "" if it does not
-        renderer: name of what draws; "" before the first outputs
-        relative_error: largest error of the first samples, compared with float64, relative to their
-            largest output; NaN before the first outputs, and on the cpu
-
-    A sample with NaN or infinity gives NaN in all outputs. It is closed by `close()`, or as a
-    context manager. `sv.shader` makes one.
+        engine: "shader" or "cpu", whichever computes the outputs
+        why: reason for using the cpu engine; "" on the GPU
+        renderer: name of the OpenGL renderer; "" before the first outputs
+        relative_error: largest error of the first samples against float64, relative to their
+            largest output; NaN before the first outputs and on the cpu engine
     """
 
     def __init__(self, network: Network | Session) -> None:
@@ -444,18 +447,23 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         """Return the outputs for `x`, of shape (inputs,) or (batch, inputs); wait for them.
 
         Raises:
-            ShapeError: for another shape, and OrderError after `close`.
+            ShapeError: if the shape differs.
+            OrderError: after `close`.
         """
         return self.request(x).read()
 
     def request(self, x: object) -> ShaderResult:
-        """Ask for the outputs for some samples, and return their ShaderResult at once.
+        """Request the outputs for some samples, and return their ShaderResult at once.
 
         Args:
             x: shape (inputs,) or (batch, inputs); or the ShaderResult of another shader
 
-        The parameters are those of now. Requests are computed in their order; one whose result
-        nobody keeps is left out. Raises ShapeError for another shape, and OrderError after `close`.
+        The current parameters are used. Requests are computed in order; a request is skipped if its
+        result has been discarded.
+
+        Raises:
+            ShapeError: if the shape differs.
+            OrderError: after `close`.
         """
         if not self._closed.alive:
             raise OrderError("this shader was closed: make another one with sv.shader(network)")
@@ -482,25 +490,25 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
 
     @property
     def ready(self) -> bool:
-        """Whether the outputs of the newest request have arrived."""
+        """Whether the outputs of the latest request have arrived."""
         return self._newest is not None and self._newest.ready
 
     def read(self) -> FloatArray:
-        """Return the outputs of the newest request; wait for them.
+        """Return the outputs of the latest request; wait for them.
 
         Raises:
-            OrderError: if there was none.
+            OrderError: if nothing was requested.
         """
         if self._newest is None:
             raise OrderError("a shader was read before its first request: call request(X)")
         return self._newest.read()
 
     def close(self) -> None:
-        """Free its memory on the graphics card, once what was requested is computed."""
+        """Free the GPU memory once all requests are computed."""
         self._closed()
 
     def _shader(self) -> tuple[Shader | None, str]:
-        """Return the text of the network as it is now, or why there is none."""
+        """Return the current network as shader code, or the reason why that is impossible."""
         net = self._network
         if self._text[0] is not net.program:
             self._text = (net.program, *text_of(net))
@@ -508,6 +516,6 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
 
 
 def release(thread: Service, core: Core) -> None:
-    """Free what a shader has on the graphics card, after all tasks that were put before."""
+    """Free the GPU memory of a shader after all earlier tasks."""
     if core.used and thread.is_own:
         thread.put(core.end)

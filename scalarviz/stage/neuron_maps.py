@@ -1,4 +1,4 @@
-"""What each neuron of a session computes over all places of its inputs, made while it learns."""
+"""The function of each neuron of a session over all inputs, computed while it learns."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import TrainingState
 from scalarviz.training.session.session import Session
 
-SIDES = 32, 16, 8  # cells along a map: the first of these at which all take some milliseconds
-MOST = 1e8  # products of all maps together; a neuron takes as long as KEPT of them
-KEPT, SLOWER = 50, 20  # and how many times as long python takes as kernels
-APART = 0.2  # least seconds from maps to maps while it plays
+SIDES = 32, 16, 8  # cells along a map: the first one at which all maps take a few milliseconds
+MOST = 1e8  # maximum products of all maps together; a neuron costs as much as KEPT of them
+KEPT, SLOWER = 50, 20  # and relative cost of the python engine
+APART = 0.2  # minimum seconds between maps during playback
 
 
 @final
 class SessionMaps:
-    """The maps of the neurons of one reading."""
+    """The maps of the neurons for one reading."""
 
     def __init__(self, reading: LiveValues) -> None:
         self._reading = reading
@@ -38,12 +38,12 @@ class SessionMaps:
         self._maps: Refreshed[NeuronMaps | None] = Refreshed(None, APART)
 
     def now(self, chosen: Neuron | None = None) -> NeuronMaps | None:
-        """Return the maps of the numbers that are shown; while it plays, older ones for a time.
+        """Return the maps for the shown numbers; during playback, possibly older ones.
 
         Args:
-            chosen: a neuron: if it is an input, curves are over that one from now on
+            chosen: a neuron: if it is an input, curves are drawn over it from now on
 
-        Return None for data without places, and for a network that is too large.
+        Return None for data without positions, and for a network that is too large.
         """
         reading, now, sample = self._reading, self._reading.now, self._reading.shown_inputs
         if sample is None:
@@ -63,7 +63,7 @@ class SessionMaps:
 
     def _make(self, sample: FloatArray) -> NeuronMaps | None:
         reading, now = self._reading, self._reading.now
-        batch = reading.answers["first"].value  # of data made by code, once an exhibit asked
+        batch = reading.answers["first"].value  # of generated data, once an exhibit requested it
         self._places = places = places_of(now, batch, sample, self._axis)
         side = side_of(now.network)
         if places is None or not side:
@@ -80,14 +80,14 @@ class SessionMaps:
 
 
 def side_of(network: Model) -> int:
-    """Return the cells along the maps of a network; 0 if even few cells take too long."""
+    """Return the cells along the maps of a network; 0 if even few cells are too slow."""
     cost = max(network.program.products, KEPT * sum(buffers_of(network).values()))
     cost *= SLOWER if network.engine == "python" else 1
     return next((side for side in SIDES if side * side * cost <= MOST), 0)
 
 
 def layers_in(network: Model) -> Chain | None:
-    """Return the layers of an expression that is a network of single Values; None of others."""
+    """Return the layers of an expression that is a network of single Values, or None."""
     program = network.program
     return chain_of(program, network.all_walls) if isinstance(program, TraceProgram) else None
 
@@ -101,7 +101,7 @@ def buffers_of(network: Model) -> dict[str, int]:
 
 
 def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
-    """Return the numbers of all neurons for some inputs, (neurons, samples) by buffer."""
+    """Return the values of all neurons for some inputs, (neurons, samples) by buffer."""
     found, chain = network.survey(inputs), layers_in(network)
     if chain is not None:
         return chain.numbers(found["values"].T)
@@ -109,13 +109,13 @@ def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
 
 
 def painting(session: Session | TrainingState) -> list[Operation]:
-    """Return the operation that mixes outputs that are colors; none of others."""
+    """Return the operation that mixes outputs that are colors, else an empty list."""
     weighted = [each for each in session.network.program.operations if each.weights != NONE][-1:]
     is_color = session.data.output_tint == "rgb"
     return [each for each in weighted if is_color and each.kind == "affine"]
 
 
 def weights_of(operation: Operation, value: FloatArray) -> FloatArray:
-    """Return the weights of an operation by its sources, among the numbers of a bank."""
+    """Return the weights of an operation by its sources, from the values of a bank."""
     shape = operation.target.size, operation.source.size
     return value[operation.weights :][: shape[0] * shape[1]].reshape(shape).T

@@ -1,4 +1,4 @@
-"""Messages: notices that disappear by themselves, work in the background, buttons that stay."""
+"""Messages: temporary notices, background work, and permanent buttons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scalarviz.training.session.actions import nothing
 NOTICE_SECONDS, BUTTON_SECONDS = (
     8.0,
     15.0,
-)  # shortest time that a notice stays, and one with a button
+)  # minimum time of a notice, and of one with a button
 READING_SPEED = 15.0  # reading speed in characters per second
 MOST_NOTICES = 2
 
@@ -30,18 +30,18 @@ class Notice:
 
     @property
     def seconds(self) -> float:
-        """How long it stays."""
+        """Its duration."""
         return max(
             BUTTON_SECONDS if self.action else NOTICE_SECONDS, len(self.text) / READING_SPEED
         )
 
 
 class Messages(ABC):
-    """The part of a stage that is about messages: notices and offers.
+    """The messages of a stage: notices and offers.
 
     Attributes:
-        status: message that stays until it is cleared
-        work: work in the background, which stays until it is cleared; or None
+        status: permanent message until it is cleared
+        work: background work, shown until it is cleared; or None
         end_work: called by the button of the work
     """
 
@@ -55,11 +55,11 @@ class Messages(ABC):
 
     @abstractmethod
     def tick(self, now: float) -> bool:
-        """Advance to the time `now`; return whether something moves by itself."""
+        """Advance to the time `now`; return whether something moves."""
 
     @final
     def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a message for some seconds, in place of the one of its kind.
+        """Show a message for some seconds, replacing the one of its kind.
 
         `action` is the label of its button, or "".
         """
@@ -104,7 +104,7 @@ class Messages(ABC):
 
     @final
     def chips(self) -> list[tuple[str, str]]:
-        """Return the messages, at most two: the status, if there is one, and the newest notices."""
+        """Return the messages, at most two: the status and the latest notices."""
         status = [(self.status, "")] if self.status else []
         notices = [(each.text, each.action) for each in self._notices]
         return [*status, *notices[len(status) - MOST_NOTICES :]]

@@ -1,4 +1,4 @@
-"""Finds the cube, sphere or image under the pointer, in a direction, or named in code."""
+"""Find the cube, sphere or image under the pointer, in a direction, or named in code."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from scalarviz.training.session.trainer import rows_of
 
 @dataclass(frozen=True, slots=True)
 class PointerTarget:
-    """What is pointed at: a cube, a neuron, or neither.
+    """A target of the pointer: a cube, a neuron, or neither.
 
     Attributes:
-        row: bank index of the cube; None for none
-        neuron: name of a buffer, and the place in it
+        row: bank index of the cube, or None
+        neuron: name of a buffer, and the index in it
     """
 
     row: int | None = None
@@ -44,7 +44,7 @@ NOTHING = PointerTarget()
 
 
 def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> PointerTarget:
-    """Return what is seen at a logical pixel."""
+    """Return the target at a logical pixel."""
     cubes, plates = frame_data.cubes, frame_data.layout.plates
     tops = {id(p): top for p, top in zip(plates, cubes.size_scales.tolist(), strict=True)}
 
@@ -56,12 +56,12 @@ def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> Poi
 
 
 def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
-    """Return the neuron that a Perceptron is, or that a pair names; None for anything else.
+    """Return the neuron of a Perceptron or a pair; None for anything else.
 
     Args:
         network: its network; raises OwnershipError for a perceptron of another one
-        layout: where it stands
-        part: a Perceptron, or the name of a buffer and the place in it
+        layout: the layout that contains it
+        part: a Perceptron, or the name of a buffer and the index in it
 
     Raises:
         InputError: if the layout has no such neuron.
@@ -82,12 +82,12 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
 
 
 def neuron_lines(layout: Layout) -> list[NeuronLine]:
-    """Return the rows of neurons of a picture, as cards know them."""
+    """Return the lines of neurons of a picture, for cards."""
     return [NeuronLine(each.values, each.sums, each.also, each.count) for each in layout.neurons]
 
 
 def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | None:
-    """Return a neuron of the layout before in a layout with other operations, or None."""
+    """Return a neuron of the previous layout in a layout with other operations, or None."""
     if neuron is None or len(layout.neurons) != len(before.neurons):
         return None
     name, place = neuron
@@ -99,13 +99,13 @@ def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | N
 def next_target(
     frame_data: FrameData, see: Projection, box: Box, now: PointerTarget, way: str = ""
 ) -> PointerTarget:
-    """Return the nearest cube or neuron in a direction; `now` if there is none.
+    """Return the closest cube or neuron in a direction, or `now` without one.
 
     Args:
         frame_data, see: the picture
-        box: the part of it in which the network is seen
-        now: where one is; NOTHING: in the middle of the box
-        way: a key of DIRECTIONS; "", the default: the nearest one
+        box: the area of the network in it
+        now: the present target; NOTHING: start in the middle of the box
+        way: a key of DIRECTIONS; "", the default: the closest one
     """
     parts, places = parts_seen(frame_data.layout, see, box)
     here = parts.index(now.part) if now.part in parts else None
@@ -119,7 +119,7 @@ def next_target(
 def parts_seen(
     layout: Layout, see: Projection, box: Box
 ) -> tuple[list[int | Neuron], list[tuple[float, float]]]:
-    """Return all cubes and neurons whose middle is seen in a box, and where."""
+    """Return all cubes and neurons with visible centers in a box, and their positions."""
     parts: list[int | Neuron] = []
     points = [np.zeros((0, 3))]
     for plate in layout.plates:

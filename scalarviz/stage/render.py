@@ -1,10 +1,10 @@
-"""Rendering without a window: pictures, videos, and storyboards of one step.
+"""Render sessions without a window: pictures, videos and storyboards of one step.
 
     sv.picture(session, "net.png")
     sv.record(session, "net.mp4", steps=500)
     sv.storyboard(session, "step.html")
 
-The same session gives the same pixels each time.
+Rendering is deterministic: the same session always gives the same pixels.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from scalarviz.training.session.timeline import holding
 Move = Literal["still", "orbit", "approach"]
 
 SECONDS = 12.0  # length of a video if `every` is not given
-OPERATION, LONGEST = 1.5, 60.0  # seconds for each operation in a video, and at most
+OPERATION, LONGEST = 1.5, 60.0  # seconds for each operation in a video, default and maximum
 FASTEST = 240  # frames a second
-LAST = 1.0  # seconds for which the last frame is held
+LAST = 1.0  # seconds for which the final frame is held
 MOVES = ("still", "orbit", "approach")
 
 
@@ -71,27 +71,32 @@ def picture(
     look: RenderOptions | None = None,
     **view: Unpack[RenderArgs],
 ) -> Frame:
-    """Render a session as it is now; return uint8 (height, width, 3), and write it as a PNG file.
+    """Render the current state of a session, and optionally write it as a PNG file.
 
     Args:
-        session: a Session, a Show or a fitted estimator; or 1 to 6 of them in a list, or in a dict
-            by their names: they are drawn side by side, on common scales, with a table and all loss
-            curves below; or a Sweep: its settings side by side, without the options from camera to
-            past
-        path: the file, .png; None, the default, writes none
-        networks: how a Sweep shows each network: as a wall of "cubes", the default, by a map of the
-            plane in "maps", by "swatches" of its colors, or by its loss in "losses"
-        order: column of its tables by which a Sweep orders settings and networks, such as "loss",
-            or "-success" for the largest first; by default settings as in the grid, networks as the
-            sweep ranks them
-        group: column by whose values a Sweep groups its settings; by default none
-        against: number of the setting with which a Sweep compares the others; by default the best
-        look: a RenderOptions that gives the defaults of the options below instead
-        **view: how it is drawn, fields of RenderOptions
+        session: a Session, a Show or a fitted estimator; or a list of 1 to 6 of them, or a dict
+            from names to them, drawn side by side on common scales, with a table and all loss
+            curves below; or a Sweep, whose settings are drawn side by side. The options from camera
+            to past do not apply to a Sweep
+        path: output file, .png; by default None, no file is written
+        networks: for a Sweep, how each network is drawn: "cubes", the default, a wall of cubes;
+            "maps", a map of the plane; "swatches" of its colors; or "losses", by its loss
+        order: for a Sweep, table column by which settings and networks are sorted, such as "loss",
+            or "-success" for descending order; by default settings in grid order and networks by
+            the ranking of the sweep
+        group: for a Sweep, column by whose values settings are grouped; by default None, no groups
+        against: for a Sweep, index of the setting with which the others are compared; by default
+            None, the best
+        look: a RenderOptions that replaces the defaults of the options below
+        **view: options of the view, fields of RenderOptions
+
+    Returns:
+        The pixels, uint8 of shape (height, width, 3).
 
     Raises:
-        InputError: for an option out of range.
-        FileError: if the file cannot be written, and DisplayError without OpenGL.
+        InputError: if an option is out of range.
+        FileError: if the file cannot be written.
+        DisplayError: if OpenGL is not available.
     """
     look = looked(look or RenderOptions(), view)
     place = None if path is None else as_path(path)
@@ -133,31 +138,33 @@ def record(
     look: RenderOptions | None = None,
     **view: Unpack[RenderArgs],
 ) -> int:
-    """Train a session and write a video; return its number of frames.
+    """Train a session and write a video; return the number of frames.
 
     Args:
-        session: a Session, a Show or a fitted estimator, whose session is advanced; or 1 to 6 of
-            them in a list, or in a dict by their names: they are drawn side by side, and advance on
-            one clock, from the step of the one that is the furthest behind
-        path: the file, .mp4 or .gif
-        steps: training steps; None, the default: those of the Show, 2000 for a Session
-        every: steps from one frame to the next; None: chosen so that the video lasts 12 seconds
-        unit: "step", the default; "operation" shows every operation of these steps, slowly
-        film: True: the 27 pictures of `film` of `Session.play`, 0.6 seconds each, instead of so
-            many steps; by default False
+        session: a Session, a Show or a fitted estimator, whose session is advanced; or a list of 1
+            to 6 of them, or a dict from names to them, drawn side by side and advanced together,
+            from the step of the one that is furthest behind
+        path: output file, .mp4 or .gif
+        steps: number of training steps; by default None, the steps of the Show, or 2000 for a
+            Session
+        every: steps between two frames; by default None, chosen so that the video lasts 12 seconds
+        unit: "step", the default, or "operation" to show each operation of these steps slowly
+        film: if True, record the 27 pictures of `Session.play(film=True)`, 0.6 seconds each,
+            instead of `steps`; by default False
         hold: seconds for each operation, up to 60; by default 1.5
-        fps: frames a second, 1 to 240; by default 30
+        fps: frames per second, 1 to 240; by default 30
         move: movement of the camera: "still", the default, "orbit" or "approach"
-        cameras: Cameras that it passes instead
-        progress: True, the default: a progress bar in a terminal or a notebook, if it takes longer
-            than a second; False: none; or a function that is called with the number of frames done
-            and of all frames
-        look: a RenderOptions that gives the defaults of the options below instead
-        **view: how it is drawn, fields of RenderOptions
+        cameras: Cameras to interpolate between, instead of `move`
+        progress: True, the default, shows a progress bar in a terminal or a notebook if rendering
+            takes longer than a second; False shows none; a function is called with the number of
+            frames done and the total
+        look: a RenderOptions that replaces the defaults of the options below
+        **view: options of the view, fields of RenderOptions
 
     Raises:
-        InputError: for an option out of range.
-        FileError: if the file cannot be written, and DisplayError without OpenGL.
+        InputError: if an option is out of range.
+        FileError: if the file cannot be written.
+        DisplayError: if OpenGL is not available.
     """
     look = looked(look or VIDEO, view)
     show = shown(session)
@@ -182,7 +189,7 @@ def record(
     seconds = OPERATION if hold is None else number(hold, "hold", 0.0, LONGEST, open_low=True)
     every = max(1, round(steps / (SECONDS * fps))) if every is None else count_of(every, "every")
     stop = Stop()
-    frames = max(1, round(fps * PICTURE)) if film else 1  # of each picture
+    frames = max(1, round(fps * PICTURE)) if film else 1  # per picture
     if unit == "operation":
         pictures = max(1, round(fps * seconds))
         moments = by_operations(clock, steps, pictures)
@@ -192,10 +199,10 @@ def record(
         moments = by_steps(clock, FILM[1:] if film else ends, stop)
         total = frames * len(FILM) if film else 1 + len(ends)
     encoder = encoder_for(path, look.size, look.ratio, fps)
-    fixed = bool(cameras) or move != "orbit"  # else each camera is fitted to the network
+    fixed = bool(cameras) or move != "orbit"  # otherwise the camera is fitted to the network
 
     def seen_from(count: int) -> Frame:
-        """Return a frame, of which `count` came before, from its place on the camera's path."""
+        """Return frame `count`, seen from its position on the camera path."""
         for each, path_of in zip(stage.panes, paths, strict=True):
             if path_of:
                 camera = along_path(path_of, count / max(1, total - 1))
@@ -203,7 +210,7 @@ def record(
         return drawn(canvas, stage, look)
 
     with (
-        look.canvas() as canvas,  # closed last: it frees what the stage releases
+        look.canvas() as canvas,  # closed last: it frees the resources that the stage releases
         look.on(show) as stage,
         holding(*(each.session.timeline for each in stage.panes if unit == "step")),
         stop,
@@ -212,7 +219,7 @@ def record(
     ):
         for each in stage.panes:
             each.motion.cuts = each.eyes.cuts = unit == "step"
-        frame = drawn(canvas, stage, look)  # to which the cameras are fitted
+        frame = drawn(canvas, stage, look)  # the frame to which the cameras are fitted
         paths = [camera_path(each, move, cameras) for each in stage.panes]
         if any(paths):
             frame = seen_from(0)
@@ -240,26 +247,27 @@ def storyboard(
 ) -> int:
     """Write one training step as a web page with a picture per operation; return their number.
 
-    A copy of the session takes the step, so the session stays where it is. The page works without a
-    server; its captions are text, and a slider or keys step through the operations.
+    The step is run on a copy of the session, which is unchanged. The page works without a server;
+    its captions are text, and a slider or keys step through the operations.
 
     Args:
         session: a Session, a Show or a fitted estimator
-        path: the file, .html
-        title: of the page; by default that of the Show
-        progress: True, the default: a progress bar in a terminal or a notebook, if it takes longer
-            than a second; False: none; or a function that is called with the number of pictures
-            done and of all pictures
-        look: a RenderOptions that gives the defaults of the options below instead
-        **view: how it is drawn, fields of RenderOptions
+        path: output file, .html
+        title: title of the page; by default the title of the Show
+        progress: True, the default, shows a progress bar in a terminal or a notebook if rendering
+            takes longer than a second; False shows none; a function is called with the number of
+            pictures done and the total
+        look: a RenderOptions that replaces the defaults of the options below
+        **view: options of the view, fields of RenderOptions
 
     Raises:
-        InputError: for an option out of range.
-        FileError: if the file cannot be written, and DisplayError without OpenGL.
+        InputError: if an option is out of range.
+        FileError: if the file cannot be written.
+        DisplayError: if OpenGL is not available.
     """
     look = looked(look or PAGE, view)
     show = Show.of(session)
-    show = replace(show, title=title or show.title)  # raises InputError unless it is a text
+    show = replace(show, title=title or show.title)  # raises InputError unless the title is a text
     place = as_path(path)
     require(
         place.suffix.lower() in (".html", ".htm"),
@@ -277,7 +285,7 @@ def story(
     look: RenderOptions,
     tell: Callable[[int, int], object] = nothing,
 ) -> tuple[int, str]:
-    """Return a storyboard's number of pictures, and its page as HTML; `tell` is told the count."""
+    """Return a storyboard's number of pictures and its HTML page; report progress to `tell`."""
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
         names = names_of_cells(program)
@@ -292,9 +300,9 @@ def story(
 
 
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:
-    """Advance to each of the steps `goals`, counted from here, and yield; stops early if asked.
+    """Advance to each step of `goals`, counted from the current step, and yield.
 
-    It also ends where the training stops by itself: of several, the last one that goes on.
+    Stops early if `stop` is set or when the last session has stopped by itself.
     """
     portions, is_over = Portions(session), False
     first = session.step_index
@@ -308,7 +316,7 @@ def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -
 
 
 def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> Iterator[None]:
-    """Advance `steps` steps by operations, and yield `pictures` times for each."""
+    """Advance `steps` steps operation by operation, and yield `pictures` times for each."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
         for _ in range(pictures):
@@ -316,7 +324,7 @@ def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> 
 
 
 def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:
-    """Return the cameras that a video passes; empty if the camera stands still."""
+    """Return the cameras that a video passes; empty for a fixed camera."""
     if cameras:
         return list(cameras)
     now = stage.eyes.camera
@@ -327,7 +335,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
 
 @contextmanager
 def replaying(show: Show) -> Iterator[Show]:
-    """Return a show at the start of the step: of a copy, or, for an expression, of itself."""
+    """Return a show at the start of the step: of a copy, or the show itself for an expression."""
     session = show.session
     if session.network.layers:
         twin = session.copy()
@@ -335,7 +343,7 @@ def replaying(show: Show) -> Iterator[Show]:
             twin.back(1)
         yield replace(show, session=twin)
         return
-    session.pause()  # an expression cannot be copied: step back, and forward again at the end
+    session.pause()  # an expression cannot be copied: step back, and restore it at the end
     clock = session.clock
     if clock.operation:
         session.back(1)
@@ -355,11 +363,12 @@ def telling(
     """Return a function that reports progress: `progress`, or one that draws a bar.
 
     Args:
-        total: the number of pictures; 0: not known yet
-        session: its loss is written beside the bar, of several that of the first; None: none is
+        total: number of pictures; 0 if not yet known
+        session: the session whose loss is shown beside the bar, the first one of several; None
+            shows no loss
     """
     if callable(progress):
-        with Progress(0, wanted=False):  # no bars beside those of the user
+        with Progress(0, wanted=False):  # suppresses nested bars
             yield progress
         return
     with Progress(total, true_or_false(progress, "progress"), "pictures") as bar:
@@ -372,7 +381,7 @@ def telling(
 
 
 def along_path(path: Sequence[Camera], part: float) -> Camera:
-    """Return the camera at `part` of a path, 0 for its first camera and 1 for its last.
+    """Return the camera at position `part` of a path, from 0, the first camera, to 1, the last.
 
     Raise InputError if the path has no cameras.
     """

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from scalarviz.stage.sweep_stage import SweepStage
 
 
-LARGEST = 8192  # pixels along a side
+LARGEST = 8192  # maximum pixels along a side
 PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
 
 
@@ -45,17 +45,17 @@ class RenderArgs(LookArgs, total=False):
 @answers
 @dataclass(frozen=True)
 class RenderOptions(Look):
-    """How a picture is rendered; raises InputError for a value out of range.
+    """Options for rendering a picture; raise InputError for a value out of range.
 
     Attributes:
         size: width and height in logical pixels, 16 to 8192 each
-        ratio: device pixels for each logical pixel, 0.25 to 8
+        ratio: device pixels per logical pixel, 0.25 to 8
         samples: each pixel is the mean of samples x samples, 1 to 4
         pin: bank index of the weight whose arithmetic is drawn, or a Perceptron, whose sum is
-            drawn. Side by side also a list, with one or None for each
-        past: what stands below the network: "value", "gradient" or "change" of all weights over
-            time, these by "distance", "norms" of layers, both such as "gradient norms", or the
-            "landscape" of the loss; None: nothing
+            drawn; for several sessions, a list with one of these or None for each
+        past: chart below the network: "value", "gradient" or "change" of all weights over time,
+            optionally sorted by "distance" from the start; or "norms" of layers; also combined,
+            such as "gradient norms"; or the "landscape" of the loss; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -99,7 +99,7 @@ class RenderOptions(Look):
 
     @contextmanager
     def on(self, show: object) -> Iterator[Stages]:
-        """Return what draws a session, or several, with these options; closed with the block."""
+        """Return the stage of a session, or several, with these options; closed with the block."""
         stage = stages_of(show, Look(theme=self.theme, camera=self.preset), reduced_motion=True)
         try:
             stage.common.silent = True
@@ -110,11 +110,11 @@ class RenderOptions(Look):
             stage.leave()
 
     def choose(self, stage: Stages) -> None:
-        """Choose what these options say in a picture; InputError if the pinned row is unknown."""
+        """Apply these options to a picture; raise InputError if the pinned row is unknown."""
         now = stage.look
         stage.take(**{k: each for k, each in self.unusual.items() if each != getattr(now, k)})
         if self.pin is not None:
-            stage.pin(self.pin)  # which checks it
+            stage.pin(self.pin)  # raises InputError
         if self.past is not None:
             stage.common.curve_view.large = True
             for name in str(self.past).split():
@@ -141,19 +141,19 @@ def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-LINE = re.compile(r"^ {8}(\w+): (.*(?:\n {12,}.*)*)", re.MULTILINE)  # of a docstring, for a field
+LINE = re.compile(r"^ {8}(\w+): (.*(?:\n {12,}.*)*)", re.MULTILINE)  # a field in a docstring
 
 
 def with_fields(
     look: Look, gone: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator of a function that takes fields of a look as `**view`.
+    """Return a decorator for a function that accepts fields of a look as `**view`.
 
-    Signature and docstring list the fields, with their values in `look` as defaults; wrong names
-    raise UnknownNameError.
+    The signature and the docstring list the fields, with their values in `look` as defaults; wrong
+    names raise UnknownNameError.
 
     Args:
-        gone: the whole message for each argument that it no longer has
+        gone: the error message for each removed argument
     """
     said: dict[str, str] = dict(LINE.findall(f"{Look.__doc__}\n{type(look).__doc__}"))
     usual = {each.name: getattr(look, each.name) for each in fields(look)}
@@ -176,7 +176,7 @@ def with_fields(
 
         *own, _ = inspect.signature(function).parameters.values()
         call.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
-        # Their lines stand in place of that of `**view`.
+        # Replace the line of `**view` by theirs.
         head, _, rest = (function.__doc__ or "").partition("        **view")
         call.__doc__ = head + "\n".join(lines) + rest[rest.find("\n") :]
         return call

@@ -1,6 +1,6 @@
 """Forward and backward pass of one sample, on a copy of the numbers.
 
-It does not touch the session, so it can run while training continues.
+The session is not accessed, so that training can continue meanwhile.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
 @dataclass(frozen=True)
 class SamplePass:
-    """The focus sample's values and gradients (flows) by the name of the buffer.
+    """The focus sample's values and gradients (flows) by buffer name.
 
     Attributes:
         saturated: 1 where the slope of an activation is nearly 0, else 0
         left_out: 1 where dropout drops a number, else 0
-        target: what its outputs should be; None: not known
-        passed: the operations of a network, and what each has computed from
-        nodes: the numbers of a compiled function; None of a network
-        later: what sends its gradient back once somebody asks for it, if there is anything
+        target: its targets; None if unknown
+        passed: the operations of a network, and the inputs of each
+        nodes: the numbers of a compiled function; None for a network
+        later: computes the backward pass on request, or None
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
@@ -55,14 +55,14 @@ class SamplePass:
 
     @property
     def grown(self) -> list[dict[str, FloatArray]]:
-        """Flows of a compiled function after the loss and each node, of what these add to."""
+        """Flows of a compiled function after the loss and each node that contributes to them."""
         return self._grown if self.flows else []
 
 
 def by_sample(operation: Operation) -> bool:
     """Return whether an operation computes for one sample as in training.
 
-    Batch statistics are not available here: running statistics replace them.
+    Batch statistics are not available here; running statistics replace them.
     """
     return not operation.about.statistics(operation)
 
@@ -76,15 +76,15 @@ def forward(
     place: int = 0,
     target: FloatArray | None = None,
 ) -> SamplePass:
-    """Send a sample through a network with these parameters, in training mode.
+    """Run the forward pass of a sample with these parameters, in training mode.
 
     Args:
         program: the program of the network
         value: its parameters, in bank order; `state` is its state
         sample: one sample, shape (inputs,)
-        step: steps that the network has taken
+        step: steps taken by the network
         place: index of the sample in its batch
-        target: what its outputs should be; None: not known
+        target: its targets; None if unknown
     """
     if isinstance(program, TraceProgram):
         return forward_of_graph(program, value, sample, target)
@@ -115,7 +115,7 @@ def forward_of_graph(
 
 
 def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
-    """Return what is known of a sample, by buffer; of a node that stands for several, the mean."""
+    """Return the numbers of a sample by buffer; the mean for a node that represents several."""
     program = nodes.program
     results = {each.target.name: nodes.of(numbers, each.target)[0] for each in program.operations}
     known = {buffer.name: nodes.of(numbers, buffer)[0] for buffer in program.given}
@@ -125,10 +125,10 @@ def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
 
 
 def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
-    """Return the gradients of the nodes, inputs and outputs that a moment has added to."""
+    """Return the gradients of nodes, inputs and outputs changed by a moment."""
     program, now, found = nodes.program, nodes.gradients, dict[str, FloatArray]()
     for buffer in moment.gradients:
-        if program.place_of.get(buffer.name) == buffer.offset:  # a parameter may be labelled as one
+        if program.place_of.get(buffer.name) == buffer.offset:  # else a parameter of this label
             found[buffer.name] = nodes.of(now, buffer)[0].mean(keepdims=True)
         elif buffer == program.outputs:
             found[buffer.name] = nodes.of(now, buffer)[0]
@@ -180,7 +180,7 @@ def backward(
 def forward_products(program: Program, value: FloatArray, way: SamplePass) -> FloatArray:
     """Return w * x for every parameter; a bias is multiplied by 1.
 
-    For a weight that is used at several places it is the mean over them.
+    For a weight with several uses, it is their mean.
     """
     found = np.asarray(value, np.float64).copy()
     for operation in program.operations:
@@ -191,7 +191,7 @@ def forward_products(program: Program, value: FloatArray, way: SamplePass) -> Fl
 
 
 def means_of_inputs(operation: Operation, way: SamplePass) -> FloatArray:
-    """Return the mean input that each parameter is multiplied by."""
+    """Return the mean input of each parameter."""
     x = np.append(way.values[operation.source.name], 1.0)
     if operation.kind in OUTER:
         return np.append(np.tile(x[:-1], operation.target.size), np.ones(biases_of(operation)))
@@ -202,7 +202,7 @@ def means_of_inputs(operation: Operation, way: SamplePass) -> FloatArray:
 
 
 def gradient_products(program: Program, count: int, way: SamplePass) -> FloatArray:
-    """Return x * g for every parameter: the sample's part of its gradient."""
+    """Return x * g for every parameter: the sample's contribution to its gradient."""
     found = np.zeros(count)
     for operation in program.operations:
         g = way.flows.get(operation.target.name)

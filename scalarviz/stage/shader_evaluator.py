@@ -1,7 +1,7 @@
 """Evaluator: a network in a fragment shader of a hidden context, evaluated for many samples.
 
-A sample is a pixel of a picture in float32, and its inputs are texels. Pictures are drawn in strips
-of some milliseconds, so that a window on the same graphics card is drawn in between.
+A sample is a pixel of a float32 picture; its inputs are texels. Pictures are drawn in strips of a
+few milliseconds, so that a window on the same GPU is drawn in between.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from scalarviz.files.shaders.shader import FOURS_READER, TEXELS, Shader
 from scalarviz.scene.canvas.canvas2d import Floats
 from scalarviz.scene.offscreen import no_opengl
 
-# An OpenGL context without a window, beside those of vispy and Qt. vispy has one current canvas
-# for all threads, and a toolkit one thread for all windows. So this context belongs to neither:
-# it is made by EGL itself, and used by the calls of OpenGL themselves. EGL finds a graphics card
-# without a display, too, and Mesa's software renderer where there is none.
+# An OpenGL context without a window, independent of vispy and Qt: vispy has one current
+# canvas for all threads, and a toolkit one thread for all windows. It is created directly by EGL,
+# and used by direct calls of OpenGL. EGL also finds a GPU without a display, or Mesa's software
+# renderer.
 
 DEVICE, SURFACELESS = 0x313F, 0x31DD  # platforms of EGL
 MOST_DEVICES = 32
@@ -35,13 +35,13 @@ INTS, PLACES = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p)
 
 @final
 class HiddenContext:
-    """An OpenGL context, current on one thread at a time.
+    """An OpenGL context, current in one thread at a time.
 
     Attributes:
-        renderer: name of what draws, such as "llvmpipe (LLVM 15.0.6, 256 bits)"
+        renderer: name of the renderer, such as "llvmpipe (LLVM 15.0.6, 256 bits)"
 
     Raises:
-        DisplayError: if there is none here.
+        DisplayError: if OpenGL is not available.
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class HiddenContext:
             raise no_opengl(error) from error
 
     def begin(self) -> None:
-        """Make the context current on this thread."""
+        """Make the context current in this thread."""
         egl = self._egl
         egl.eglBindAPI(egl.EGL_OPENGL_API)
         egl.eglMakeCurrent(self._display, self._surface, self._surface, self._context)
@@ -69,12 +69,12 @@ class HiddenContext:
         self._egl.eglMakeCurrent(self._display, None, None, None)
 
     def _made(self) -> tuple[Any, Any, Any]:
-        """Return display, surface and context, which is current; a graphics card comes first."""
+        """Return display, surface and current context; GPUs are tried first."""
         failed: Exception = RuntimeError("EGL knows no device")
         for display in self._displays():
             try:
                 return self._made_on(display)
-            except Exception as error:  # such as a device without permission: take the next one
+            except Exception as error:  # such as a device without permission: try the next one
                 failed = error
         raise failed
 
@@ -105,7 +105,7 @@ class HiddenContext:
         yield self._egl.eglGetDisplay()
 
     def _devices(self) -> list[tuple[int, int | None]]:
-        """Return the devices that EGL knows, graphics cards first."""
+        """Return the devices known to EGL, GPUs first."""
         list_devices = self._function(
             "eglQueryDevicesEXT", ctypes.c_uint, ctypes.c_int, PLACES, INTS
         )
@@ -124,7 +124,7 @@ class HiddenContext:
         return [(DEVICE, device) for device in sorted(found[: count.value], key=is_software)]
 
     def _function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any] | None:
-        """Return an extension's function of EGL; None if there is none."""
+        """Return an extension function of EGL, or None."""
         find = self._egl._lib.eglGetProcAddress
         find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
         address = find(name.encode())
@@ -133,16 +133,16 @@ class HiddenContext:
 
 # The evaluator.
 
-WIDE, HIGH = 1024, 256  # samples of a picture, at most
-STRIP = 0.012  # seconds of a strip, about
-MOST_TARGETS = 8  # pictures that are drawn at once, with four outputs each
+WIDE, HIGH = 1024, 256  # maximum samples of a picture
+STRIP = 0.012  # approximate seconds of a strip
+MOST_TARGETS = 8  # pictures drawn at once, with four outputs each
 VERSION = "#version 120"
 VERTEX = f"""{VERSION}
 attribute vec2 a_corner;
 void main() {{ gl_Position = vec4(a_corner, 0.0, 1.0); }}
 """
 CORNERS = np.array([[-1, -1], [3, -1], [-1, 3]], np.float32)
-FLOAT_RGBA, FIRST_COLOR, MOST_DRAWN = 0x8814, 0x8CE0, 0x8824  # of OpenGL: GL_RGBA32F and so on
+FLOAT_RGBA, FIRST_COLOR, MOST_DRAWN = 0x8814, 0x8CE0, 0x8824  # OpenGL: GL_RGBA32F and so on
 
 POINTER = ctypes.c_void_p
 
@@ -153,11 +153,11 @@ class Evaluator:
 
     Args:
         context: the hidden context
-        shader: the network, with its parameters in fours
-        inputs: numbers of a sample, `outputs` those of a result
+        shader: the network, with its parameters in groups of four
+        inputs: number of inputs of a sample; `outputs` likewise
 
     Raises:
-        DisplayError: if the driver cannot compile it, or draw pictures of floats.
+        DisplayError: if the driver cannot compile it, or does not support float textures.
     """
 
     def __init__(self, context: HiddenContext, shader: Shader, inputs: int, outputs: int) -> None:
@@ -165,9 +165,9 @@ class Evaluator:
         self.shader, self.inputs, self.outputs = shader, inputs, outputs
         self._targets = min(-(-outputs // 4), self._number(MOST_DRAWN), MOST_TARGETS)
         self._largest = self._number(self.gl.GL_MAX_TEXTURE_SIZE)
-        self._rows = 8  # of a strip
+        self._rows = 8  # rows of a strip
         self._size = (0, 0)
-        self._held: list[Floats] = []  # the parameters on the card
+        self._held: list[Floats] = []  # the parameters on the GPU
         self._pictures: list[int] = []
         self._program = self.gl.glCreateProgram()
         self._textures = [self._texture() for _ in range(2)]
@@ -175,13 +175,13 @@ class Evaluator:
         self._corners = self.gl.glCreateBuffer()
         try:
             self._compile()
-            self._resize(1, 1)  # asks the driver for pictures of floats
+            self._resize(1, 1)  # checks that the driver supports float textures
         except DisplayError:
             self.release()
             raise
 
     def release(self) -> None:
-        """Free the memory on the graphics card."""
+        """Free the GPU memory."""
         gl = self.gl
         for texture in (*self._textures, *self._pictures):
             gl.glDeleteTexture(texture)
@@ -205,7 +205,7 @@ class Evaluator:
     def evaluate(self, samples: Floats, found: Floats) -> Iterator[None]:
         """Write the outputs of samples, one in each row, to `found`; yield after each strip.
 
-        No other evaluator may draw before it is done.
+        No other evaluator may draw before it is finished.
         """
         blocks = -(-self.inputs // 4)
         high = max(1, min(HIGH, self._largest // blocks))
@@ -233,10 +233,10 @@ class Evaluator:
                 numbers = self._read(i, wide, rows).reshape(-1, 4)[: len(found)]
                 found[:, target : target + 4] = numbers[:, : self.outputs - target]
 
-    # What is on the graphics card.
+    # Resources on the GPU.
 
     def _begin(self, texels: Floats, wide: int, rows: int, start: int) -> None:
-        """Prepare a picture of so many rows, of the outputs from `start` on."""
+        """Prepare a picture of `rows` rows, for the outputs from `start` on."""
         gl = self.gl
         self._resize(wide, rows)
         self._fill(1, texels)
@@ -258,7 +258,7 @@ class Evaluator:
             gl.glUniform1f(gl.glGetUniformLocation(self._program, name), float(value))
 
     def _draw(self, first: int, end: int, wide: int) -> int:
-        """Draw some rows, wait for them, and return how many; choose how many are next."""
+        """Draw some rows, wait for them, and return their number; choose the next number."""
         gl = self.gl
         gl.glScissor(0, first, wide, end - first)
         start = perf_counter()
@@ -280,7 +280,7 @@ class Evaluator:
         return pixels
 
     def _resize(self, wide: int, rows: int) -> None:
-        """Make the pictures of a size, if they have another one."""
+        """Allocate the pictures if their size changes."""
         gl = self.gl
         if self._size == (wide, rows):
             return
@@ -350,7 +350,7 @@ class Evaluator:
 
 
 def cannot_compile(said: str) -> DisplayError:
-    """Return the error that the driver refuses a shader, with the first line that it says."""
+    """Return the error for a shader rejected by the driver, with the first line of its log."""
     line = next((line.strip() for line in said.splitlines() if line.strip()), "without a reason")
     return DisplayError(f"the driver of this graphics card does not compile the network ({line})")
 

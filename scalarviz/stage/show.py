@@ -1,4 +1,4 @@
-"""Show and Several: a session, or several side by side, and how they are presented."""
+"""Show and Several: a session, or several side by side, and their presentation options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.value_session import session_of
 
-# What to write for things that are no session, by their class.
+# What to write instead of objects that are no session, by class.
 A_SESSION = "write sv.Session(network, data)"
 INSTEAD = (
     (Model, A_SESSION),
@@ -41,11 +41,11 @@ INSTEAD = (
 
 STEPS = 2000
 LONGEST_TITLE = 200
-LONGEST_FORMULA = 60  # letters of one that is a title
+LONGEST_FORMULA = 60  # letters of a formula that is used as a title
 
 
-MOST_STEPS = 2**24  # that a record may grow by while it is shown
-LARGEST = 2**16  # sizes that scenes accept
+MOST_STEPS = 2**24  # maximum growth of a record while it is shown
+LARGEST = 2**16  # largest size that a scene accepts
 
 
 def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
@@ -53,9 +53,9 @@ def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) ->
 
     Args:
         value: the option
-        what: its name, for the error
-        low: lowest valid value; 1 by default
-        high: highest valid value; 65,536 by default
+        what: name of the option, for the error
+        low: lowest valid value; by default 1
+        high: highest valid value; by default 65,536
     """
     found = int(value) if isinstance(value, (int, np.integer)) else None
     if found is None or isinstance(value, bool) or not low <= found <= high:
@@ -69,11 +69,11 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 
     Args:
         text: numbers separated by commas
-        what: the name of the option, for the error
-        least: how many numbers are required; 1 by default
+        what: name of the option, for the error
+        least: minimum number of integers; by default 1
 
     Raises:
-        InputError: for anything else.
+        InputError: if the text is anything else.
     """
     try:
         found = [int(part) for part in text.split(",") if part.strip()]
@@ -90,11 +90,11 @@ def whole_numbers(text: str, what: str, least: int = 1) -> list[int]:
 
 
 def trained_by(shown: Any) -> Any:
-    """Return the session of an estimator, as `sv.sklearn` has them; anything else as it is.
+    """Return the session of an estimator of `sv.sklearn`; return anything else unchanged.
 
-    It can be the last part of a pipeline of scikit-learn, the best one of a search, or the one
-    within a TransformedTargetRegressor, and these in each other. Of a training that is followed, or
-    its record, it is the session that goes through its kept moments.
+    The estimator can be the last step of a scikit-learn pipeline, the best one of a search, the
+    regressor of a TransformedTargetRegressor, or nested in several of these. For a followed
+    training run, or its record, it is the session that replays its recorded moments.
     """
     if isinstance(shown, Following):
         shown = shown.followed
@@ -113,19 +113,19 @@ def trained_by(shown: Any) -> Any:
 @answers
 @dataclass(frozen=True)
 class Show:
-    """A session, with texts and speed for its presentation.
+    """A session with titles, texts and a speed for its presentation.
 
     Attributes:
         session: a Session
         title: one line above the picture; by default the first line of the scene's docstring, or
-            the network's description
-        task: what is to be learned, in one sentence below the title; by default nothing
-        hint: what to try next, shown at the end; by default nothing
-        about: a sentence at the start; by default "Each cube is one weight."
-        speed: steps a second; None, the default: as fast as possible
-        steps: steps of a training unless another number is given; by default 2000
-        film: whether a window that opens on it at step 0 plays `film` of `Session.play` by itself,
-            until the user does something; without animations it then waits. By default False
+            the description of the network
+        task: the task to learn, one sentence below the title; by default empty
+        hint: suggestion what to try next, shown at the end; by default empty
+        about: sentence shown at the start; by default "Each cube is one weight."
+        speed: steps per second; by default None, as fast as possible
+        steps: number of training steps if none is given; by default 2000
+        film: whether a window opened at step 0 plays `Session.play(film=True)` until the user
+            interacts; with animations turned off it pauses instead. By default False
 
     Raises:
         InputError: if `session` is no Session or a number is out of range.
@@ -156,14 +156,14 @@ class Show:
             )
         object.__setattr__(self, "title", visible(self.title, LONGEST_TITLE))
         if self.title:
-            self.session.timeline.title = self.title  # which is saved with it
+            self.session.timeline.title = self.title  # saved with the session
 
     @staticmethod
     def of(shown: object, about: object = None) -> Show:
         """Return a Show of a Session or a fitted estimator, or `shown` itself if it is a Show.
 
-        A missing title is that with which the session was saved; else it is taken from the
-        docstring of `about`, or from the network. Raises InputError for anything else.
+        A missing title is the one saved with the session, else the first line of the docstring of
+        `about`, else the description of the network. Raises InputError for anything else.
         """
         shown = trained_by(shown)
         if isinstance(shown, Session):
@@ -194,17 +194,17 @@ class Show:
         doc = (inspect.getdoc(about) if about is not None else "") or ""
         first, *sizes = repr(shown.session.network).partition(":")[0].split(" -> ")
         affine = [each for each in shown.session.network.layers[:1] if isinstance(each, Affine)]
-        fallback = " -> ".join([first, *sizes[len(affine) :]])  # those that were asked for
+        fallback = " -> ".join([first, *sizes[len(affine) :]])  # the requested sizes
         title = shown.session.timeline.title or doc.partition("\n")[0].rstrip(".") or fallback
         return replace(shown, title=title)
 
 
-REPLAY = 20.0  # seconds that a record plays
-SLOWEST, FASTEST = 2.0, 30.0  # kept moments a second
+REPLAY = 20.0  # seconds that a record is played
+SLOWEST, FASTEST = 2.0, 30.0  # moments of a record per second
 
 
 def speed_of(session: Session) -> float | None:
-    """Return how many kept moments of a record are shown in a second; None of other sessions."""
+    """Return how many moments of a record are shown per second; None for other sessions."""
     run = session.trainer.run
     if not isinstance(run, RecordedRun):
         return None
@@ -221,10 +221,10 @@ MOST_SESSIONS = 6  # sessions
 @final
 @dataclass(frozen=True)
 class Several:
-    """The sessions that are shown side by side, with a name for each; see `of`.
+    """Sessions shown side by side, each with a name; see `of`.
 
     Attributes:
-        replays: whether a video is of what they have done: each ends with its branch
+        replays: whether a video replays the past: each session stops at the end of its branch
     """
 
     shows: tuple[Show, ...]
@@ -237,12 +237,12 @@ class Several:
 
     @property
     def steps(self) -> int:
-        """Steps of a training unless another number is given."""
+        """Number of training steps if none is given."""
         return max(show.steps for show in self.shows)
 
     @property
     def speed(self) -> float | None:
-        """Steps a second at first: the least of those that the shows ask for."""
+        """Initial steps per second: the minimum over the shows."""
         return min((show.speed for show in self.shows if show.speed is not None), default=None)
 
     @property
@@ -252,9 +252,9 @@ class Several:
 
     @staticmethod
     def of(given: Several | Sequence[object] | Mapping[str, object]) -> Several:
-        """Return the sessions of a list, or of a dict by their names.
+        """Return the sessions of a list, or of a dict from names to sessions.
 
-        Several are returned as they are. Raise InputError if they are not 1 to 6 different Sessions
+        A Several is returned unchanged. Raise InputError unless they are 1 to 6 different Sessions
         or Shows.
         """
         if isinstance(given, Several):
@@ -297,7 +297,7 @@ class Several:
 
 
 def check_different(sessions: Sequence[Session]) -> None:
-    """Raise InputError if two of the sessions are one, or train one network."""
+    """Raise InputError if two sessions are identical or train the same network."""
     for (i, first), (j, second) in combinations(enumerate(sessions, 1), 2):
         require(
             first is not second,
@@ -312,7 +312,7 @@ def check_different(sessions: Sequence[Session]) -> None:
 
 
 def names_of(parts: Sequence[Session | Show]) -> list[str]:
-    """Return different names: titles of Shows, else sizes of networks, with what else differs."""
+    """Return unique names: titles of Shows, else network sizes with other differences."""
     sessions = [part.session if isinstance(part, Show) else part for part in parts]
     names = [
         (part.title if isinstance(part, Show) else "")
@@ -330,7 +330,7 @@ def names_of(parts: Sequence[Session | Show]) -> list[str]:
 
 
 def sizes_of(session: Session | TrainingState) -> str:
-    """Return the sizes of a network as titles name them, such as "3-8-3"; "" without layers."""
+    """Return the sizes of a network as in titles, such as "3-8-3"; "" without layers."""
     layers = session.network.layers
     if not layers:
         return ""
@@ -342,7 +342,7 @@ def optimizer_of(session: Session) -> str:
     return f"{type(optimizer).__name__} {optimizer.lr:g}"
 
 
-# What tells sessions on networks of the same sizes apart, the most telling first.
+# Properties that distinguish sessions on networks of equal sizes, the clearest first.
 FEATURES: Sequence[Callable[[Session], str]] = (
     lambda session: text("where.branch", number=session.current_branch.number),
     lambda session: " ".join(dict.fromkeys(session.network.activations)),
@@ -356,7 +356,7 @@ FEATURES: Sequence[Callable[[Session], str]] = (
 
 
 def differences(sessions: Sequence[Session]) -> list[str]:
-    """Return a different text for each session: in what they differ, with numbers if need be."""
+    """Return a unique text for each session: its differences, numbered if necessary."""
     known: list[list[str]] = []
     joined = [""] * len(sessions)
     for feature in FEATURES:
@@ -379,7 +379,7 @@ def differences(sessions: Sequence[Session]) -> list[str]:
 
 
 def alike(first: Session | TrainingState, second: Session | TrainingState) -> bool:
-    """Return whether two sessions train networks of one shape, whose weights can be compared."""
+    """Return whether the networks of two sessions have equal shapes, so weights are comparable."""
     shapes = [
         [(each.kind, each.shape, each.parameters) for each in session.network.program.operations]
         for session in (first, second)

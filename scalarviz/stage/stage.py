@@ -1,7 +1,7 @@
-"""Stage: what is shown of a session: channels, scales, camera, pinned weight, messages.
+"""Stage: the view of a session: channels, scales, camera, pinned weight, messages.
 
-The stage reads the session and never holds up its training. Time is passed in by the caller: a
-window's clock, or the number of a video's frame.
+The stage reads the session and never blocks its training. Time is passed in by the caller: a
+window's clock, or the number of a video frame.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Position
 from scalarviz.training.session.trainer import one_row
 
-HELD = 1.5  # seconds that what a hand has changed stays marked
+HELD = 1.5  # seconds that a manual change stays marked
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
 MOST_BESIDE = 5  # weights that are pinned beside another one
 
-# What hands choose; while it stays, a picture of a session that plays has only other numbers.
+# Set by the user; otherwise a picture during playback differs only in its numbers.
 CHOSEN = attrgetter(
     *(
         "hover",
@@ -117,16 +117,16 @@ CHOSEN = attrgetter(
 
 @dataclass
 class Common:
-    """What all panes of a picture have in common.
+    """Shared state of all panes of a picture.
 
     Attributes:
         scales: the scales of colors and sizes
         curve_view: the steps that the loss curve shows
         keys: the list of keys, and `help`, whether it is shown
-        present: whether letters are larger, and head and loss are left out
+        present: whether text is larger, and title and loss are hidden
         silent: whether the picture has no buttons, as in a file
         menus: pixels of the picture under the menus of a window, and `panel`, under its panel
-        nodes: called with the view of each picture that is made, a ViewBox of vispy; or None
+        nodes: called with the ViewBox of each new picture; or None
     """
 
     scales: Scales
@@ -142,30 +142,30 @@ class Common:
 
 @final
 class Stage(Messages):
-    """What is shown of a show, and how.
+    """The view of a show, and its state.
 
     Attributes:
-        look: what a user has decided of the view
-        common: what all panes of a picture have in common
-        marks: whether the key to the marks is shown, as it is while the mouse is on the legend
-        travel: called with how many operations to go, forward or back, for a click on the strip
+        look: view options of the user
+        common: shared state of all panes of a picture
+        marks: whether the key to the marks is shown, as while the mouse is on the legend
+        travel: called with a signed number of operations, for a click on the strip
         patience: seconds that a picture waits for results of the session; later ones are shown when
-            they are there
-        part_of_tour: the part of the tour that the caption is of, or ""
-        adding: how many samples of the batch are added up in the picture, a broken number while one
-            is being added; 0: the gradients are shown whole
-        given: seconds that a slow step gives to the next operation; 0 without one
+            available
+        part_of_tour: the part of the tour of the caption, or ""
+        adding: number of accumulated batch samples in the picture, fractional while one is being
+            added; 0: the gradients are shown completely
+        given: seconds that a slow step adds to the next operation, or 0
         pane: how the picture is one of several, or None
-        peers: the stages that have common scales, in the order of their panes; mostly itself
-        unfolded: whether a compiled function is also shown as its graph at rest
+        peers: the stages with common scales, in the order of their panes; usually only itself
+        unfolded: whether a compiled function is shown as its graph even at rest
         pinned, hover: bank indices, or None
         pinned_neuron, hover_neuron: the neuron instead, or None
-        beside: further weights that are pinned beside a weight
-        walking: whether the keyboard points: what is hovered stays until the mouse is elsewhere
-        guess: what is guessed, or None
-        held: what a hand drags at rest, and what was before; None a while after it
+        beside: additionally pinned weights
+        walking: whether the keyboard selects: the hovered item stays until the mouse is elsewhere
+        guess: the current guess, or None
+        held: the item dragged when paused, and its previous state; None a while later
         over: the mouse over the strip, the caption and the loss curve
-        on_top: what lies over the network on the last picture; nothing before the first
+        on_top: overlays of the last picture; empty before the first
     """
 
     def __init__(
@@ -180,8 +180,8 @@ class Stage(Messages):
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
         self.walking = False
-        self._spoken: Moment | None = None  # the operation on the last picture
-        self._resting = NOTHING  # what the mouse was on when it began, until it moves
+        self._spoken: Moment | None = None  # the operation in the last picture
+        self._resting = NOTHING  # the item under the mouse when keyboard selection began
         self.over = OverlayPointer()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
@@ -206,10 +206,10 @@ class Stage(Messages):
         self._seen: FrameData | None = None  # of the last picture
         self._now = 0.0
         self._camera: Camera | None = None
-        self._turn: int | None = None  # of pictures that follow each other fast
-        self._numbers: object = None  # on the last picture
-        self._chosen: object = None  # what hands have chosen, on the last picture
-        self._focus: Focus | None = None  # on the last picture
+        self._turn: int | None = None  # counter of rapid pictures
+        self._numbers: object = None  # in the last picture
+        self._chosen: object = None  # user settings, in the last picture
+        self._focus: Focus | None = None  # in the last picture
         self._attention = Attention()
         self._extent = (1280.0, 800.0)
         self._begin()
@@ -237,7 +237,7 @@ class Stage(Messages):
         self.walking = False
         self.release()
         self._begin()
-        if self.pane is None:  # side by side, channels are those of all
+        if self.pane is None:  # side by side, channels are shared
             gone = {name for name in CUBES if getattr(self.look, name) not in self.channels}
             self.take(**dict.fromkeys(gone, "value"))
 
@@ -258,7 +258,7 @@ class Stage(Messages):
         self.look_as(self.look.changed(checked(given, self.channels)), given)
 
     def look_as(self, look: Look, changed: Collection[str]) -> None:
-        """Have a look, of which some fields have changed."""
+        """Set a look with some changed fields."""
         self.look = self.common.scales.look = look.in_theme(self.look.theme)
         if "camera" in changed:
             self.eyes.look(look.preset)
@@ -269,30 +269,30 @@ class Stage(Messages):
 
     @property
     def has_walls(self) -> bool:
-        """Whether the network can be shown with every weight as a cube of a wall, and without."""
+        """Whether the network has a layout with every weight as a cube, and one without."""
         return has_walls(self.reading.now)
 
     @property
     def has_plane(self) -> bool:
-        """Whether the data lie in a plane, so that there are maps."""
+        """Whether the data are in a plane and can have maps."""
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Choose scales for the numbers that are shown, or read `anew`; then they follow slowly."""
+        """Set scales for the shown numbers, or read `anew`; afterwards they adapt slowly."""
         for each in self.peers if anew else ():
             each.refresh()
         self.common.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:
-        """Return what the scales must fit: the numbers of the last reading, and the plates."""
+        """Return the inputs of the scales: the numbers of the last reading, and the plates."""
         return self._source(), self.plan.plates
 
-    # What a hand drags.
+    # Dragging.
 
     def hold(self, row: int, neuron: Neuron | None = None) -> None:
-        """Note what the picture is before a hand drags a weight, or an input.
+        """Record the picture before a weight or an input is dragged.
 
-        While a session plays its weights move by themselves, and nothing is noted.
+        During playback, weights move by themselves, and nothing is recorded.
         """
         seen = self._seen
         goes_on = self.held is not None and self._held_until == math.inf
@@ -303,13 +303,13 @@ class Stage(Messages):
         self.held, self._held_until = Held(row, neuron, numbers, values, exhibit), math.inf
 
     def let_go(self) -> None:
-        """Note that the hand drags nothing any more: what was before stays for a while."""
+        """End dragging; the previous state stays visible for a while."""
         self._held_until = self._now + HELD
 
     # The camera.
 
     def frame_pinned(self) -> None:
-        """Look at the pinned weight closely; at the whole network if none is pinned."""
+        """Frame the pinned weight, or the whole network if none is pinned."""
         camera = self.eyes.camera
         if self.pinned is None:
             self.eyes.go(self.eyes.whole(camera), framed=True)
@@ -319,7 +319,7 @@ class Stage(Messages):
             self.eyes.go(replace(camera, target=target, height=min(NEAR, camera.height)))
 
     def restore(self) -> None:
-        """Close help, panel, own input, walking, chart or card, or else show all as at first."""
+        """Close help, panel, custom input, selection, chart or card, or else reset the view."""
         if self.over.close() or self.common.help or self.marks:
             self.common.help = self.marks = False
         elif self.own is not None:
@@ -336,7 +336,7 @@ class Stage(Messages):
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """Changes with what is shown beside the session and the settings: then it is drawn anew."""
+        """A value that changes with the view, beside session and settings, to trigger redrawing."""
         return (
             *self.common.curve_view.looks,
             self.beside,
@@ -365,15 +365,15 @@ class Stage(Messages):
         """Advance to the time `now`; return whether something moves by itself."""
         self._now = now
         moving = self.eyes.tick(now) or self.common.scales.tick(now) or self.adding > 0.0
-        # While texts wait for their turn, there are more pictures.
+        # While texts are queued, further pictures follow.
         lights = self._attention.moves or self._turn not in (None, int(now / TURN))
         lights = lights or self.held is not None
         return self.motion.tick(now) or moving or lights or self.expire(now) or self.reading.pending
 
     def read(self) -> Position:
-        """Read the session, for the next picture; return where it stands then.
+        """Read the session for the next picture; return its position.
 
-        What is beside the picture shows the same moment if it is read before the picture is drawn.
+        Controls beside the picture show the same moment if the session is read before drawing.
         """
         self.reading.patience = self.patience
         if self.pane is not None:
@@ -388,7 +388,7 @@ class Stage(Messages):
         return self.reading.here
 
     def refresh(self) -> None:
-        """Read the session again; lay out its network if that has other operations now."""
+        """Read the session again; update the layout if its operations have changed."""
         program = self.reading.program
         self.reading.refresh()
         self.reading.recall(self.pinned)
@@ -414,7 +414,7 @@ class Stage(Messages):
         )
 
     def frame_data(self) -> FrameData:
-        """Return everything that the picture shows now."""
+        """Return all data of the picture."""
         reading = self.reading
         if self.pane is None and not self._is_read:
             self.read()
@@ -523,9 +523,9 @@ class Stage(Messages):
         return self._seen
 
     def _with_new_numbers(self) -> FrameData | None:
-        """Return the last frame data with the present numbers; None if more may be new.
+        """Return the last frame data with the present numbers; None if more may have changed.
 
-        While pictures follow each other fast, all else is looked at once in each turn.
+        While pictures follow rapidly, everything else is updated in turns.
         """
         before, self._chosen = self._chosen, CHOSEN(self)
         seen, reading, look = self._seen, self.reading, self.look
@@ -545,9 +545,9 @@ class Stage(Messages):
         return self._seen
 
     def _follow_thread(self) -> None:
-        """Let squares have the cubes of the way that carries most.
+        """Show in squares the cubes of the path with the largest contribution.
 
-        It stays while the session plays, and while the sample is not computed yet.
+        The path is kept during playback, and until the sample is computed.
         """
         plan, reading = self.plan, self.reading
         plays = reading.now.playing and plan.thread
@@ -559,7 +559,7 @@ class Stage(Messages):
             self.plan = with_thread(plan, thread)
 
     def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return the result, and what the neurons compute if that is shown."""
+        """Return the exhibit, and the maps of the neurons if shown."""
         look, exhibit, maps = self.look, self.reading.exhibit(), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
@@ -567,12 +567,12 @@ class Stage(Messages):
         if shows or self.pinned_neuron is not None:
             maps = self._maps.now(self.hover_neuron or self.pinned_neuron)
         if maps is not None:
-            dot = exhibit.focus if isinstance(exhibit, Plane) else maps.dot  # also of features
+            dot = exhibit.focus if isinstance(exhibit, Plane) else maps.dot  # also for features
             maps = replace(maps, dot=dot, discrete=look.discrete)
         return exhibit, maps
 
     def _pushed(self, part: float, added: BatchSum | None = None) -> FloatArray | None:
-        """Return the gradients that arrows show, of the batch as far as it is added up."""
+        """Return the gradients shown by arrows, accumulated over the batch so far."""
         reading, (before, after) = self.reading, (each.grad for each in self.motion.ends)
         if added is not None:
             after = added.pushes(after, self.adding)
@@ -585,7 +585,7 @@ class Stage(Messages):
         return found if (np.abs(found) > 0.0).any() else None
 
     def _words(self, instead: Caption | None) -> PictureWords:
-        """Return all texts; `instead` stands in place of the caption of the operation."""
+        """Return all texts; `instead` replaces the caption of the operation."""
         neurons = self.motion.neurons
         told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
         told = (self.guess.row, None) if self.guess is not None else told
@@ -599,7 +599,7 @@ class Stage(Messages):
         return found
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
-        """Return the caption that stands in place of that of the operation, if there is one."""
+        """Return the caption that replaces the operation's, or None."""
         if self.own is not None and self.reading.way.values:
             reading = self.reading
             outputs = reading.way.values[reading.program.outputs.name]
@@ -614,7 +614,7 @@ class Stage(Messages):
         return None if added is None else added.caption(self.adding)
 
     def _fit(self, seen: FrameData) -> None:
-        """Fit the network to the free stage: its layout without card and panel, its camera with."""
+        """Fit the network to the free stage: the layout without card and panel, the camera with."""
         shape = self._shape_for(seen)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         every = self.look.every_weight and self.has_walls
@@ -632,7 +632,7 @@ class Stage(Messages):
             self.eyes.unfold()
 
     def _shape_for(self, seen: FrameData) -> float:
-        """Return the shape of the free stage without card and panel."""
+        """Return the aspect ratio of the free stage without card and panel."""
         return shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
 
     def captioned(self) -> Caption:
@@ -640,12 +640,12 @@ class Stage(Messages):
         return self.narration.caption(self.pinned, self.pinned_neuron)
 
     def moved(self, row: int) -> str | None:
-        """Return which samples moved a weight most lately; None while that is looked for."""
+        """Return which samples moved a weight most lately; None until known."""
         self.refresh()
         return self._cards.moved(row)
 
     def card(self, done: int) -> Card | None:
-        """Return the card of what is pinned when `done` operations of the step are shown."""
+        """Return the card of the pinned item when `done` operations of the step are shown."""
         return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)
 
     def unfold(self) -> None:
@@ -654,7 +654,7 @@ class Stage(Messages):
         self._lay_out()
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
-        """Lay out the network's new operations, or the same; camera, scales and thread stay."""
+        """Compute the layout of the present operations; camera, scales and thread are unchanged."""
         made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
@@ -675,7 +675,7 @@ class Stage(Messages):
         try:
             self.on_top = picture.draw(self.frame_data(), self.eyes.camera, width, height, ratio)
         except Exception:
-            self.release()  # what it has on the graphics card may be lost
+            self.release()  # its GPU resources may be lost
             raise
 
     def resize(self, width: float, height: float) -> None:
@@ -688,13 +688,13 @@ class Stage(Messages):
         self.release()
 
     def release(self) -> None:
-        """Free the picture's memory on the graphics card; the next picture allocates it again."""
+        """Free the picture's GPU memory; the next picture allocates it again."""
         if self._picture is not None:
             self._picture.release()
             self._picture, self.on_top = None, OnTop()
 
     def picture(self) -> Any:
-        """Return the Picture that draws it, bound to the first context that it is used in."""
+        """Return the Picture, bound to the first context that it is used in."""
         from scalarviz.scene.picture import Picture
 
         if self._picture is None:
@@ -705,11 +705,11 @@ class Stage(Messages):
             self._picture.set_theme(self.look.theme)
         return self._picture
 
-    # What mouse and keyboard do; positions are logical pixels.
+    # Mouse and keyboard; positions are logical pixels.
 
     @property
     def session(self) -> Session:
-        """The session that is shown."""
+        """The shown session."""
         return self.reading.session
 
     def _see(self, seen: FrameData) -> Projection:
@@ -736,7 +736,7 @@ class Stage(Messages):
         return target_at(self._seen, self._see(self._seen), x, y)
 
     def place_of(self, row: int) -> FloatArray | None:
-        """Return the pixel (x, y) where the middle of a cube is seen; None before a picture."""
+        """Return the pixel (x, y) of a cube's center; None before the first picture."""
         if self._picture is None or self._seen is None:
             return None
         seen = cubes_seen(self._see(self._seen), self._seen, [row], None)
@@ -744,13 +744,13 @@ class Stage(Messages):
 
     @property
     def chart(self) -> Chart | None:
-        """The loss curve on the last picture, or None."""
+        """The loss curve in the last picture, or None."""
         return self.on_top.chart
 
     def handle_at(self, x: float, y: float) -> Handle | None:
-        """Return the handle of the cube at a pixel, by which its weight is dragged, or None.
+        """Return the handle for dragging the weight of the cube at a pixel, or None.
 
-        While a guess is asked, only its arrow has one.
+        While a guess is requested, only its arrow has one.
         """
         row, seen = self.target_at(x, y).row, self._seen
         if seen is not None and self.hidden is not None:
@@ -761,7 +761,7 @@ class Stage(Messages):
 
     @property
     def own(self) -> FloatArray | None:
-        """Inputs of the user's own, shown in place of the sample; None: the sample is shown."""
+        """Custom inputs, shown in place of the sample; None: the sample is shown."""
         return self.reading.own
 
     @own.setter
@@ -772,7 +772,7 @@ class Stage(Messages):
         self.reading.own = inputs
 
     def grip_at(self, x: float, y: float) -> Grip | None:
-        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        """Return the grip for entering custom inputs at a pixel, or None."""
         seen, name = self._seen, self.reading.program.inputs.name
         now = self.reading.way.values.get(name) if self.reading.has_layers else None
         if seen is None or now is None or self.hidden or self.on_top.on_chart(x, y):
@@ -787,11 +787,11 @@ class Stage(Messages):
 
     @property
     def hidden(self) -> Guess | None:
-        """What is guessed, while it is asked and the number is hidden."""
+        """The number to guess, while it is hidden."""
         return self.guess if self.guess is not None and self.guess.result is None else None
 
     def put_in(self) -> None:
-        """Begin with an input of the user's own: what is shown, or an empty image to draw on."""
+        """Start a custom input: the shown one, or an empty image to draw on."""
         shown = self.reading.way.values.get(self.reading.program.inputs.name)
         if shown is not None:
             self.own = blank_of(self.session, shown)
@@ -799,8 +799,8 @@ class Stage(Messages):
     def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
         """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
 
-        Of a Perceptron, or a neuron given as the name of a buffer and the place in it, the sum is
-        shown. A history that was recorded before is kept when the weight is unpinned.
+        For a Perceptron, or a neuron given as buffer name and index, the sum is shown. A history
+        that was recorded before is kept when the weight is unpinned.
         """
         neuron = neuron_of(self.session.network, self.plan, part)
         self.beside = ()
@@ -819,9 +819,9 @@ class Stage(Messages):
         self.reading.recall(row)
 
     def pin_beside(self, x: float, y: float) -> bool:
-        """Pin the weight at a pixel beside the one that is pinned, or unpin it there.
+        """Pin the weight at a pixel in addition to the pinned one, or unpin it there.
 
-        Returns whether there are both.
+        Returns whether both exist.
         """
         row = self.target_at(x, y).row
         if row is None or self.pinned is None or row == self.pinned:
@@ -833,11 +833,11 @@ class Stage(Messages):
 
     @property
     def pinned_part(self) -> int | Neuron | None:
-        """What is pinned, as `pin` takes it."""
+        """The pinned item, in the form that `pin` accepts."""
         return self._targets()[1].part
 
     def _targets(self) -> tuple[PointerTarget, PointerTarget]:
-        """What is hovered, and what is pinned."""
+        """The hovered and the pinned item."""
         return PointerTarget(self.hover, self.hover_neuron), PointerTarget(
             self.pinned, self.pinned_neuron
         )
@@ -851,6 +851,6 @@ class Stage(Messages):
             self.walking, self.hover, self.hover_neuron = True, found.row, found.neuron
 
     def pin_pointed(self) -> None:
-        """Pin what the keyboard points at, or unpin it."""
+        """Pin the item selected by keyboard, or unpin it."""
         hovered, pinned = self._targets()
         self.pin(None if hovered == pinned else hovered.part)

@@ -1,4 +1,4 @@
-"""Stages: the picture of a face, a pane for each session; several share scales and a table."""
+"""Stages: the picture of an interface, a pane per session; several share scales and a table."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from scalarviz.training.session.measurements import series
 from scalarviz.training.session.reading import cells_of as cells_in
 from scalarviz.training.session.timeline import Position
 
-# What mouse and keyboard do.
+# Mouse and keyboard.
 
 Part = int | Perceptron | Neuron
 Pin = Part | Sequence[Part | None] | None
 
 
 def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
-    """Return the parts to pin of a list, one for each of `count` sessions; None for one part."""
+    """Return a list of parts to pin, one for each of `count` sessions; None for a single part."""
     is_neuron = isinstance(part, tuple) and len(part) == 2 and isinstance(part[0], str)
     if is_neuron or not isinstance(part, (list, tuple)):
         return None
@@ -67,20 +67,20 @@ def list_of_parts(part: Pin, count: int) -> list[Part | None] | None:
 
 @final
 class Stages(Messages):
-    """The picture of a face: the stages of its sessions, each in a pane; mostly there is one.
+    """The picture of an interface: the stages of its sessions, each in a pane; usually one.
 
-    One stage has the whole picture. Several share their scales, and around them are a table, the
-    loss curves, and the messages of all.
+    A single stage fills the picture. Several share their scales, and are surrounded by a table, the
+    loss curves, and all messages.
 
     Attributes:
         panes: the stage of each session
-        names: the names of several, which follow the sizes of networks that grow
-        chosen: number of the pane that commands on one session mean
-        together: whether cameras turn together, and weights of equal networks are pinned together
-        on_top: what lies over several panes on the last picture; nothing before the first
-        over: the mouse over the loss curves of several
-        still: returns a context in which no session moves, which holds True; False if that has to
-            wait for too long
+        names: names of several sessions, which include current network sizes
+        chosen: index of the selected pane, the target of commands on one session
+        together: whether cameras rotate together, and weights of equal networks are pinned together
+        on_top: overlays of several panes in the last picture; empty before the first
+        over: the mouse over the loss curves of several sessions
+        still: returns a context in which no session moves, which holds True; False if that would
+            take too long
     """
 
     def __init__(self, panes: Sequence[Stage], names: Sequence[str] = ("",)) -> None:
@@ -101,7 +101,7 @@ class Stages(Messages):
             self._share()
 
     def _share(self) -> None:
-        """Let all stages have the scales and the loss chart of the first one."""
+        """Share the scales and the loss chart of the first stage with all others."""
         self._sizes = [sizes_of(stage.reading.now) for stage in self.panes]
         for stage in self.panes:
             stage.peers, stage.common = self.panes, self.common
@@ -114,18 +114,18 @@ class Stages(Messages):
 
     @property
     def lead(self) -> Stage:
-        """The stage of the chosen session."""
+        """The stage of the selected session."""
         return self.panes[self.chosen]
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Choose scales for the numbers of all panes, or for numbers that are read `anew`."""
+        """Set scales for the numbers of all panes, or for numbers that are read `anew`."""
         self.panes[0].rescale(anew=anew)
 
     # Settings.
 
     @property
     def look(self) -> Look:
-        """What a user has decided of the view, which all panes have in common."""
+        """View options of the user, shared by all panes."""
         return self.panes[0].look
 
     def take(self, **given: Any) -> None:
@@ -136,42 +136,42 @@ class Stages(Messages):
 
     @property
     def has_walls(self) -> bool:
-        """Whether a network can be shown with every weight as a cube of a wall, and without."""
+        """Whether a network has a layout with every weight as a cube, and one without."""
         return any(stage.has_walls for stage in self.panes)
 
     @property
     def has_plane(self) -> bool:
-        """Whether the data of a session lie in a plane."""
+        """Whether the data of a session are in a plane."""
         return any(stage.has_plane for stage in self.panes)
 
     @property
     def channels(self) -> list[str]:
-        """Names of the channels for color and size that a session has, or that compare some."""
+        """Names of the channels for color and size that a session has, or that compare several."""
         found = dict.fromkeys(name for stage in self.panes for name in stage.channels)
         first, *others = self.panes
         if any(alike(first.reading.now, other.reading.now) for other in others):
             found[DIFFERENCE] = None
         return list(found)
 
-    # What mouse and keyboard do, in logical pixels.
+    # Mouse and keyboard, in logical pixels.
 
     @property
     def chart(self) -> Chart | None:
-        """The loss curves on the last picture, or None."""
+        """The loss curves in the last picture, or None."""
         return self.on_top.chart if self.several else self.lead.chart
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """Changes with what is shown beside the sessions: then it is drawn anew."""
+        """A value that changes with the view beside the sessions, to trigger redrawing."""
         return tuple(stage.looks for stage in self.panes)
 
     @property
     def moved(self) -> list[Stage]:
-        """The stages whose cameras move: all together, or the chosen one."""
+        """The stages whose cameras move: all together, or the selected one."""
         return self.panes if self.together else [self.lead]
 
     def zoom(self, factor: float, x: float, y: float) -> None:
-        """Zoom in on a pixel of a pane, and on the same place of the others."""
+        """Zoom in on a pixel of a pane, and on the same position of the others."""
         number = self._boxes.at(x, y)
         if number is None:
             return
@@ -182,12 +182,12 @@ class Stages(Messages):
                 stage.eyes.zoom(factor, across * own.width, down * own.height)
 
     def frame_pinned(self) -> None:
-        """Look at the pinned weights closely; at the whole network where none is pinned."""
+        """Frame the pinned weights, or the whole network if none is pinned."""
         for stage in self.moved:
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several, else what is open in those that move."""
+        """Close help or the large chart of several, else what is open in the moving stages."""
         if self.several and self.common.help:
             self.common.help = False
         elif not (self.several and self.common.curve_view.close()):
@@ -197,12 +197,12 @@ class Stages(Messages):
     # The mouse.
 
     def place_of(self, row: int) -> FloatArray | None:
-        """Return the pixel (x, y) where the middle of a cube of the chosen session is seen."""
+        """Return the pixel (x, y) of the center of a cube of the selected session."""
         found, box = self.lead.place_of(row), self._boxes.panes[self.chosen]
         return None if found is None else found + np.array((box.x, box.y))
 
     def choose_at(self, x: float, y: float) -> None:
-        """Choose the session whose pane, or row of the table, is at a pixel."""
+        """Select the session whose pane, or row of the table, is at a pixel."""
         number = self._boxes.at(x, y)
         if number is None:
             number = self._boxes.row_at(x, y)
@@ -210,7 +210,7 @@ class Stages(Messages):
             self.chosen = number
 
     def _covers(self, x: float, y: float) -> bool:
-        """Return whether a button or the chart of several lies over the panes at a pixel."""
+        """Return whether a button or the common chart covers the panes at a pixel."""
         return self.on_top.on_chart(x, y) or self.on_top.button_at(x, y) is not None
 
     def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
@@ -232,18 +232,18 @@ class Stages(Messages):
         self.over.hover(self.on_top, x, y)
 
     def handle_at(self, x: float, y: float) -> Handle | None:
-        """Return the handle of the cube at a pixel, by which its weight is dragged, or None."""
+        """Return the handle for dragging the weight of the cube at a pixel, or None."""
         stage, left, top = self._within(x, y)
         return None if stage is None else stage.handle_at(x - left, y - top)
 
     def grip_at(self, x: float, y: float) -> Grip | None:
-        """Return the grip at a pixel, by which inputs of the user's own are put in, or None."""
+        """Return the grip for entering custom inputs at a pixel, or None."""
         stage, left, top = self._within(x, y)
         grip = None if stage is None else stage.grip_at(x - left, y - top)
         return None if grip is None else grip.within(left, top)
 
     def click(self, x: float, y: float) -> None:
-        """Press the button at a pixel, else choose the session there, and pin what is there."""
+        """Press the button at a pixel, else select the session there, and pin the item there."""
         if not self.several:
             return self.lead.click(x, y)
         if (name := self.on_top.button_at(x, y)) is not None:
@@ -259,26 +259,27 @@ class Stages(Messages):
         return None
 
     def _press(self, name: str) -> None:
-        """Press the button of the picture, or those of this name of the sessions."""
+        """Press the button of the picture, or the buttons of this name in the sessions."""
         if not self.press(name):
             for stage in self.panes:
                 stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
-        """Pin the same in all sessions of equal networks, if they go together."""
+        """Pin the same in all sessions of equal networks, if they are linked."""
         for stage in self.panes if self.together else ():
             if stage is not pinned and alike(stage.session, pinned.session):
                 stage.pin(pinned.pinned_part)
 
     def pin_pointed(self) -> None:
-        """Pin what the keyboard points at, or unpin it."""
+        """Pin the item selected by keyboard, or unpin it."""
         self.lead.pin_pointed()
         self._pin_alike(self.lead)
 
     def pin(self, part: Pin) -> None:
         """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.
 
-        A list has a part, or None, for each session. Raises InputError for what no session has.
+        A list has a part, or None, for each session. Raises InputError for a part that no session
+        has.
         """
         count = len(self.panes)
         given = list_of_parts(part, count) if self.several else None
@@ -304,7 +305,7 @@ class Stages(Messages):
             self.lead.resize(width, height)
 
     def _place(self) -> None:
-        """Tell several stages which panes they have."""
+        """Assign panes to several stages."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.reading.now)
@@ -331,9 +332,9 @@ class Stages(Messages):
         return self.expire(now) or any(moving)
 
     def read(self) -> Position:
-        """Read all sessions at one moment; return where the chosen one stands then.
+        """Read all sessions at one moment; return the position of the selected one.
 
-        If a session is busy for too long, all stay as they were read before.
+        If a session is busy for too long, all keep their previous reading.
         """
         with self.still() as still:
             found = [stage.read() for stage in self.panes] if still else []
@@ -341,7 +342,7 @@ class Stages(Messages):
         return found[self.chosen] if found else self.lead.reading.here
 
     def frame_data(self) -> list[FrameData]:
-        """Return everything that several panes show now, on common scales."""
+        """Return all data of several panes, on common scales."""
         if not self._is_read:
             self.read()
         self._is_read = False
@@ -350,7 +351,7 @@ class Stages(Messages):
         return in_common([stage.frame_data() for stage in self.panes])
 
     def compared(self, panes: list[FrameData]) -> Compared:
-        """Return what stands around several panes."""
+        """Return the surroundings of several panes."""
         self.over.again(self.on_top)
         pinned = any(stage.pinned is not None for stage in self.panes)
         columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
@@ -402,7 +403,7 @@ class Stages(Messages):
         return Compared(heads, rows, seen, None if self.common.silent else self.chosen)
 
     def all_chips(self) -> list[tuple[str, str]]:
-        """Return the messages of all; those of one session of several under its name."""
+        """Return all messages; with several sessions, each under its session's name."""
         found = dict.fromkeys(self.chips())
         of_each = [dict.fromkeys(stage.chips()) for stage in self.panes]
         for name, chips in zip(self.names, of_each, strict=True):
@@ -422,11 +423,11 @@ class Stages(Messages):
         try:
             return self._draw(width, height, ratio)
         except Exception:
-            self.release()  # what it has on the graphics card may be lost
+            self.release()  # its GPU resources may be lost
             raise
 
     def _draw(self, width: int, height: int, ratio: float) -> None:
-        """Draw several panes, and what is around them."""
+        """Draw several panes, and their surroundings."""
         from scalarviz.scene.canvas.renderer import clear
         from scalarviz.scene.compared_picture import ComparedPicture
 
@@ -447,27 +448,27 @@ class Stages(Messages):
         self.release()
 
     def release(self) -> None:
-        """Free the memory on the graphics card; the next picture allocates it again."""
+        """Free the GPU memory; the next picture allocates it again."""
         for stage in self.panes:
             stage.release()
         self._picture = None
 
 
 def done_of(stage: Stage) -> str:
-    """Return the last operation that is done, if a step is under way; else ""."""
+    """Return the last finished operation during a step; else ""."""
     reading, done = stage.reading, stage.reading.place[1]
     return label(cells_in(reading.program)[done - 1]) if done else ""
 
 
 def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]:
-    """Return left, lower edge, width and height in device pixels, in a picture so `high`."""
+    """Return left, bottom, width and height in device pixels, in a picture of height `high`."""
     left, right = round(box.x * ratio), round(box.right * ratio)
     low, top = round((high - box.bottom) * ratio), round((high - box.y) * ratio)
     return left, low, right - left, top - low
 
 
 def in_common(panes: list[FrameData]) -> list[FrameData]:
-    """Return the panes with one scale for the activations of all, and one for the gradients."""
+    """Return the panes with common scales for all activations, and for all gradients."""
     activations = max(data.buffers.scale for data in panes)
     tops = [data.cubes.longest_push for data in panes]
     top = max((each for each in tops if each is not None), default=None)
@@ -482,7 +483,7 @@ def in_common(panes: list[FrameData]) -> list[FrameData]:
 
 
 def legend_of(panes: list[FrameData]) -> CubeValues:
-    """Return what the legend says: the scales of all panes, and how many numbers exceed them."""
+    """Return the data of the legend: the scales of all panes, and how many numbers exceed them."""
     cubes = [data.cubes for data in panes]
     clipped = sum(each.clipped for each in cubes)
     grown = next((each.grown for each in cubes if each.grown), None)
@@ -491,18 +492,18 @@ def legend_of(panes: list[FrameData]) -> CubeValues:
 
 
 def stages_of(show: object, *given: Any, **more: Any) -> Stages:
-    """Return the picture of a show, or of several; the arguments are those of `Stage`."""
+    """Return the picture of a show, or of several; further arguments as for `Stage`."""
     if not isinstance(show, Several):
         return Stages([Stage(show, *given, **more)])
     return Stages([Stage(each, *given, **more) for each in show.shows], show.names)
 
 
-# The table: losses, how many samples are right, sizes and times.
+# The table: losses, accuracies, sizes and times.
 
 NO_NUMBER = "–"
-# Numbers of classes whose colors the networks have: none is the orange or the blue of signs.
+# Indices of class colors for the networks: neither orange nor blue, which show signs.
 CURVE_CLASSES = 0, 1, 2, 3, 4, 6
-# Columns, and their ranks: where there is little room, those of the highest ranks are left out.
+# Columns, and their ranks: if space is short, the highest ranks are left out.
 COLUMNS = (
     ("step", 1),
     ("loss", 0),
@@ -513,18 +514,18 @@ COLUMNS = (
     ("gradient", 4),
     ("pinned", 7),
 )
-PLAIN_COLUMNS = 5  # of them are there without a pinned weight, too
+PLAIN_COLUMNS = 5  # of these are shown even without a pinned weight
 TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
 
 
 def loss_of(stage: Stage) -> str:
-    """Return the loss of the step that is shown."""
+    """Return the loss of the shown step."""
     loss = stage.reading.here.loss
     return NO_NUMBER if math.isnan(loss) else f"{loss:#.3g}"
 
 
 def accuracy_of(stage: Stage) -> str:
-    """Return the last measured share of the samples that are right, else how many are, or off."""
+    """Return the last measured accuracy of the samples, else how many are right, or off."""
     step = stage.reading.place[0]
     metrics = series(stage.reading.here.branch, step)
     for name in reversed(metrics):
@@ -541,7 +542,7 @@ def accuracy_of(stage: Stage) -> str:
 
 
 def time_of(stage: Stage) -> str:
-    """Return the time that a step takes, as measured."""
+    """Return the measured time of a step."""
     seconds = stage.seconds_a_step
     if math.isnan(seconds):
         return NO_NUMBER
@@ -550,7 +551,7 @@ def time_of(stage: Stage) -> str:
 
 
 def pinned_of(stage: Stage) -> tuple[str, str, str]:
-    """Return the value, the gradient and the name of the pinned weight, if there is one."""
+    """Return value, gradient and name of the pinned weight, or empty texts."""
     row, reading = stage.pinned, stage.reading
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
@@ -559,7 +560,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
 
 
 def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:
-    """Return what the table says of a stage, in the order of its heads."""
+    """Return the table cells of a stage, in the order of its heads."""
     step, operation = stage.reading.place[:2]
     place = f"{step:,}" + (f" + {operation}" if operation else "")
     weights = f"{len(stage.reading.numbers.value):,}"

@@ -1,4 +1,4 @@
-"""A storyboard as one HTML page: a picture, its caption, and a slider through the operations.
+"""A storyboard as one HTML page: pictures, captions, and a slider through the operations.
 
 The page is self-contained, pictures included, and loads nothing. Equal stills give equal text.
 Without scripts, and in print, all stills are shown below each other.
@@ -19,7 +19,7 @@ from scalarviz.base.texts import text
 from scalarviz.scene.canvas.palette import MAPS
 from scalarviz.story.caption import Caption
 
-# The page itself has no hue: in the pictures, hue shows the sign of a number.
+# The page is gray: in the pictures, hue shows the sign of a number.
 COLORS = {
     "dark": f"""--back: {MAPS["dark"].background}; --raised: #1b2027; --line: #3a424d;
   --edge: #8b95a1; --quiet: #aeb7c2; --text: #eceff3; --strong: #ffffff; --on-strong: #0e1116;""",
@@ -30,7 +30,7 @@ COLORS = {
 STYLE = "\n" + text_beside(__file__, "storyboard_page.css")
 SCRIPT = "\n" + text_beside(__file__, "storyboard_page.js")
 PAGE = Template(text_beside(__file__, "storyboard_page.html"))
-SAY = "say_"  # names in the page with this prefix stand for texts
+SAY = "say_"  # prefix of names in the page that represent texts
 FRAME = Template(text_beside(__file__, "storyboard_frame.html").rstrip("\n"))
 
 
@@ -49,8 +49,8 @@ def page(stills: Sequence[StoryboardStill], title: str, dark: bool = True) -> st
 
     Args:
         stills: the pictures with their captions, in order
-        title: of the document
-        dark: whether it has the dark theme; the default
+        title: title of the document
+        dark: whether to use the dark theme; by default True
     """
     require(stills, "a storyboard page needs at least one still")
     theme = "dark" if dark else "light"
@@ -76,7 +76,7 @@ def frame(still: StoryboardStill, place: int, count: int) -> str:
     caption = still.caption
     formula = f'<p class="formula"><code>{escape(caption.formula)}</code></p>'
     numbers = [f"<li><code>{escape(line)}</code></li>" for line in caption.numbers]
-    width, height = struct.unpack(">II", still.picture[16:24])  # so that the layout is stable
+    width, height = struct.unpack(">II", still.picture[16:24])  # for a stable layout
     return FRAME.substitute(
         picture=f"data:image/png;base64,{base64.b64encode(still.picture).decode()}",
         width=width,
@@ -90,7 +90,7 @@ def frame(still: StoryboardStill, place: int, count: int) -> str:
 
 
 def policy(style: str) -> str:
-    """Return the content security policy: only its own style, script and pictures."""
+    """Return the content security policy: only the included style, script and pictures."""
     return (
         f"default-src 'none'; img-src data:; style-src {fingerprint(style)}; "
         f"script-src {fingerprint(SCRIPT)}; base-uri 'none'; form-action 'none'"

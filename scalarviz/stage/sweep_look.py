@@ -1,4 +1,4 @@
-"""SweepLook: how a sweep is drawn, and the order and the groups of its settings."""
+"""SweepLook: display options of a sweep, and the order and groups of its settings."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 MOST_GROUPS = 8  # more numbers are grouped by ranges
 RANGES = 4
-Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by number
+Known = Mapping[int, tuple[Mapping[str, Any], Outcome | None]]  # settings and results by index
 RESULTS = "rank", "loss", "success", "steps to success", "failed", "seconds", "seed"
-NO_GROUPS = "rank", "seed"  # of these columns
+NO_GROUPS = "rank", "seed"  # columns that cannot form groups
 
 
 @final
 @dataclass(frozen=True)
 class SweepLook:
-    """How a sweep is drawn.
+    """Display options of a sweep.
 
     Attributes:
-        networks: each network as a wall of "cubes", a map of the plane in "maps", "swatches" of its
-            colors, or its loss line in "losses"
-        order: column of the tables by which settings and networks are ordered, with - before it
-            from the largest; "": settings as in the grid, networks as the sweep ranks them
-        group: column by whose values the settings are grouped; "": none
-        against: number of the setting with which the others are compared; None: the best one
+        networks: how each network is drawn: "cubes", a wall of cubes; "maps", a map of the plane;
+            "swatches" of its colors; or "losses", its loss line
+        order: table column by which settings and networks are sorted, prefixed by - for descending
+            order; "": settings in grid order, networks by the ranking of the sweep
+        group: column by whose values settings are grouped, or ""
+        against: index of the setting with which the others are compared; None: the best one
     """
 
     networks: str = CUBES
@@ -51,7 +51,7 @@ class SweepLook:
     against: int | None = None
 
     def check(self, sweep: Sweep) -> None:
-        """Raise UnknownNameError or InputError for what this sweep does not have."""
+        """Raise UnknownNameError or InputError for options that this sweep does not support."""
         pick({kind: kind for kind in KINDS}, self.networks, "picture of networks")
         columns = {name: name for name in columns_of(sweep)}
         for given, name in ((self.order, self.column), (self.group, self.group)):
@@ -74,9 +74,9 @@ class SweepLook:
         return self.order.startswith(FALLING)
 
     def arranged(self, known: Known, ranking: Ranking) -> list[tuple[int, str]]:
-        """Return the numbers of settings in the order of their panels, each with its group.
+        """Return the indices of settings in the order of their panels, each with its group.
 
-        A group is a name, "" if they are not grouped. Empty cells come last.
+        A group is a name, "" without groups. Empty cells come last.
         """
 
         def cells_in(column: str) -> dict[int, Any]:
@@ -100,7 +100,7 @@ class SweepLook:
 
 
 def columns_of(sweep: Sweep) -> list[str]:
-    """Return the columns by which a sweep can be ordered and grouped."""
+    """Return the columns by which a sweep can be sorted and grouped."""
     names = [*sweep.settings[0], *RESULTS, *sweep.metrics]
     if not sweep.success:
         names = [name for name in names if "success" not in name or name in sweep.settings[0]]
@@ -108,7 +108,7 @@ def columns_of(sweep: Sweep) -> list[str]:
 
 
 def keys_of(outcome: Outcome, column: str, ranking: Ranking) -> FloatArray:
-    """Return a number of each network, by which a column orders them; zeros if it is another."""
+    """Return the sort key of each network for a column; zeros for other columns."""
     if column in outcome.metrics:
         return np.asarray(np.nan_to_num(outcome.last(column), nan=np.inf))
     succeeded, failed = outcome.succeeded != NEVER, outcome.failed != NEVER
@@ -124,7 +124,7 @@ def keys_of(outcome: Outcome, column: str, ranking: Ranking) -> FloatArray:
 
 
 def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:
-    """Return the name of the group of each setting: its value, or a range of many numbers."""
+    """Return the name of each setting's group: its value, or a range for many numbers."""
     words = {number: in_words(plain(cell)) for number, cell in cells.items()}
     known = {
         number: cell
@@ -161,7 +161,7 @@ def sweep_look(
     """Return the look of these options, None for the default of one.
 
     Raises:
-        InputError: for an option of anything but a sweep, or if the sweep cannot be drawn so.
+        InputError: for an object that is no sweep, or an option that it does not support.
     """
     from scalarviz.sweeps.sweep import Sweep
 

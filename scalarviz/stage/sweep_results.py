@@ -1,4 +1,4 @@
-"""Results of a sweep as its picture shows them: means, columns, and small pictures of networks."""
+"""Results of a sweep for its picture: means, columns, and thumbnails of networks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from scalarviz.training.session.session import Session
 def means_of(outcome: Outcome) -> FloatArray:
     """Return the interquartile mean of the losses at each check.
 
-    A network that has ended counts with its last loss, one that failed as infinite.
+    A stopped network counts with its last loss, a failed one as infinite.
     """
     losses = outcome.losses.copy()
     for check in range(1, losses.shape[1]):
@@ -51,7 +51,7 @@ def means_of(outcome: Outcome) -> FloatArray:
 
 
 def values_in_a_row(sweep: Sweep) -> int:
-    """Return the number of values of the last name if the settings are a whole grid, else 0."""
+    """Return the number of values of the last name if the settings are a full grid, else 0."""
     names = list(sweep.settings[0])
     if not names:
         return 1
@@ -61,13 +61,13 @@ def values_in_a_row(sweep: Sweep) -> int:
     return len(last) if words == whole[: len(words)] else 0
 
 
-# Small pictures of the networks of a setting: their weights, maps, or swatches.
+# Thumbnails of the networks of a setting: their weights, maps, or swatches.
 
 COARSEST = 48  # weights along a side of a wall
-# Points of all maps of a sweep, and weights times points: while it plays they take some tens of
-# milliseconds. At rest they are so many times as many.
+# Points of all maps of a sweep, and weights times points: during playback they take tens of
+# milliseconds. When paused, both limits are multiplied by AT_REST.
 POINTS, WORK, AT_REST = 1e5, 1e7, 10.0
-SIDES = 8, 32  # cells along a map, at least and at most
+SIDES = 8, 32  # minimum and maximum cells along a map
 MOST_SAMPLES = 24  # swatches of a network
 
 Cells = npt.NDArray[np.int64]
@@ -75,10 +75,10 @@ Cells = npt.NDArray[np.int64]
 
 @final
 class Maker:
-    """Makes the small pictures of one setting, from the weights of its networks.
+    """Creates the thumbnails of one setting, from the weights of its networks.
 
     Args:
-        session: a session of the setting, untrained; its network is used to evaluate others
+        session: an untrained session of the setting; its network is used to evaluate others
     """
 
     def __init__(self, session: Session) -> None:
@@ -87,30 +87,30 @@ class Maker:
 
     @cached_property
     def cells(self) -> Cells:
-        """The row of the bank that each cube shows, NONE for empty cells."""
+        """The row of the bank shown by each cube, NONE for empty cells."""
         cells = layers_side_by_side(self.session.network.program)
-        step = math.ceil(max(cells.shape) / COARSEST)  # of more, every so many are shown
+        step = math.ceil(max(cells.shape) / COARSEST)  # larger ones are subsampled
         return cells[::step, ::step]
 
     @cached_property
     def plane(self) -> PlanePoints | None:
-        """The plane in which the data lie."""
+        """The plane of the data."""
         return plane_points(self.session.data, self.samples)
 
     @cached_property
     def network(self) -> Any:
-        """A network that evaluates others, by their weights."""
+        """A network that evaluates others with their weights."""
         own = self.session.network
         network = own.fresh(0)
         return network.to("cpu", own.precision) if self.session.engine == "cpu" else network
 
     @cached_property
     def kinds(self) -> list[str]:
-        """The kinds of pictures that there can be."""
+        """The available kinds of thumbnails."""
         program, targets = self.session.network.program, self.samples[1]
         found = [CUBES, LOSSES]
         if any(operation.state != NONE for operation in program.operations):
-            return found  # running statistics are not kept by sweeps
+            return found  # sweeps do not store running statistics
         if self.plane is not None:
             found.insert(1, MAPS)
         if targets.shape[1] == 3 and targets.min() >= 0.0 and targets.max() <= 1.0:
@@ -118,12 +118,12 @@ class Maker:
         return found
 
     def make(self, kind: str, values: FloatArray, networks: int, *, playing: bool) -> SmallPictures:
-        """Return pictures of networks with these weights; cubes if there are none of this kind.
+        """Return thumbnails of networks with these weights; cubes if the kind is not available.
 
         Args:
             values: shape (networks, parameters)
-            networks: number of networks of the sweep, all of which are drawn
-            playing: whether the sweep trains, so that maps have to be quick
+            networks: number of networks of the sweep; all are drawn
+            playing: whether the sweep trains, so that maps must be fast
         """
         if kind == MAPS and MAPS in self.kinds:
             classes = is_one_hot(self.samples[1])
@@ -167,7 +167,7 @@ class Maker:
 
 
 def layers_side_by_side(program: Program) -> Cells:
-    """Return the rows of all parameters, layer beside layer, in the middle of the height.
+    """Return the rows of all parameters, layers side by side, vertically centered.
 
     A row of cells is a perceptron with its bias last, or a column if it has more inputs than its
     layer has perceptrons. Parameters of other kinds fill a square.
@@ -181,7 +181,7 @@ def layers_side_by_side(program: Program) -> Cells:
         np.pad(block, ((rows // 2, rows - rows // 2), (0, 1)), constant_values=NONE)
         for block, rows in zip(blocks, free, strict=True)
     ]
-    return np.hstack(columns)[:, :-1]  # there is a gap behind each but the last
+    return np.hstack(columns)[:, :-1]  # a gap follows each but the last
 
 
 def block_of(operation: Any) -> Cells:

@@ -1,4 +1,4 @@
-"""SweepStage: draws a sweep in an OpenGL context, and what a user can choose of it."""
+"""SweepStage: draws a sweep in an OpenGL context, and offers its display options."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ from scalarviz.sweeps.sweep import Sweep
 from scalarviz.sweeps.sweep_arguments import FALLING, session_of
 from scalarviz.sweeps.tasks import NEVER, Outcome
 
-Run = tuple[int, int]  # number of the setting, and seed
-BRIGHT = 98.0  # percent of the weights that are not beyond the scale
-FAR_SCALE = 3.0  # times the scale that is needed at least, from which on it shrinks
-MOST_COMPARED = 2**16  # comparisons that are kept
+Run = tuple[int, int]  # index of the setting, and seed
+BRIGHT = 98.0  # percent of the weights that are within the scale
+FAR_SCALE = 3.0  # factor above the necessary scale from which it shrinks
+MOST_COMPARED = 2**16  # cached comparisons
 
 
 @final
 class SweepStage:
-    """What is drawn of a sweep, which is read anew for each picture.
+    """The view of a sweep, which is read again for each picture.
 
     Attributes:
-        look: how the sweep is drawn
-        chosen: setting and seed of the network that is looked at, or None
-        first: number of settings before those that are shown
-        networks: boxes of the networks on the last picture
+        look: display options of the sweep
+        chosen: setting and seed of the selected network, or None
+        first: number of settings before the shown ones
+        networks: boxes of the networks in the last picture
     """
 
     def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:
-        """`look` is how the sweep is drawn; raise InputError if it cannot be drawn so."""
+        """Set the look; raise InputError if this sweep does not support it."""
         pick(THEMES, theme, "theme")
         self.sweep, self.theme, self.look = sweep, theme, look or SweepLook()
         first = sweep.seeds[0]
@@ -75,7 +75,7 @@ class SweepStage:
         self.first = 0
         self.shown = SweepPanels("", (), (), 0, 0.0, 0)  # before the first picture
         self.networks: dict[Run, Box] = {}
-        self._count = 0  # of settings that had room
+        self._count = 0  # settings that fit
         self._kept: dict[int, tuple[object, SweepPanel]] = {}
         self._beats = lru_cache(MOST_COMPARED)(
             lambda *scores: beats(*(np.frombuffer(each) for each in scores))
@@ -85,26 +85,26 @@ class SweepStage:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of small pictures that the first setting, or the next one, can have."""
+        """The kinds of thumbnails that the first setting, or the next one, can have."""
         for number in range(len(self.sweep.settings)):
             try:
                 found = self._maker(number).kinds
-            except Exception:  # of any class: the setting is named with its error elsewhere
+            except Exception:  # of any class: the setting is listed with its error elsewhere
                 continue
             return [kind for kind in KINDS if kind in found]
         return [CUBES, LOSSES]
 
     def change(self, look: SweepLook) -> None:
-        """Draw it in another way, from the first setting on."""
+        """Change the look, and start from the first setting."""
         self.look, self.first = look, 0
 
     @property
     def has_pages(self) -> bool:
-        """Whether there are more settings than on the last picture."""
+        """Whether there are more settings than in the last picture."""
         return len(self.shown.panels) + self.first > self._count
 
     def page(self, pages: int) -> None:
-        """Show the settings behind those on the last picture, or before them."""
+        """Show the settings after those in the last picture, or before them."""
         first = self.first + pages * max(1, self._count)
         if first < self.first + len(self.shown.panels):
             self.first = max(0, first)
@@ -132,13 +132,13 @@ class SweepStage:
         self._renderer.draw(canvas, width, height)
 
     def release(self) -> None:
-        """Free what is on the graphics card; the next picture allocates it again."""
+        """Free the GPU memory; the next picture allocates it again."""
         self._renderer = None
 
-    # The network that is looked at.
+    # The selected network.
 
     def point(self, x: float, y: float) -> Run | None:
-        """Choose the network at a pixel of the last picture, and return it; None: nothing there."""
+        """Select the network at a pixel of the last picture, and return it, or None."""
         near = {
             run: math.hypot(x - box.x - 0.5 * box.width, y - box.y - 0.5 * box.height)
             for run, box in self.networks.items()
@@ -148,7 +148,7 @@ class SweepStage:
         return self.chosen
 
     def move(self, across: int, down: int) -> None:
-        """Choose a network beside the chosen one; the best of all if there is none."""
+        """Select a network beside the selected one; without one, the best of all."""
         if self.chosen not in self.networks:
             self.chosen = next(iter(self.networks), None)
             return
@@ -161,7 +161,7 @@ class SweepStage:
         self.chosen = min(ahead, key=ahead.__getitem__, default=self.chosen)
 
     def _words(self, number: int, seed: int) -> str:
-        """Return what a network came to, in words."""
+        """Return the result of a network as text."""
         outcome = self.sweep.outcome(number)
         row = outcome.row_of(seed)
         parts = [text("sweep.run", seed=seed, loss=float(outcome.last()[row]))]
@@ -173,10 +173,10 @@ class SweepStage:
             parts.append(text("sweep.run.succeeded", step=int(outcome.succeeded[row])))
         return ", ".join(parts)
 
-    # What is drawn.
+    # Drawing.
 
     def panels(self) -> SweepPanels:
-        """Return what is drawn of the sweep as it is now, without the `first` settings."""
+        """Return the panels of the sweep in its present state, without the `first` settings."""
         sweep, look, ranking = self.sweep, self.look, self.sweep.ranking
         outcomes = sweep.outcomes()
         known = {
@@ -217,7 +217,7 @@ class SweepStage:
     def _panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
         """Return the panel of a setting, its networks in the order of the look.
 
-        It is kept as long as its networks do not change.
+        It is cached while its networks are unchanged.
         """
         setting, ranking = self.sweep.settings[number], self.sweep.ranking
         named = {key: value for key, value in setting.items() if key != self.look.group}
@@ -262,10 +262,10 @@ class SweepStage:
     def _compared(
         self, number: int, other: int | None, scores: Mapping[int, FloatArray]
     ) -> list[str]:
-        """Return how often the networks of a setting are better than those of another one.
+        """Return how often the networks of a setting are better than another setting's.
 
-        The texts are for rooms of less and less width; nothing is said if one of them is unknown.
-        While it trains there is no interval, which takes some milliseconds.
+        The texts are of decreasing width; empty if one of the settings is unknown. During training
+        the interval is left out because it takes several milliseconds.
         """
         if other is None or number not in scores:
             return []
@@ -286,9 +286,9 @@ class SweepStage:
         return [*sure, *alone, text("sweep.picture.beats.short", share=share, name=brief)]
 
     def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
-        """Return a stop that most weights of networks that work do not exceed, and if some do.
+        """Return a scale that most weights of successful networks do not exceed, and if some do.
 
-        It shrinks only if it is far too large, so that it does not flicker.
+        It shrinks only if it is far too large, to avoid flicker.
         """
         walls = [panel for panel in panels if panel.pictures.kind == CUBES]
         weights, good = (
@@ -305,13 +305,13 @@ class SweepStage:
         return self._scale, bool((weights > self._scale).any())
 
 
-# What a user can choose in a window or a notebook.
+# Options in a window or a notebook.
 
-MOST_SETTINGS = 100  # that others can be compared with
+MOST_SETTINGS = 100  # maximum settings to compare with
 
 
 def choices_of(stage: SweepStage) -> dict[str, Mapping[Any, str]]:
-    """Return the values that each field of a SweepLook can have for a sweep, with their words."""
+    """Return the valid values of each field of a SweepLook for a sweep, with their texts."""
     sweep = stage.sweep
     orders = {"": text("sweep.choose.order.grid")}
     groups = {"": text("sweep.choose.group.none")}

@@ -1,4 +1,4 @@
-"""The thread of a step: the sample that is shown from the guess to the change.
+"""The thread of a step: the sample that is explained from the prediction to the update.
 
 It is computed before the step is shown, on a copy of the session.
 """
@@ -13,11 +13,11 @@ from scalarviz.training.session.reading import facts_of, state_of
 from scalarviz.training.session.session import Session
 
 FEW = 8  # parameters of a formula
-NUDGE = 1e-4  # by which each is changed to find what it does to the result
+NUDGE = 1e-4  # change of each parameter to find its effect on the result
 
 
 def sample_to_explain(session: Session) -> int | None:
-    """Return the sample of the coming step that is easiest to follow; None if none is known."""
+    """Return the sample of the coming step that is easiest to follow; None if unknown."""
     facts, weights = facts_of(session), len(session.network.bank)
     batch = session.trainer.batches.size
     if not (weights <= FEW if facts.is_graph else can_choose(facts, weights, batch)):
@@ -38,11 +38,11 @@ def sample_to_explain(session: Session) -> int | None:
 
 
 def sample_of_formula(twin: Session) -> int | None:
-    """Return the sample of the coming step that blames each parameter most; None without one.
+    """Return the sample of the coming step with the largest blame of each parameter, or None.
 
-    Its result comes closer to its goal. Its gradients agree with those of the batch in most
-    parameters, and the smallest of them, compared with other samples, is largest. The `twin` does
-    the step.
+    Its result comes closer to its target. Its gradients agree with those of the batch in most
+    parameters, and the smallest of them, compared with other samples, is largest. The step is run
+    on the `twin`.
     """
     value, step = twin.network.bank.value, twin.step_index
     inputs, targets = twin.trainer.batches.at(step)

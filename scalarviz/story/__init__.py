@@ -1,5 +1,5 @@
-"""Words: numbers, names, captions, cards, explanations, and rules of tour, guessing and judging.
+"""Texts: numbers, names, captions, cards, explanations; rules of tour, guesses and questions.
 
-They are made of Facts and a State: plain numbers and texts. Pages have the same files as
-JavaScript, which pages/translator.py makes: docs/TRANSLATOR.md says what Python they may be of.
+They are computed from Facts and a State: plain numbers and texts. Pages use the same files,
+translated to JavaScript by pages/translator.py; docs/TRANSLATOR.md lists the supported Python.
 """

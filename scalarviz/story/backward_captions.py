@@ -1,4 +1,4 @@
-"""Captions of the backward pass: the slope, what arrives through weights, and other operations."""
+"""Captions of the backward pass: slopes, gradients through weights, and other operations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ from scalarviz.story.reason import blame_at
 from scalarviz.story.traced_weight import TracedWeight, weights_from, window
 from scalarviz.story.trial import misses_of
 
-LONGEST = 40  # letters of a slope with numbers; of a longer one there is only the number
+LONGEST = 40  # letters of a slope with numbers; a longer one is shown as the number only
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
 A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])", re.ASCII)
 
@@ -61,7 +61,7 @@ A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])", re.ASCII)
 
 
 def delta(ctx: TracedWeight) -> Caption:
-    """Gradient of the sums: for the outputs from the loss, for others from what arrives."""
+    """Gradient of the sums: from the loss for outputs, otherwise from the incoming gradient."""
     name, place = ctx.operation.formula, ctx.place[0]
     row = ctx.facts.activations.get(name)
     arrived = float(ctx.upstream[place])
@@ -95,7 +95,7 @@ def delta(ctx: TracedWeight) -> Caption:
 
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
-    """Return what arrives times the slope as a line, and the formula of the slope."""
+    """Return incoming gradient times slope as a line, and the formula of the slope."""
     z, a = ctx.through
     result, known = float(ctx.gradient[ctx.place[0]]), {"z": z, "a": a}
     own = case_of(row.slope_cases, known)
@@ -113,7 +113,7 @@ def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple
 
 
 def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
-    """Return the slope of an activation; without its derivative, by what goes back through it."""
+    """Return the slope of an activation; without a derivative, from the backward values."""
     if row.derivative is not None:
         return row.derivative(*ctx.through)
     place = ctx.place[0]
@@ -122,7 +122,7 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
-    """Return how much of the blame the slope of a curve lets through, and its share."""
+    """Return how much of the blame the slope of a curve lets through, in words and as a share."""
     slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
         return text("captions.delta.zero"), ""
@@ -140,7 +140,7 @@ def sign_of(number: float) -> float:
 
 
 def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, CaptionLine]:
-    """Return the derivative of the loss by a prediction: as formula, and as a line."""
+    """Return the derivative of the loss by a prediction: as a formula, and as a line."""
     function, samples, place = ctx.facts.loss, ctx.state.batch, ctx.place[0]
     prediction, target = (floats(each) for each in ctx.answers)
     p, t, slope = prediction[place], target[place], function.slope
@@ -163,7 +163,7 @@ def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, Ca
         share = exact_sum(target) * math.exp(p - log_sum_exp(prediction))
         term = EquationTerm((share, t), "({} - {})".format, neuron=ctx.behind)
         compute = difference
-    else:  # depends on the other outputs of the row, too
+    else:  # also depends on the other outputs of the row
         words_now = f"{name} = {formula} = {said(value)}"
         return formula, (Piece(words_now, neuron=ctx.behind),)
     parts: list[EquationTerm | str] = [f"{name} = {before}", *weight, term, after]
@@ -196,7 +196,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     bars = bars_of(terms, arrived, TERMS)
     blame = blame_at(ctx, operation.source, column) if operation.kind == "affine" else None
     names = ctx.facts.buffers[target].names
-    if bars is not None:  # to the right: say more
+    if bars is not None:  # add an explanation on the right
         own = [
             Bar(
                 named_part(each, operation, names),
@@ -210,7 +210,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
 
 
 def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str:
-    """Return what blame comes from, if it has a name, and the weight that it passes."""
+    """Return the source of a part of the blame, if it has a name, and the weight it passes."""
     if bar.row == NONE:
         return bar.name
     unit = (bar.row - operation.weights) // per_unit(operation)
@@ -229,7 +229,7 @@ def row_back(ctx: TracedWeight) -> Caption:
 
 
 def norm_back(ctx: TracedWeight) -> Caption:
-    """Through a norm: what all numbers share is removed from what arrives."""
+    """Through a norm: the common part of all numbers is removed from the incoming gradient."""
     place, known = ctx.place[1], normed(ctx)
     if known is None:
         return row_back(ctx)
@@ -255,9 +255,9 @@ def norm_back(ctx: TracedWeight) -> Caption:
 
 
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
-    """Return what a norm reads and writes, the gradients there, and its eps; None if unknown.
+    """Return the inputs and outputs of a norm, their gradients, and its eps; None if unknown.
 
-    They are those of the sample, of a group in it, or of a feature of the batch.
+    They belong to the sample, to a group in it, or to a feature of the batch.
     """
     operation, settings = ctx.operation, ctx.operation.settings
     if operation.kind != "batch_norm":
@@ -297,7 +297,7 @@ def log_softmax_back(ctx: TracedWeight) -> Caption:
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
-    """The sum of what arrives over the branch, and what has arrived over other ways."""
+    """The sum of the gradients of the branch and of the other paths."""
     column, around = ctx.place[1], ctx.operation.around
     through, result = float(ctx.upstream[column]), float(ctx.gradient[column])
     rest = EquationTerm((result - through,))
@@ -310,7 +310,7 @@ def branch_back(ctx: TracedWeight) -> Caption:
 
 
 def unchanged_back(ctx: TracedWeight) -> Caption:
-    """Through a sum or a concatenation: what arrives goes on."""
+    """Through a sum or a concatenation: the incoming gradient is unchanged."""
     found = float(ctx.upstream[ctx.place[0]])
     is_sum = ctx.operation.kind == "sum"
     words = text("captions.sum_back.number", number=said(found)) if is_sum else said(found)
@@ -319,7 +319,7 @@ def unchanged_back(ctx: TracedWeight) -> Caption:
 
 
 def product_back(ctx: TracedWeight) -> Caption:
-    """What goes on to each factor: what arrives, times the other one."""
+    """The gradient of each factor: the incoming gradient times the other factor."""
     place, (a, b) = ctx.place[0], ctx.operation.sources
     found = float(ctx.upstream[place])
     lines = []
@@ -331,7 +331,7 @@ def product_back(ctx: TracedWeight) -> Caption:
 
 
 def parametric_back(ctx: TracedWeight) -> Caption:
-    """Through a formula with parameters: what arrives, times its slope."""
+    """Through a formula with parameters: the incoming gradient times its slope."""
     name, place = ctx.operation.formula, ctx.place[0]
     derivative = ctx.facts.parametrics[name].derivative
     if derivative is None:
@@ -355,7 +355,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
-    """Through the windows of a pooling: to the largest number of each, or to all."""
+    """Through pooling windows: to the largest number of each, or to all."""
     upstream, column = ctx.upstream, ctx.place[1]
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []
@@ -376,7 +376,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
-    """Return title and formula of the way back through a pooling."""
+    """Return title and formula of the backward pass of a pooling."""
     kind = "reached" if reached else "missed"
     title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}")
     return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")

@@ -1,4 +1,4 @@
-"""Names of branches: where they begin, and what a user did there, in a few words."""
+"""Short names of branches: where they begin, and the user's actions there."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from collections.abc import Sequence
 
 from scalarviz.base.texts import text
 
-MOST = 2  # actions in a name
+MOST = 2  # maximum actions in a name
 
 
 def branch_name(step: int, operation: int, did: str) -> str:
-    """Return the name of a branch that begins at a place; `did` says what a user did there."""
+    """Return the name of a branch that begins at a step; `did` describes the actions there."""
     key = "operation" if operation else "step" if step else "start"
     start = text(f"branches.from.{key}", step=step, operation=operation)
     return text("branches.name.did", start=start, did=did) if did else start
 
 
 def in_few_words(did: Sequence[tuple[object, str]]) -> str:
-    """Return what some actions did, given the subject of each and the words for it; "" for none.
+    """Return a short text of some actions, given as pairs of target and text; "" without actions.
 
-    Consecutive ones on one subject are described by the last.
+    Consecutive actions on the same target are described by the last one.
     """
     words: list[str] = []
     for i, (subject, said) in enumerate(did):

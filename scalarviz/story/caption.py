@@ -1,4 +1,4 @@
-"""Captions and cards: sentences, arithmetic and tables, and where in the picture they are seen."""
+"""Captions and cards: sentences, arithmetic and tables, and their positions in the picture."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ FORWARD, ERROR, BACKWARD, STEP = "forward", "error", "backward", "step"  # parts
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A part of a line of a caption, such as one term of a sum.
+    """A part of a caption line, such as one term of a sum.
 
     Attributes:
         words: its text, such as "0.27 × -0.105" or " + "
-        row: bank index of the weight that it is about; -1 for none
-        neuron: the neuron that it is about, as the name of a buffer and the place in it; None for
-            none
-        opens: whether it stands for terms that are left out, and shows them when it is clicked
+        row: bank index of its weight; -1 without a weight
+        neuron: its neuron, as buffer name and index; or None
+        opens: whether it represents omitted terms, which a click shows
     """
 
     words: str
@@ -31,13 +30,13 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A number as a bar.
+    """A number drawn as a bar.
 
     Attributes:
-        name: what it is, or what it is made of, such as "1.00 × .26"
+        name: label or term, such as "1.00 × .26"
         value: its length
-        row: bank index of its weight; NONE for none
-        before: the number before a step; None for none
+        row: bank index of its weight; NONE without a weight
+        before: the number before a step, or None
     """
 
     name: str
@@ -48,13 +47,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """What goes into an operation, or comes out of it, as bars.
+    """Inputs or outputs of an operation as bars.
 
     Attributes:
         rows: in the order of the picture
-        total: what they add up to, end to end; None: each begins at zero
-        marked: place of the one that is spoken of, or NONE
-        unit: what the numbers are: "number", "share", or "blame", which has no digits
+        total: the sum if the bars are drawn end to end; None if each starts at zero
+        marked: index of the explained bar, or NONE
+        unit: unit of the numbers: "number", "share", or "blame", which has no digits
     """
 
     rows: tuple[Bar, ...]
@@ -65,10 +64,10 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An output of the shown sample as the loss reads it, and its goal.
+    """An output of the shown sample as the loss reads it, and its target.
 
     Attributes:
-        is_share: whether it is a share of 100 %
+        is_share: whether it is a percentage
     """
 
     neuron: Neuron
@@ -80,7 +79,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """How a step, or another weight, changes a neuron of the shown sample."""
+    """The change of a neuron of the shown sample by a step or by another weight."""
 
     neuron: Neuron
     name: str
@@ -90,13 +89,13 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class BlamePart:
-    """One way by which blame comes to a neuron: through a weight of a neuron of the next layer.
+    """The blame that reaches a neuron through one weight to the next layer.
 
     Attributes:
         row: bank index of the weight
-        neuron: the one that passes it on
-        amount: how much the way asks for a higher number; negative: for a lower one
-        words: what both should say
+        neuron: the neuron of the next layer
+        amount: requested change of the number: positive for higher, negative for lower
+        words: labels of both neurons
     """
 
     row: int
@@ -107,16 +106,16 @@ class BlamePart:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """How blame comes from the outputs to a weight, which is drawn as ways that meet.
+    """The blame that reaches a weight from the outputs, drawn as converging paths.
 
     Attributes:
         row: bank index of the weight
         parts: by neuron of the next layer
-        total: their sum, the blame of the neuron of the weight
-        words: what that neuron should say
-        comes: what comes in there
-        earlier: weights of the ways between later layers
-        stays: whether all of it was shown by the operation before
+        total: sum of the parts, the blame of the weight's neuron
+        words: label of that neuron
+        comes: the input of the weight, as text
+        earlier: weights of the paths between later layers
+        stays: whether the operation before has already shown all of it
     """
 
     row: int
@@ -130,15 +129,15 @@ class Blame:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What the network answers with one weight changed, and all else as it is.
+    """The outputs of the network with one weight changed and all others fixed.
 
     Attributes:
-        step: by which it is higher; `weight` is its value before and after
-        neuron: of the weight; None in a formula
-        outputs: as the loss reads them
-        between: weights from the neuron to each output; empty where layers are between them
-        off: how far the outputs are off in the mean, before and after
-        name: of the weight, if it has one
+        step: the change; `weight` is the value before and after
+        neuron: neuron of the weight; None in a formula
+        outputs: outputs as the loss reads them
+        between: weights from the neuron to each output; empty if layers are between
+        off: mean error of the outputs, before and after
+        name: name of the weight, or ""
     """
 
     step: float
@@ -152,17 +151,17 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a step makes of the shown sample.
+    """The effect of a step on the shown sample.
 
     Attributes:
-        outputs: as the loss reads them; of classes, that of the right one
-        goals: theirs
-        off: how far all are off in the mean, before and after
+        outputs: outputs as the loss reads them; for classes, the right one
+        goals: their targets
+        off: mean error of all outputs, before and after
         others: number of other samples of the batch
-        weights: number of weights that learn
-        shares: of all classes, before and after; None without classes
-        moved: each of few numbers with a name that learn
-        closer: number of samples that come closer, if it is known
+        weights: number of trainable weights
+        shares: probabilities of all classes, before and after; None without classes
+        moved: named trainable numbers, if they are few
+        closer: number of samples that moved closer to their targets, if known
     """
 
     outputs: tuple[Effect, ...]
@@ -177,12 +176,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The samples of a step together.
+    """All samples of a step.
 
     Attributes:
-        amounts: of each: its loss, how much it asks for a higher weight, or how much nearer it
-            came; empty if not known
-        count: how many they are; `place` is that of the shown one
+        amounts: for each sample its loss, its pull towards a higher weight, or its improvement;
+            empty if unknown
+        count: number of samples; `place` is the index of the shown one
     """
 
     amounts: tuple[float, ...]
@@ -192,13 +191,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Bent:
-    """What an activation makes of a number, or of the blame that comes back to it.
+    """The effect of an activation on a number, or on the blame on the way back.
 
     Attributes:
         before, after: the number, and the result
-        points: of its curve, from left to right
-        slope: of the curve there, where blame comes back; else None
-        is_share: whether it is what a loss makes of a share
+        points: points of its curve, from left to right
+        slope: slope of the curve there in the backward pass; otherwise None
+        is_share: whether the curve is the loss of a probability
     """
 
     before: float
@@ -209,9 +208,9 @@ class Bent:
 
 
 def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
-    """Return where bars begin and end, from 0 to 1; the last is their sum, if they have one.
+    """Return the begin and end of bars, from 0 to 1; the last is their sum, if they have one.
 
-    Those of a sum begin where the one before ends, all others at zero.
+    Bars of a sum begin where the previous one ends, all others at zero.
     """
     ends: list[tuple[float, float]] = []
     reached: float = 0.0
@@ -229,30 +228,30 @@ def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
 
 @dataclass(frozen=True, slots=True)
 class Caption:
-    """What an operation did, with the numbers of one sample, weight or neuron.
+    """The description of an operation, with the numbers of one sample, weight or neuron.
 
     Attributes:
         title: one plain sentence
         formula: the formula without numbers, or ""
-        lines: lines of pieces: the formula with numbers; long sums leave terms out
-        whole: the same lines with all terms; empty if nothing is left out
-        rows: bank indices of weights that are spoken of, beside those of the pieces; the first one
-            is the subject
-        neurons: neurons that are spoken of, beside those of the pieces; the first one is the
-            subject if there are no rows
+        lines: lines of pieces: the formula with numbers, abbreviated for long sums
+        whole: the same lines with all terms; empty if nothing is omitted
+        rows: bank indices of weights in the caption beside those of the pieces; the first one is
+            the subject
+        neurons: neurons in the caption beside those of the pieces; the first one is the subject if
+            there are no rows
         why: a sentence below the title, or ""
-        bars: what goes in or comes out, as bars; None for none
-        bent: what an activation made of the subject's number; None if it is none
-        misses: outputs that it is about, and their goals
-        blame: how it comes to the weight; None in the last layer, and where layers are not dense
-        trial: what comes of another value of the weight, where blame comes to it
-        wish: the weight before and after its step, or what its gradient asks for; "" if unknown
-        comes: what comes in at the weight, if that is a reason; else ""
-        outcome: what a step makes of the outputs of the shown sample
-        group: the samples of the step, of which the caption shows one; None for one alone
-        losses: loss of the samples of a step, before and after it; before its loss is known, that
-            of the step before; None where it is not known
-        thread: neurons that the whole step explains, one for each layer that is computed
+        bars: inputs or outputs as bars, or None
+        bent: effect of an activation on the subject's number, or None
+        misses: the outputs concerned, and their targets
+        blame: the blame of the weight; None in the last layer, and for layers that are not dense
+        trial: effect of another value of the weight
+        wish: the weight before and after its step, or the direction of its gradient; "" if unknown
+        comes: input of the weight if it is a reason, otherwise ""
+        outcome: effect of a step on the outputs of the shown sample
+        group: the samples of the step, of which the caption shows one; None for a single sample
+        losses: loss of the samples of a step, before and after it; while it is unknown, that of the
+            previous step; None if both are unknown
+        thread: neurons that the whole step explains, one per computed layer
     """
 
     title: str
@@ -276,7 +275,7 @@ class Caption:
 
     @property
     def linked(self) -> list[int]:
-        """Bank indices of the weights by which a gradient comes to its weight."""
+        """Bank indices of the weights through which the gradient of its weight is computed."""
         blame = self.blame
         return [] if blame is None else [*[each.row for each in blame.parts], *blame.earlier]
 
@@ -292,7 +291,7 @@ class Caption:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces about weights and neurons: those of the lines, and what only `whole` has."""
+        """The pieces about weights and neurons: in the lines, then those only in `whole`."""
         told = [p for line in self.lines for p in line if p.row != NONE or p.neuron is not None]
         known = {(p.row, p.neuron) for p in told}
         rest = [piece for line in self.whole for piece in line]
@@ -306,22 +305,22 @@ class Caption:
     def __str__(self) -> str:
         return "\n".join(filter(None, (self.title, self.formula, *self.numbers)))
 
-    __repr__ = __str__  # a prompt and a notebook show it, too
+    __repr__ = __str__  # for prompts and notebooks
 
 
 def head_of(caption: Caption) -> str:
-    """Return the title of a gradient, with the numbers of its weight as far as they are known."""
+    """Return the title of a gradient with the known numbers of its weight."""
     return f"{caption.title[:-1]}: {caption.wish}" if caption.wish else caption.title
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
-    """Return lines that consist of one piece each, about nothing in the picture."""
+    """Return lines of one piece each, without a position in the picture."""
     return tuple((Piece(line),) for line in lines)
 
 
 @dataclass(frozen=True)
 class CardLine:
-    """A line of a card, which is continued in further ones: a sentence, or a formula.
+    """A line of a card, wrapped if necessary: a sentence, or a formula.
 
     Attributes:
         look: "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a
@@ -336,13 +335,13 @@ class CardLine:
 
 @dataclass(frozen=True)
 class CardTable:
-    """Columns of numbers on a card, of which as many rows are shown as there is room for.
+    """Columns of numbers on a card, limited to the rows that fit.
 
     Attributes:
         head: names of the columns
         rows: the cells of each row
-        rests: what stands for the rows that are left out, if the first 0, 1, 2 ... are shown
-        total: cells of the last row; empty for none
+        rests: replacement of the omitted rows if the first 0, 1, 2 ... are shown
+        total: cells of the last row, or empty
         marked: index of the row of the focus sample, or NONE
     """
 
@@ -355,12 +354,13 @@ class CardTable:
 
 @dataclass(frozen=True)
 class Card:
-    """What is written about a cube or a neuron.
+    """The text about a cube or a neuron.
 
     Attributes:
         row: bank index; NONE for a neuron
         facts: pairs of name and value, beside the cube or sphere
-        blocks: what the inspector shows, from top to bottom: lines, tables, and drawings of `scene`
+        blocks: contents of the inspector, from top to bottom: lines, tables, and drawings of
+            `scene`
     """
 
     row: int
@@ -376,8 +376,8 @@ class Cell:
     Attributes:
         part: FORWARD, ERROR, BACKWARD or STEP
         layer: its layer, such as "layer 0", or ""
-        name: plain name; `technical` is that of the session
-        done: number of operations of the step that are done after it
+        name: plain name; `technical` is the name used by the session
+        done: number of finished operations of the step after it
     """
 
     part: str
@@ -388,7 +388,7 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Equal for the operations of one layer in one part; others have a key of their own."""
+        """Key that the operations of one layer in one part share; unique for all others."""
         return self.part, self.layer, 0 if self.layer else self.done
 
 

@@ -1,4 +1,4 @@
-"""Captions of the moments of a step, with their numbers, and of a training that plays."""
+"""Captions of the moments of a step, with their numbers, and of training during playback."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-FEW_INPUTS = 4  # that are framed where a step begins
-PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # its place in a numbered formula
+FEW_INPUTS = 4  # inputs that are framed where a step begins
+PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # index of a name in a numbered formula
 
 
 def step(ctx: TracedWeight) -> Caption:
@@ -113,18 +113,18 @@ def step(ctx: TracedWeight) -> Caption:
 
 
 def with_line(caption: Caption, words: str) -> Caption:
-    """Return a caption with one more line."""
+    """Return a caption with an additional line."""
     line = plain_lines(words)
     whole = (*caption.whole, *line) if caption.whole else ()
     return replace(caption, lines=(*caption.lines, *line), whole=whole)
 
 
 def moved(found: Explained, now: float, name: str) -> Caption:
-    """Return how a weight moves: the optimizer's formula, and the same with its numbers.
+    """Return the update of a weight: the optimizer's formula, without and with numbers.
 
     Args:
-        now: the weight at the moment that is shown
-        name: what it is called
+        now: the weight at the shown moment
+        name: its name
     """
     row, old = found.row, found.value
     if not found.lines and (found.frozen or now == old):
@@ -145,16 +145,16 @@ def moved(found: Explained, now: float, name: str) -> Caption:
             continue
         key = {"g": "clipped", "w": "decayed"}.get(line.name, "")
         name_now = text(f"captions.computed.{key}") if key else line.name
-        if line.card is None and line.name in found.kept:  # of an update that cannot be followed
+        if line.card is None and line.name in found.kept:  # of an update that cannot be traced
             change = "{}: {} → {}".format(name_now, *both(found.kept[line.name], line.value))
             before += plain_lines(change)
         else:
             before.append(formula_line(line, exactly=exactly, start=f"{name_now} = "))
         names[line.name] = name_now
     last = found.lines[-1]
-    digits = max(3, digits_between(old, last.value))  # enough for what is taken away
+    digits = max(3, digits_between(old, last.value))  # enough for the subtracted number
     ended, shown = ending(found, exactly, digits)
-    if figures(shown) > digits:  # the new number needs as many, so that the two can be compared
+    if figures(shown) > digits:  # also for the new number, for comparison
         ended, shown = ending(found, exactly, figures(shown))
     new = ended[-1].words
     title = text("captions.step.title", name=name, old=shown, new=new)
@@ -167,7 +167,7 @@ def moved(found: Explained, now: float, name: str) -> Caption:
 
 
 def changed(found: Explained, now: float, name: str) -> Caption:
-    """Return how a weight has changed, where it is not known how that comes about."""
+    """Return the change of a weight whose update is unknown."""
     old, new = both(found.value, now)
     title = text("captions.step.title", name=name, old=old, new=new)
     line = Piece(old, found.row), Piece(f" → {new}")
@@ -175,9 +175,9 @@ def changed(found: Explained, now: float, name: str) -> Caption:
 
 
 def ending(found: Explained, exactly: Collection[str], digits: int) -> tuple[CaptionLine, str]:
-    """Return the last line of an optimizer, and the old number as it is written."""
+    """Return the last line of an optimizer, and the old number as written."""
     line = formula_line(found.lines[-1], exactly=exactly, row=found.row, least=digits)
-    if not any(each.name == "w" for each in found.lines[:-1]):  # else that after decay
+    if not any(each.name == "w" for each in found.lines[:-1]):  # otherwise the one after decay
         for piece in line:
             if piece.row == found.row:
                 return line, piece.words
@@ -185,12 +185,12 @@ def ending(found: Explained, exactly: Collection[str], digits: int) -> tuple[Cap
 
 
 def is_folded(line: CaptionLine) -> bool:
-    """Return whether a line is too long to be shown as it is."""
+    """Return whether a line is too long to be shown unabridged."""
     return sum(len(piece.words) for piece in line) > LONGEST_FORMULA
 
 
 def folded(line: CaptionLine) -> CaptionLine:
-    """Return a line that is short enough: of a long one the weight, "..." and the result."""
+    """Return a short line: a long one is reduced to the weight, "..." and the result."""
     if not is_folded(line):
         return line
     own = [replace(piece, words=f"{piece.words} ") for piece in line[:-1] if piece.row != NONE][:1]
@@ -213,14 +213,14 @@ def formula_line(
         line: the line
         exactly: names whose numbers are not rounded
         start: words before the formula
-        row: bank index of the weight that `w` in it is; NONE for none
-        least: fewest digits; by default 2
+        row: bank index of the weight `w` in it; NONE without a weight
+        least: minimum number of digits; by default 2
     """
     numbered = line.numbered
     if numbered is None:  # a sentence
         return plain_lines(f"{start}{line.formula}")[0]
     parts: list[EquationTerm | str] = [start] if start else []
-    order: list[int] = []  # places in the formula, as they stand in its words
+    order: list[int] = []  # indices in the formula, in text order
     pieces = PLACE_OF_NUMBER.sub("\n\\1\n", numbered.words).split("\n")  # text, place, text ...
     for i, piece in enumerate(pieces):
         if i % 2 == 0:
@@ -254,9 +254,9 @@ def caption_of_state(
     """Return the caption of the last moment of a state.
 
     Args:
-        row: bank index of the weight whose numbers are shown; None: one of `explained_neuron`
-        neuron: the neuron whose numbers are shown instead, as buffer and place; None: no neuron
-        tellers: captions by the kind of the moment; by default those of a network
+        row: bank index of the weight whose numbers are shown; None uses `explained_neuron`
+        neuron: the neuron whose numbers are shown instead, as buffer and index; or None
+        tellers: captions by kind of moment; by default for a network
     """
     if state.moment == NONE:
         return Caption(text("captions.before"))
@@ -286,7 +286,7 @@ def caption_of_state(
 
 
 def first_row(facts: Facts, state: State) -> int:
-    """Return the weight that is followed by default, preferably one that learns; NONE without."""
+    """Return the weight that is followed by default, preferably a trainable one; NONE without."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
 
@@ -305,7 +305,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     words = "0" if is_first or before is None else f"{said(old)} → 0"
     start = ctx.opened(text("captions.zero_grad.of", name=ctx.name_of(ctx.row)))
     name, group = ctx.facts.inputs, None if ctx.facts.is_graph else group_of(ctx, [])
-    framed: list[Neuron] = []  # the inputs of the shown one, if they are few
+    framed: list[Neuron] = []  # the inputs of the shown neuron, if they are few
     if group is not None and not ctx.chosen:
         size = ctx.facts.buffers[name].size
         framed = [(name, place) for place in range(size if size <= FEW_INPUTS else 0)]
@@ -321,14 +321,14 @@ def zero_grad(ctx: TracedWeight) -> Caption:
 
 
 def forward(ctx: TracedWeight) -> Caption:
-    """What the operation makes of its inputs, about the output that the signal passes."""
+    """Result of the operation on its inputs, for the output on the signal path."""
     told = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
     formula = RESULT.sub("p =", told.formula) if ctx.is_last else told.formula
     return replace(told, formula=formula, neurons=(ctx.behind,))
 
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
-    """Input times delta: of the focus sample, over its places, and added up over the batch."""
+    """Input times delta: of the focus sample, over its positions, summed over the batch."""
     operation, row = ctx.operation, ctx.own_row
     if not operation.multiplies:
         return slope_times_signal(ctx, row)
@@ -351,7 +351,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     caption = Caption(title, formula, lines, whole, (row,), tuple(neurons))
     blame = blame_of(ctx, row)
     way = -1.0 if total > 0.0 else 1.0
-    agrees = added_up(products.own) * total > 0.0  # the shown sample and all together
+    agrees = added_up(products.own) * total > 0.0  # the shown sample agrees with the batch
     trial = trial_of(ctx.facts, ctx.state, row, way) if agrees and read is not None else None
     wish = change_of(ctx.state, row)
     came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
@@ -374,11 +374,11 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
-TRIED = 0.2  # by which a weight of a filter is changed
+TRIED = 0.2  # change of a filter weight in a trial
 
 
 def slides_words(ctx: TracedWeight, row: int, way: float, count: int) -> str:
-    """Return at how many places a weight of a filter is used, and what another one would bring."""
+    """Return how often a weight of a filter is used, and the effect of another value."""
     found = share_with(ctx.facts, ctx.state, row, way * TRIED)
     if found is None or not found[1] > found[0]:
         return text("reason.slides", count=count)
@@ -389,13 +389,13 @@ def slides_words(ctx: TracedWeight, row: int, way: float, count: int) -> str:
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
-    """Return where a weight should go, in a text of a kind."""
+    """Return the direction in which a weight should change, in a text of a kind."""
     way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
     return sentence(text(f"captions.weight_gradient.{kind}", name=ctx.name_of(row), way=way))
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
-    """The gradient of a parameter that is no factor of an input."""
+    """The gradient of a parameter that is not a factor of an input."""
     grad = float(ctx.state.grad[row])
     kind = "none" if grad == 0.0 else "nan" if grad != grad else "slope"
     title = asked_for(ctx, row, kind, grad)
@@ -404,16 +404,16 @@ def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
     return Caption(title, formula, (line,), rows=(row,))
 
 
-Pairs = Sequence[tuple[float, float]]  # input and delta of a sample, at each place of a weight
+Pairs = Sequence[tuple[float, float]]  # input and delta of a sample, at each position of a weight
 
 
 @dataclass(frozen=True)
 class GradientProducts:
-    """The products that add up to the gradient of a weight.
+    """The products whose sum is the gradient of a weight.
 
     Attributes:
-        own: factors of those of the focus sample
-        every: those of each sample; None if the state has the focus sample only
+        own: factors of the products of the focus sample
+        every: factors of each sample; None if the state has only the focus sample
         grad: the gradient in the bank
     """
 
@@ -423,7 +423,7 @@ class GradientProducts:
 
     @cached_property
     def sums(self) -> list[float]:
-        """Sums of the products of each sample, if they are known."""
+        """Sums of the products of each sample, if known."""
         return [] if self.every is None else [added_up(pairs) for pairs in self.every]
 
     @property
@@ -432,7 +432,7 @@ class GradientProducts:
 
     @property
     def lacking(self) -> str:
-        """Which factors are all 0, as keys of texts have it."""
+        """Which factors are all 0, as part of the key of a text."""
         pairs = [pair for each in self.every or () for pair in each]
         if pairs and all(delta == 0.0 for _, delta in pairs):
             return "no_delta"
@@ -450,7 +450,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
     written, read = ctx.uses(row)
 
     def pairs(x: Numbers, deltas: Numbers, first: int, behind: int) -> Pairs:
-        """Input and delta at each place of the sample whose numbers begin there."""
+        """Input and delta at each position of the sample whose numbers begin there."""
         numbers = [1.0] * len(written) if read is None else [float(x[first + i]) for i in read]
         return [(a, float(deltas[behind + i])) for a, i in zip(numbers, written, strict=True)]
 
@@ -466,7 +466,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
 def gradient_lines(
     ctx: TracedWeight, row: int, products: GradientProducts
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
-    """Return the gradient of a weight in lines, and with all samples if some are left out."""
+    """Return the gradient of a weight in lines, abridged, and complete if samples are omitted."""
     sample, own, every, start = (
         sample_of(ctx.state),
         terms_of(ctx, row, products.own),
@@ -502,7 +502,7 @@ def gradient_lines(
 
 
 def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
-    """Return the products of the focus sample, whose numbers the neurons have."""
+    """Return the products of the focus sample, whose numbers belong to the neurons."""
     written, read = ctx.uses(row)
     before: list[Neuron | None] = [None] * len(written)
     if read is not None:
@@ -514,7 +514,7 @@ def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
-    """What arrives at one input of the focus sample, over all paths."""
+    """Gradient of one input of the focus sample, over all paths."""
     told, (name, place) = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx), ctx.before
     came = float(ctx.state.gradients[name][place])
     way = "more" if came < 0.0 else "less" if came > 0.0 else "none"
@@ -551,20 +551,20 @@ CAPTIONS: dict[str, CaptionFn] = {
 }
 
 
-# A training at rest: how far it has come.
+# A paused session: its progress.
 
 
 def rest_of(step: int, loss: float, is_edited: bool) -> str:
-    """Return how far a training has come; with `is_edited`, its loss is that before changes."""
+    """Return the progress of training; with `is_edited`, the loss is the one before changes."""
     return plural(
         "captions.rest.edited" if is_edited else "captions.rest", step, loss=f"{loss:.3g}"
     )
 
 
-# A training that plays: how much is right, and how the loss has changed.
+# Playback: how many samples are right, and how the loss has changed.
 
-AVERAGED = 20  # losses whose mean is compared
-# Texts of changes of the loss, by the largest ratio to that of about half as many steps.
+AVERAGED = 20  # losses averaged for the comparison
+# Texts of changes of the loss, by the largest ratio to the loss after about half the steps.
 LOSS_CHANGES = {
     "tenth": 0.13,
     "quarter": 0.35,
@@ -582,21 +582,21 @@ def progress_of(
     losses_between: Callable[[int, int], Numbers],
     verdict: str,
 ) -> str:
-    """Return how many samples are right, else the loss, and how the loss has changed.
+    """Return the number of right samples, or the loss, and how the loss has changed.
 
     Args:
-        step: whole steps done
-        loss: of the last one
-        changed: the first step whose loss is computed after the last change of a user
-        losses_between: returns the losses of the steps from one on and before another one
-        verdict: how many are right; "" if that is not known
+        step: finished whole steps
+        loss: loss of the last step
+        changed: first step whose loss is computed after the last change of a user
+        losses_between: returns the losses of the steps from one to before another
+        verdict: number of right samples as text; "" if unknown
     """
     if not step and not verdict:
         return text("captions.before")
     words = verdict or text("captions.playing.loss", loss=f"{loss:.3g}")
     half = max(0, step - changed) // 2
     unit: int = 10 ** (len(str(half)) - 1)
-    since = changed + half // unit * unit  # of one digit: it stays for a while
+    since = changed + half // unit * unit  # rounded to one digit, so that it rarely changes
     count = min(AVERAGED, since - changed)
     if count:
         ends = [losses_between(end - count, end) for end in (since, step)]

@@ -1,4 +1,4 @@
-"""Cards of neurons: how their numbers are computed, and what gradients come back."""
+"""Cards of neurons: how their numbers are computed, and their incoming gradients."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from scalarviz.story.forward_captions import activation_line, loss_term
 from scalarviz.story.names import neuron_name, sentence, unraveled
 from scalarviz.story.traced_weight import read_answers, weights_from, weights_into
 
-NEURON_DIGITS = 3  # fewest of a number
-FEW_TERMS = 12  # terms of a sum in the order of the picture; of more, the largest come first
+NEURON_DIGITS = 3  # minimum digits of a number
+FEW_TERMS = 12  # terms of a sum in picture order; a longer one is sorted by size
 
 
 @dataclass(frozen=True)
 class NeuronNumbers:
-    """A neuron of the focus sample, and what is computed of it so far.
+    """A neuron of the focus sample and its numbers computed so far.
 
     Attributes:
-        line: where it stands; `place` in it
+        line: line of neurons that contains it; `place` is its index there
     """
 
     facts: Facts
@@ -49,28 +49,28 @@ class NeuronNumbers:
 
     @cached_property
     def buffers(self) -> list[str]:
-        """Names of the buffers whose numbers stand in its line."""
+        """Names of the buffers in its line."""
         return [name for name in (self.line.sums, self.line.values, *self.line.also) if name]
 
     @property
     def name(self) -> str:
-        """The buffer by which the neurons of its line are named."""
+        """Name of the buffer that names the neurons of its line."""
         return self.line.values or self.line.sums
 
     def find(self, arrays: Mapping[str, Numbers], name: str) -> Numbers | None:
-        """Return the array of a buffer; None if it is not there, or has not come to this neuron."""
+        """Return the array of a buffer; None if missing or not computed for this neuron."""
         if name not in arrays:
             return None
         found = arrays[name]
         return None if name in self.buffers and len(found) <= self.place else found
 
     def array(self, name: str) -> Numbers | None:
-        """Return the values of a buffer, if they are there."""
+        """Return the values of a buffer, or None."""
         return self.find(self.state.values, name)
 
     @property
     def value(self) -> float | None:
-        """Its value; the sum while the activation is not computed; None before that."""
+        """Its value; the sum until the activation is computed; None before that."""
         for name in (self.line.values, *self.line.also, self.line.sums):
             found = self.array(name)
             if found is not None:
@@ -79,14 +79,14 @@ class NeuronNumbers:
 
     @property
     def delta(self) -> float | None:
-        """The gradient of the loss by its sum, or by its value if it has no sum."""
+        """The gradient of the loss with respect to its sum, or to its value without a sum."""
         flow = self.find(self.state.gradients, self.line.sums or self.line.values)
         is_input = self.line.values == self.facts.inputs
         return None if flow is None or is_input else float(flow[self.place])
 
     @property
     def wanted(self) -> float | None:
-        """Its target, if it is an output that is computed."""
+        """Its target, if it is a computed output."""
         target, count = self.state.target, self.line.count
         is_known = self.outputs is not None and len(self.outputs) == count
         if not is_known or target is None or len(target) != count:
@@ -95,7 +95,7 @@ class NeuronNumbers:
 
     @property
     def outputs(self) -> Numbers | None:
-        """The outputs, if they are computed and it is one of them."""
+        """The outputs, if they are computed and the neuron is one of them."""
         name = self.facts.outputs
         return self.array(name) if name in self.buffers else None
 
@@ -108,7 +108,7 @@ class NeuronNumbers:
 
     @cached_property
     def writers(self) -> list[OperationFacts]:
-        """The operations that make its value, from the one before the line to the last."""
+        """The operations that compute its value, from the line before up to its last."""
         found: list[OperationFacts] = []
         name, writers = self.name, {each.target: each for each in self.facts.operations}
         while name in writers:
@@ -120,7 +120,7 @@ class NeuronNumbers:
 
     @cached_property
     def readers(self) -> list[OperationFacts]:
-        """The operations that its value goes into."""
+        """The operations that read its value."""
         return [
             each
             for each in self.facts.operations
@@ -130,7 +130,7 @@ class NeuronNumbers:
         ]
 
     def in_table(self, name: str, place: int) -> str:
-        """Return the name of a neuron in a table: of a pixel, its map, row and column."""
+        """Return the name of a neuron in a table; for a pixel, its map, row and column."""
         shape = self.facts.buffers[name].shape
         if not shape:
             return neuron_name(self.facts, (name, place))
@@ -145,7 +145,7 @@ class NeuronNumbers:
 
 
 def numbers_of(facts: Facts, state: State, neuron: Neuron) -> NeuronNumbers | None:
-    """Return what is known of a neuron; None of one that the picture does not have."""
+    """Return the known numbers of a neuron; None if it is not in the picture."""
     name, place = neuron
     lines = [each for each in facts.lines if (each.values or each.sums) == name]
     if not lines or place >= lines[0].count:
@@ -159,10 +159,10 @@ def neuron_card(
     neuron: Neuron,
     drawn: Callable[[NeuronNumbers], Any] | None = None,
 ) -> Card | None:
-    """Return the card of a neuron; None of one that the picture does not have.
+    """Return the card of a neuron; None if it is not in the picture.
 
     Args:
-        drawn: returns a drawing of what it answers, or None
+        drawn: returns a drawing of the neuron's function, or None
     """
     known = numbers_of(facts, state, neuron)
     if known is None:
@@ -203,7 +203,7 @@ def line_of(pieces: Sequence[Piece]) -> CardLine:
 
 
 def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
-    """Return the error of an output, by the formula of the loss, and a formula with cases."""
+    """Return the error of an output, by the formula of the loss, and a piecewise formula."""
     name, part = known.facts.outputs, known.facts.loss.error
     if known.outputs is None or part.compute is None:
         return []
@@ -215,7 +215,7 @@ def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
 
 
 def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
-    """Return value, sum, answer, target and delta of a neuron, as names and texts."""
+    """Return value, sum, prediction, target and delta of a neuron, as names and texts."""
     sums, logits = known.array(known.line.sums), known.facts.loss.logits
     is_there = known.array(known.line.values) is not None
     numbers = [
@@ -233,11 +233,11 @@ def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
     return found or [(text("card.neuron.fact.value"), text("card.neuron.empty"))]
 
 
-# What arrives.
+# Inputs.
 
 
 def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | CardTable]:
-    """Return how an operation makes the number of a neuron, as far as it is computed."""
+    """Return the known part of how an operation computes the number of a neuron."""
     arrived, made, place = (
         known.array(operation.source),
         known.array(operation.target),
@@ -262,7 +262,7 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
 
 
 def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> CardTable:
-    """Return weight times input of each term of a sum, and the sum."""
+    """Return weight times input of each term of a sum, and the sum, as a table."""
     value, source = known.state.value, operation.source
     rows, read = weights_into(known.facts, operation, known.place)
     weights, inputs = [float(value[row]) for row in rows], [float(x[i]) for i in read]
@@ -276,11 +276,11 @@ def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> Ca
     return product_table(head, terms, text("card.neuron.fact.sum"), least=least)
 
 
-# What it sends on.
+# Outputs.
 
 
 def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
-    """Return what a neuron sends on, and where."""
+    """Return the outgoing numbers of a neuron and their destinations."""
     found: list[CardLine | CardTable] = []
     is_known = known.array(known.name) is not None
     names: list[str] = []
@@ -296,7 +296,7 @@ def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
 
 
 def sent_table(known: NeuronNumbers, operation: OperationFacts) -> CardTable:
-    """Return what arrives at each neuron behind an operation with weights."""
+    """Return the products that reach each neuron of an operation with weights, as a table."""
     value, facts = known.value, known.facts
     assert value is not None
     rows, outputs = weights_from(facts, operation, known.place)
@@ -314,9 +314,9 @@ def terms_of(
     places: Sequence[int],
     name: Callable[[int], str],
 ) -> list[ProductRow]:
-    """Return value times weight of each term: in order, of many the largest first.
+    """Return value times weight of each term: in order, or the largest first if there are many.
 
-    Only those that a table can show get the names that `name` returns for their places.
+    Only those that fit in a table get names, returned by `name` for their indices.
     """
     order = [*range(len(weights))]
     if len(order) > FEW_TERMS:

@@ -1,4 +1,4 @@
-"""Equations and tables with numbers: a calculator agrees with every line."""
+"""Equations and tables with numbers that agree with a calculator on every line."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from scalarviz.story.formats import (
     written_apart,
 )
 
-SHOWN_TERMS = 3  # terms of a long sum
-MOST_TERMS = 64  # terms of one that is shown as a whole
+SHOWN_TERMS = 3  # shown terms of a long sum
+MOST_TERMS = 64  # maximum terms of a sum that is shown completely
 
 CaptionLine = tuple[Piece, ...]
 Words = Callable[..., str]
@@ -35,16 +35,16 @@ Words = Callable[..., str]
 
 @dataclass(frozen=True)
 class EquationTerm:
-    """A part of an equation with numbers in it.
+    """A term of an equation with numbers.
 
     Attributes:
         numbers: the numbers; a term of a sum is their product
-        words: makes its text from the numbers as they are written
-        row: bank index of the weight that it is about, or NONE
-        neuron: the neuron that it is about, or None
-        stays: whether it is shown however long the sum is
+        words: returns its text for the numbers as written
+        row: bank index of its weight, or NONE
+        neuron: its neuron, or None
+        stays: whether it is always shown, however long the sum
         exact: whether its numbers are not rounded
-        opens: whether it stands for terms that are left out
+        opens: whether it represents omitted terms
     """
 
     numbers: tuple[float, ...]
@@ -71,14 +71,14 @@ def equation(
     about: Neuron | None = None,
     least: int = FEW,
 ) -> CaptionLine:
-    """Return a line of terms and words, and its result.
+    """Return a line of terms, words and the result.
 
     Args:
         parts: terms, and words between them
         compute: computes the result from the numbers of all terms
-        result: what the engine has
-        about: the neuron whose number the result is, or None
-        least: fewest digits; by default 2
+        result: the value in the engine
+        about: neuron of the result, or None
+        least: minimum number of digits; by default 2
     """
     terms = [part for part in parts if not isinstance(part, str)]
     values = [number for term in terms for number in term.numbers]
@@ -98,7 +98,7 @@ def equation(
 
 
 def sums(terms: Sequence[EquationTerm]) -> Callable[[Sequence[float]], float]:
-    """Return what computes a sum of products from the numbers of all terms."""
+    """Return a function that computes a sum of products from the numbers of all terms."""
     counts = [len(term.numbers) for term in terms]
 
     def total(numbers: Sequence[float]) -> float:
@@ -112,7 +112,7 @@ def sums(terms: Sequence[EquationTerm]) -> Callable[[Sequence[float]], float]:
 
 
 def between(parts: Sequence[EquationTerm], sign: str = " + ") -> list[EquationTerm | str]:
-    """Return terms with a sign between them."""
+    """Return terms separated by a sign."""
     found: list[EquationTerm | str] = []
     for part in parts:
         found += [sign, part] if found else [part]
@@ -120,12 +120,12 @@ def between(parts: Sequence[EquationTerm], sign: str = " + ") -> list[EquationTe
 
 
 def signed(value: float) -> list[EquationTerm | str]:
-    """Return a number that is subtracted, with its sign before it."""
+    """Return a subtracted number with its sign."""
     return [" + " if value < 0.0 else " - ", EquationTerm((abs(value),))]
 
 
 def in_brackets(number: str) -> str:
-    """Return a number that a sign or a power stands beside: a negative one in brackets."""
+    """Return a number for use next to a sign or a power: a negative one in brackets."""
     return f"({number})" if number.startswith("-") else number
 
 
@@ -138,15 +138,15 @@ def sum_line(
     start: str = "",
     most: int = SHOWN_TERMS,
 ) -> CaptionLine:
-    """Return a sum of products and its result, or a note if a weight was changed since.
+    """Return a sum of products and its result, or a note if a weight has changed since.
 
     Args:
-        terms: all terms, in the order of the picture; those that stay are the last ones
-        result: what the engine has
-        keep: place of a term that is shown in any case
-        about: the neuron whose number it is
+        terms: all terms in picture order; permanent ones last
+        result: the value in the engine
+        keep: index of a term that is always shown
+        about: neuron of the result
         start: words before the sum
-        most: terms that are shown of a long sum; the others are one term
+        most: shown terms of a long sum; the others are combined
     """
     if is_changed(terms, result):
         return (Piece(text("captions.changed", result=said(result, 3)), neuron=about),)
@@ -156,19 +156,19 @@ def sum_line(
 
 
 def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
-    """Return whether a sum is not the result, since a weight was changed after the engine added."""
+    """Return whether a sum differs from the result because a weight has changed since."""
     parts = [term.value for term in terms]
     rough = 2e-3 * sum(map(abs, parts)) + 1e-6  # tolerance for parts in half precision
     return abs(sum(parts) - result) > rough
 
 
 def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | None:
-    """Return the largest terms of a sum as bars, and one for the others; None if it is not known.
+    """Return the largest terms of a sum as bars, and one for the rest; None if unknown.
 
     Args:
-        terms: all terms, in the order of the picture
-        result: what the engine has
-        most: terms that stand for themselves
+        terms: all terms in picture order
+        result: the value in the engine
+        most: maximum number of separate terms
     """
     if is_changed(terms, result) or not math.isfinite(result):
         return None
@@ -192,14 +192,14 @@ def whole_line(
     about: Neuron | None = None,
     start: str = "",
 ) -> CaptionLine:
-    """Return a sum with all its terms; its digits are its own, since it may need many."""
+    """Return a sum with all its terms, with digits chosen independently of the short form."""
     return written_apart(
         lambda: sum_line(terms, result, keep=keep, about=about, start=start, most=MOST_TERMS)
     )
 
 
 def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[EquationTerm]:
-    """Return the largest terms of a long sum in their order, and one term for all others."""
+    """Return the largest terms of a long sum in order, and one term for the rest."""
     free = [i for i, term in enumerate(terms) if not term.stays]
     if len(free) <= most + 1:
         return list(terms)
@@ -212,12 +212,12 @@ def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[Equat
 
 
 def is_long(terms: Sequence[EquationTerm]) -> bool:
-    """Return whether a line leaves some terms out."""
+    """Return whether a line omits some terms."""
     return sum(not term.stays for term in terms) > SHOWN_TERMS + 1
 
 
 def listed(values: Sequence[float], digits: int = 3) -> str:
-    """Return some numbers, separated by commas."""
+    """Return numbers separated by commas."""
     shown = [said(float(value), digits) for value in values[:SHOWN_TERMS]]
     left = len(values) - SHOWN_TERMS
     return ", ".join([*shown, *([text("captions.others", count=left)] if left > 0 else [])])
@@ -225,15 +225,15 @@ def listed(values: Sequence[float], digits: int = 3) -> str:
 
 # Tables of products, and the lines of an optimizer, on cards.
 
-LEAST_EXPONENT = -290  # power of ten of a first digit; that of the last one is a float, too
-MOST_ROWS = 40  # rows of a table that are written out
-LONGEST_FORMULA = 110  # letters of a formula that is written out
+LEAST_EXPONENT = -290  # power of ten of a first digit, so that the last digit is also a float
+MOST_ROWS = 40  # maximum rows of a table
+LONGEST_FORMULA = 110  # maximum letters of a formula
 SPREAD = 5  # digits of the largest number of a column
 
 
 @dataclass(frozen=True)
 class ProductRow:
-    """A row of a table: its name, two factors, and their product."""
+    """A table row: its name, two factors, and their product."""
 
     name: str
     first: float
@@ -252,17 +252,17 @@ def product_table(
     marked: int = NONE,
     least: int = FEW,
 ) -> CardTable:
-    """Return products, one to a row, and their sum.
+    """Return products, one per row, and their sum.
 
     Args:
         head: names of the four columns
-        products: all of them, in order
-        total: name of the sum; "" for none
+        products: all products, in order
+        total: name of the sum, or ""
         marked: index of the row of the focus sample, or NONE
-        least: digits of the sum, if it can have them; by default 2
+        least: digits of the sum, if possible; by default 2
     """
     shown, values = products[:MOST_ROWS], [each.value for each in products]
-    rests = [0.0]  # sums of the products from each one on
+    rests = [0.0]  # sums of the products from each index on
     for value in values[::-1]:
         rests.append(rests[-1] + value)
     rests = rests[::-1][: len(shown) + 1]
@@ -289,7 +289,7 @@ def product_table(
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Numbers that end at the same decimal place, 10 ** place.
+    """Numbers with the same last decimal place, 10 ** place.
 
     Attributes:
         terms: the numbers, rounded
@@ -303,14 +303,14 @@ class NumberColumn:
     exponent: int
 
     def write(self, value: float) -> str:
-        """Return a number of the column as it is written."""
+        """Return a number of the column as text."""
         return written_to(value, self.place, self.exponent)
 
 
 def column_of(
     values: Sequence[float], rests: Sequence[float], place: int, exponent: int
 ) -> NumberColumn:
-    """Return numbers, rounded at a decimal place."""
+    """Return numbers rounded at a decimal place."""
     terms = [rounded_to(value, place) for value in values]
     return NumberColumn(terms, [rounded_to(rest, place) for rest in rests], place, exponent)
 
@@ -318,7 +318,7 @@ def column_of(
 def places_of(
     largest: float, total: float, digits: int, count: int, has_total: bool
 ) -> tuple[int, int]:
-    """Return the decimal places at which numbers and their sum end, so that it has some digits."""
+    """Return the last decimal places of numbers and their sum, for a given number of digits."""
     top = exponent_of(largest)
     finest = top - SPREAD
     total_place = max(exponent_of(total) - digits + 1, finest + 1)
@@ -330,9 +330,9 @@ def places_of(
 
 
 def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
-    """Return whether numbers as they are written add up to their sum as it is written.
+    """Return whether numbers as written add up to their sum as written.
 
-    It must, with any count of them written and the others added up.
+    It must hold for any number of written rows, with the rest combined.
     """
     shown, sums = 0.0, [column.rests[0]]
     for term, rest in zip(column.terms, column.rests[1:], strict=True):
@@ -349,7 +349,7 @@ def exponent_of(value: float) -> int:
 
 
 def rounded_to(value: float, place: int) -> float:
-    """Return a number that is rounded at a decimal place; halves go to the even digit."""
+    """Return a number rounded at a decimal place; halves are rounded to the even digit."""
     return round(value / 10.0**place) * 10.0**place
 
 
@@ -364,7 +364,7 @@ def written_to(value: float, place: int, exponent: int) -> str:
 
 
 def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
-    """Return two factors with as few digits as make their product the written one."""
+    """Return two factors with the fewest digits whose product is the written one."""
     for digits in range(FEW, MOST + 3):
         shown = said(product.first, digits), said(product.second, digits)
         if abs(float(shown[0]) * float(shown[1]) - result) < 0.4999 * 10.0**place:
@@ -373,11 +373,11 @@ def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
 
 
 def rests_of(count: int, rests: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return what stands for the rows that are left out, by the number of those shown.
+    """Return the replacement of omitted rows, by the number of shown rows.
 
     Args:
         count: number of all rows
-        rests: sums of those left out, as they are written
+        rests: sums of the omitted rows, as written
     """
     return [
         (text("card.more", count=count - i), "", "", rest) if i < count else ()
@@ -386,13 +386,13 @@ def rests_of(count: int, rests: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def largest_first(numbers: Sequence[float]) -> list[int]:
-    """Return the places of numbers, the largest magnitudes first; what is no number comes last."""
+    """Return the indices of numbers sorted by descending magnitude, NaN last."""
     sizes = [-abs(each) if each == each else math.inf for each in numbers]
     return sorted(range(len(sizes)), key=lambda i: sizes[i])
 
 
 def change_between(old: float, new: float) -> tuple[str, str, str]:
-    """Return two numbers, and their difference, with as few digits as make them agree."""
+    """Return two numbers and their difference, with the fewest digits that agree."""
     least = digits_between(old, new)
     if not math.isfinite(new - old):
         return said(old, least), said(new, least), said(new - old)
@@ -411,7 +411,7 @@ def optimizer_rows(found: Explained, before: str, after: str, grad: str) -> list
     """Return the lines of an optimizer with numbers in place of names.
 
     Args:
-        before, after, grad: weight and gradient as they are written elsewhere on the card
+        before, after, grad: weight and gradient as written elsewhere on the card
     """
     rows, slots = [], [*found.kept]
     exact = [line.name for line in found.lines if is_exact(line)]
@@ -442,7 +442,7 @@ def optimizer_rows(found: Explained, before: str, after: str, grad: str) -> list
 
 
 def is_exact(line: UpdateLine) -> bool:
-    """Return whether a number is written with all its digits: a rate, or a short constant."""
+    """Return whether a number is written exactly: a rate, or a short constant."""
     return line.name == "lr" or (line.same and is_short(line.value))
 
 
@@ -452,7 +452,7 @@ def is_short(value: float) -> bool:
 
 
 def title_of_line(name: str, is_last: bool) -> str:
-    """Return what a line of the optimizer is called on a card."""
+    """Return the name of a line of the optimizer on a card."""
     if name == "w":
         return text("card.new_w") if is_last else text("card.decayed")
     if name == "g":
@@ -461,7 +461,7 @@ def title_of_line(name: str, is_last: bool) -> str:
 
 
 def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
-    """Return a line for each number that is divided by a correction, such as Adam's m and v."""
+    """Return a line for each number divided by a correction, such as Adam's m and v."""
     found = []
     for each in line.corrections:
         value = line.known[each.name] / line.known[each.by]
@@ -472,7 +472,7 @@ def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
 
 
 def corrected(line: UpdateLine) -> UpdateLine:
-    """Return a line that also knows the corrected numbers."""
+    """Return a line with the corrected numbers added."""
     known = {**line.known}
     for each in line.corrections:
         known[f"{each.name}_corrected"] = known[each.name] / known[each.by]
@@ -492,10 +492,10 @@ def equation_of(
     Args:
         line: has the numbers and the result
         card: the formula
-        name: what its value is called
-        changing: names of numbers that need not be exact; the others are settings
-        own: some numbers as they are written elsewhere
-        result: the value as it is written elsewhere; "": with as few digits as agree
+        name: name of the value
+        changing: names of numbers that may be rounded; the others are settings
+        own: numbers already written elsewhere, by name
+        result: the value as written elsewhere; "" uses the fewest digits that agree
     """
     known, names = line.known, card.names
     fixed = {n: exactly(known[n]) for n in names if n not in changing}
@@ -521,7 +521,7 @@ def equation_of(
 def evaluating(
     card: NamedFormula, given: Mapping[str, str], names: Sequence[str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return what a formula gives with some numbers as written, as a function of the others."""
+    """Return a formula with some numbers fixed as written, as a function of the others."""
     known = {name: float(number) for name, number in given.items()}
 
     def compute(numbers: Sequence[float]) -> float:
@@ -534,7 +534,7 @@ def evaluating(
 def until(
     values: Sequence[float], compute: Callable[[Sequence[float]], float], result: str
 ) -> tuple[list[str], bool]:
-    """Return numbers with as few digits as give a result that is written already."""
+    """Return numbers with the fewest digits that give the written result."""
     mantissa, _, power = result.partition("e")
     place = 10.0 ** (int(power or "0") - len(mantissa.partition(".")[2]))
     for digits in range(FEW, MOST + 3):
@@ -545,6 +545,6 @@ def until(
 
 
 def exactly(value: float) -> str:
-    """Return a setting, such as a rate, with all of its digits."""
+    """Return a setting, such as a rate, with all its digits."""
     shown = [said(value, digits) for digits in range(1, 9)]
     return next((each for each in shown if float(each) == value), shown[-1])

@@ -1,8 +1,8 @@
-"""Facts and State: what the words of a picture are made of, in plain numbers and texts.
+"""Facts and State: the inputs of all texts of a picture, in plain numbers and strings.
 
 Facts do not change while a network trains; a State is one moment. `training.session.reading`
-makes both of a session; a page has them as JSON, with these names. Formulas are functions of
-numbers: in Python those of the tables, in a page made of their trees.
+creates both from a session; a page has them as JSON, under the same names. Formulas are functions
+of numbers: in Python from the tables, in a page compiled from their expression trees.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-NONE = -1  # in place of an index
-TERMS = 6  # terms of a sum that stand for themselves
-Neuron = tuple[str, int]  # the name of a buffer, and the place in it
+NONE = -1  # missing index
+TERMS = 6  # separate terms of a sum
+Neuron = tuple[str, int]  # the name of a buffer, and the index in it
 Function = Callable[..., float]
 Numbers = Sequence[float]
 
@@ -23,14 +23,14 @@ Numbers = Sequence[float]
 
 @dataclass(frozen=True)
 class BufferFacts:
-    """Some numbers of each sample: the neurons of a layer, or their sums.
+    """An array of each sample: the neurons of a layer, or their sums.
 
     Attributes:
-        shape: (channels, height, width) if they are a picture, else ()
-        role: "input", "output" (or the sums that the outputs are computed from), "hidden"; "node"
-            of a compiled function
-        names: those of its neurons, if they have some of their own
-        layer: label of the layer, if neurons of several layers must be distinguished, else ""
+        shape: (channels, height, width) if it is a picture, else ()
+        role: "input", "output" (or the sums from which outputs are computed), "hidden"; "node" in a
+            compiled function
+        names: names of its neurons, if they have any
+        layer: label of the layer if needed to distinguish neurons of several layers, else ""
         wave: whether a frequency encoding writes it
     """
 
@@ -46,20 +46,21 @@ class BufferFacts:
 class OperationFacts:
     """An operation on every sample of a batch.
 
-    source, target   names of the first buffer that it reads, and of the one that it writes
-    sources          all that it reads
-    around           of a branch: the sum that its other way leads to at once, as in a Residual
-    weights, biases  first rows of its parameters in the bank, or NONE; `count` of both
-    shape            of the weights, perceptrons first
-    each             number of consecutive outputs that share a bias
-    state            first of its numbers in the state of the bank, or NONE
-    multiplies       whether its weights are factors of what it reads
-    held             rows of its layer, first and end, if running statistics stop while all of them
-                     are frozen
-    meaning          of its kind; `plain` its name in plain words
-    caption, written of a formula on a whole sample: its sentence, and its formula
-    uses             of a kind of a user's own: the outputs that a row adds to, and the inputs it
-                     multiplies, None of a bias
+    Attributes:
+        source, target: names of the first buffer that it reads, and of the one that it writes
+        sources: all buffers that it reads
+        around: for a branch: the sum that its other path leads to directly, as in a Residual
+        weights, biases: first rows of its parameters in the bank, or NONE; `count` of both
+        shape: of the weights, perceptrons first
+        each: number of consecutive outputs that share a bias
+        state: index of its first number in the bank state, or NONE
+        multiplies: whether its weights are factors of its inputs
+        held: rows of its layer, first and end, if running statistics stop while all of them are
+            frozen
+        meaning: of its kind; `plain` its name in plain words
+        caption, written: for a formula on a whole sample: its sentence, and its formula
+        uses: for a custom kind: the outputs that a row adds to, and the inputs it multiplies, None
+            for a bias
     """
 
     kind: str
@@ -89,7 +90,7 @@ class OperationFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """A moment of a step: "layer 0: add up", and the buffers whose numbers it writes."""
+    """A moment of a step: "layer 0: add up", and the buffers that it writes."""
 
     kind: str
     phase: str
@@ -103,11 +104,11 @@ class MomentFacts:
 
 @dataclass(frozen=True)
 class FormulaCase:
-    """What captions write of a formula where its conditions hold.
+    """The text of a formula in captions where its conditions hold.
 
     Attributes:
-        tests: functions of all names, each with whether it holds
-        text: as a factor of others: a sum has brackets; `alone` without them
+        tests: conditions, functions of all names, each with its required result
+        text: text as a factor, with brackets for a sum; `alone` without them
         compute: a function of all names
     """
 
@@ -117,19 +118,20 @@ class FormulaCase:
     compute: Function
 
 
-Cases = Sequence[Sequence[FormulaCase]]  # with the formulas of functions that it calls, and without
+Cases = Sequence[Sequence[FormulaCase]]  # with called functions inlined, and without
 
 
 @dataclass(frozen=True)
 class ActivationFacts:
     """An activation a = f(z).
 
-    value, derivative  functions of z, and of z and a; None where a page cannot compute it
-    steepest           largest slope, at most 1
-    alone              its formula; "" if it has captions of its own
-    cases, slope_cases texts of both, by the numbers
-    slope              the formula of the slope; `slope_text` if it has one written by hand
-    caption, zero, back sentences, with {unit} for the neuron; "" for the usual ones
+    Attributes:
+        value, derivative: functions of z, and of z and a; None if a page cannot compute them
+        steepest: largest slope, at most 1
+        alone: its formula; "" if it has custom captions
+        cases, slope_cases: texts of both, by the numbers
+        slope: the formula of the slope; `slope_text` if it was written manually
+        caption, zero, back: sentences, with {unit} for the neuron; "" for the default ones
     """
 
     value: Function | None
@@ -147,10 +149,10 @@ class ActivationFacts:
 
 @dataclass(frozen=True)
 class ParametricFacts:
-    """A formula with parameters: functions of the input and of these.
+    """A formula with parameters: functions of the input and the parameters.
 
     Attributes:
-        value, derivative: None where a page cannot compute it
+        value, derivative: None if a page cannot compute them
     """
 
     parameters: Sequence[str]
@@ -163,8 +165,8 @@ class LossPart:
     """The error of a loss, or its slope: a text, its cases, a function of prediction and target.
 
     Attributes:
-        compute: with the weight of the target; None where a page cannot compute it, and of a loss
-            that takes all outputs together
+        compute: includes the weight of the target; None if a page cannot compute it, and for a loss
+            that combines all outputs
     """
 
     text: str
@@ -177,12 +179,12 @@ class LossFacts:
     """A loss.
 
     Attributes:
-        factor, mean, divisor: as in `Loss`; the divisor is that of a sample
+        factor, mean, divisor: as in `Loss`; the divisor is per sample
         logits: the activation that it applies to the outputs, or ""
-        scalar: whether each output has an error of its own
-        of_row: else the error of a sample by its outputs and targets, lists; None where a page
-            cannot compute it
-        is_value: whether it is the number itself that a compiled function returns
+        scalar: whether each output has a separate error
+        of_row: otherwise the error of a sample as a function of its outputs and targets, lists;
+            None if a page cannot compute it
+        is_value: whether it is the returned number of a compiled function
     """
 
     name: str
@@ -202,9 +204,9 @@ class ArrayFacts:
     """An array of a followed model.
 
     Attributes:
-        first: the first of its parameters
-        shape: of the array; `kept` of its parameters that are there
-        steps: if those are every n-th row and column only: how many; else ()
+        first: index of its first parameter
+        shape: of the array; `kept` of the recorded parameters
+        steps: row and column strides if only every n-th is recorded; else ()
     """
 
     name: str
@@ -216,7 +218,7 @@ class ArrayFacts:
 
 @dataclass(frozen=True)
 class NeuronLine:
-    """A row of neurons of the picture, by its buffers."""
+    """A row of neurons in the picture, with its buffers."""
 
     values: str
     sums: str
@@ -226,19 +228,19 @@ class NeuronLine:
 
 @dataclass(frozen=True)
 class Facts:
-    """What does not change while a network trains.
+    """Properties that do not change while a network trains.
 
     Attributes:
         inputs, outputs: names of the buffers
         buffers: by name
         first_parameters: the first operation with weights
         first_row: the first parameter of the network, or NONE
-        row_names: of parameters that are not named by the neurons that they join, by row
-        arrays: of a followed model: its parameters are named by them
+        row_names: names of parameters not named by the neurons they join, by row
+        arrays: arrays of a followed model, which name its parameters
         lines: rows of neurons of the picture
         learning: whether an operation differs in training and evaluation
-        is_graph: whether it is a compiled function; `program` is its TraceProgram then
-        tint: of the inputs: "rgb", "grey" or ""
+        is_graph: whether it is a compiled function, with the TraceProgram `program`
+        tint: color of the inputs: "rgb", "grey" or ""
     """
 
     inputs: str
@@ -260,14 +262,14 @@ class Facts:
     program: Any = None
 
 
-# ---- how a weight moves -------------------------------------------------------------------------
+# ---- updates of a weight -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NamedFormula:
-    """A formula of names: its words, the names in their order, and a function of their numbers.
+    """A formula: its text, the names in order, and a function of their numbers.
 
-    One that is numbered has _0_, _1_ ... in its words, in place of the names.
+    A numbered formula has _0_, _1_ ... in its text in place of the names.
     """
 
     words: str
@@ -277,7 +279,7 @@ class NamedFormula:
 
 @dataclass(frozen=True)
 class Correction:
-    """A number that a line divides by a correction, such as Adam's m, and how a card writes it."""
+    """A number that is divided by a correction, such as Adam's m, and its text on a card."""
 
     name: str
     by: str
@@ -289,17 +291,17 @@ class UpdateLine:
     """One line of an optimizer's arithmetic.
 
     Attributes:
-        name: what it computes: "w", "g", "lr", a slot, or a name of the optimizer's
+        name: name of the result: "w", "g", "lr", a slot, or a name defined by the optimizer
         formula: with numbers, or a sentence
         value: its result
         known: the numbers of the names
         words: the formula as captions write it
-        numbered: the same with places for the numbers; None of a sentence
-        card: the formula of a card; None for none
-        corrections: that a card writes before it
-        same: whether it is the same for all weights, as the learning rate is
-        own_rate: whether it is the learning rate that only some weights have
-        follows: whether it is known how the number comes about
+        numbered: the formula with places for the numbers; None for a sentence
+        card: the formula on a card, or None
+        corrections: corrections that a card writes before it
+        same: whether it is the same for all weights, such as the learning rate
+        own_rate: whether it is a learning rate of only some weights
+        follows: whether the computation of the number is known
     """
 
     name: str
@@ -319,7 +321,7 @@ class UpdateLine:
         formula = [] if self.formula in ("", value) else [self.formula]
         return " = ".join([self.name, *formula, value])
 
-    __repr__ = __str__  # a prompt and a notebook also show it
+    __repr__ = __str__  # for prompts and notebooks
 
 
 @dataclass(frozen=True)
@@ -327,12 +329,12 @@ class UpdateStep:
     """A line of an optimizer before it has numbers, or a condition.
 
     Attributes:
-        place: where its number is kept
-        names: in its formula, and the places of their numbers
-        constants: numbers that a user's function has from outside, by name
+        place: index of its result
+        names: names in its formula, and the indices of their numbers
+        constants: numbers of a custom function defined outside it, by name
         compute: a function of the numbers of the names; None if a page cannot compute it
-        holds: whether the condition is to hold
-        line: its text; None of a condition
+        holds: required result of the condition
+        line: its text; None for a condition
     """
 
     place: str
@@ -346,7 +348,7 @@ class UpdateStep:
 
 @dataclass(frozen=True)
 class UpdateCase:
-    """The steps of an update where its conditions hold; `last` of its lines is the new weight."""
+    """The steps of an update under its conditions; `last` of its lines is the new weight."""
 
     steps: Sequence[UpdateStep]
     last: int
@@ -354,20 +356,19 @@ class UpdateCase:
 
 @dataclass(frozen=True)
 class OptimizerFacts:
-    """An optimizer: its settings, and the steps of its update in each case of its conditions.
+    """An optimizer: its settings, and the steps of its update for each case.
 
     Attributes:
-        given: its other numbers: l1, l2, and the limit of gradients
-        clip_norm: to which all gradients are limited together; None for no limit
-        refuses: whether it refuses a gradient that is not finite
-        schedule: what its factor is called; "" for a constant rate. `schedule_text` has its
-            settings
-        factor: of the rate, by the number of steps taken and by `factor_settings`
-        before: the steps from the gradient to that of the update
-        constants: those of the numbers that are the same for all weights
-        names: of the numbers of the update
-        results: functions of these: the new weight, and the new slots; None as `compute`
-        whole: of an update that cannot be followed: the line of the weight
+        given: its other numbers: l1, l2, and the gradient limit
+        clip_norm: limit of the norm of all gradients, or None
+        refuses: whether it refuses a non-finite gradient
+        schedule: name of its schedule; "" for a constant rate. `schedule_text` has its settings
+        factor: factor of the rate, a function of the number of steps and `factor_settings`
+        before: the steps from the gradient to the update
+        constants: numbers that are equal for all weights
+        names: names of the numbers of the update
+        results: functions of these: the new weight, and the new slots; None like `compute`
+        whole: for an update that cannot be traced: the line of the weight
     """
 
     lr: float
@@ -390,14 +391,14 @@ class OptimizerFacts:
 
 @dataclass(frozen=True)
 class MovingWeight:
-    """A weight in the step that a state shows.
+    """A weight in the shown step.
 
     Attributes:
-        value, new: before the step; and now, as far as it is known
-        grad: its gradient; `scale` by which all gradients are multiplied
-        kept: the optimizer's own numbers for it before the step, by slot
-        own_rate: the learning rate that only some weights have; None of others
-        own: settings that only some weights have, by name
+        value, new: before the step; and the present value, if known
+        grad: its gradient; `scale` is the factor applied to all gradients
+        kept: optimizer slots of the weight before the step, by name
+        own_rate: separate learning rate of the weight, or None
+        own: separate settings of the weight, by name
         taken: number of steps taken before
     """
 
@@ -413,16 +414,16 @@ class MovingWeight:
 
 @dataclass(frozen=True)
 class Explained:
-    """How one weight moves in the step that a state shows.
+    """The update of one weight in the shown step.
 
     Attributes:
         value: before the step
         grad: its gradient
-        kept: the optimizer's own numbers for it before the step, by slot
+        kept: optimizer slots of the weight before the step, by name
         settings: names of the optimizer's settings
         frozen: whether it is frozen; `is_any_frozen` whether any weight is
         lines: the optimizer's arithmetic, from the gradient to the new value; empty if the weight
-            is frozen, or the numbers before the step are not known
+            is frozen or the numbers before the step are unknown
         clips: whether all gradients are limited together, so that a step waits for all of them
     """
 
@@ -442,8 +443,8 @@ class LastChange:
     """The last change of one weight.
 
     Attributes:
-        step: number of whole steps done when it was made, the one that moved it included
-        is_edit: whether a user set it, else the step moved it
+        step: number of whole steps at that time, including the step that moved it
+        is_edit: whether a user made the change, instead of a step
         old, new: its values before and after
     """
 
@@ -458,10 +459,10 @@ class LastChange:
 
 @dataclass(frozen=True)
 class BatchNumbers:
-    """Values and gradients of all samples by buffer, and the targets: sample after sample, flat.
+    """Values and gradients of all samples by buffer, and the targets, flat in sample order.
 
     Attributes:
-        weights: the weight of each sample, as `State.weight`; None: all count alike
+        weights: weight of each sample, as `State.weight`; None for equal weights
     """
 
     values: Mapping[str, Numbers]
@@ -472,29 +473,29 @@ class BatchNumbers:
 
 @dataclass(frozen=True)
 class State:
-    """One moment of a training.
+    """One moment of training.
 
     Attributes:
-        step, operation: the clock: whole steps done, and operations of the next one; `moment` is
-            the last moment done, NONE between steps that play
-        loss: of the batch
+        step, operation: the clock: finished steps, and finished operations of the next one;
+            `moment` is the last finished moment, NONE between steps during playback
+        loss: loss of the batch
         value, grad: numbers of the bank; `bank_state` its other ones; `frozen` 1 or 0 for each row
         grad_before: gradients at the start of the step, before they are cleared
-        before: values before the step; None before the first one. While a step is walked, `earlier`
-            are those before the step that was the last
-        slots_before: the optimizer's numbers before the step, by name
-        values: numbers of the focus sample by buffer, as far as they are computed
-        gradients: theirs
+        before: values before the step; None before the first one. During a step, `earlier` has the
+            values before the previous step
+        slots_before: the optimizer slots before the step, by name
+        values: computed values of the focus sample by buffer
+        gradients: gradients of the focus sample by buffer
         target: targets of the sample, or None
-        weight: how much the sample counts, where those of the batch count 1 on average, or in a sum
-            as it was given; None: all count alike
-        batch, focus: number of samples, and which of them is the focus
-        all: those of all samples; None if they are too many
+        weight: weight of the sample, relative to a mean of 1 in the batch, or as given for a summed
+            loss; None for equal weights
+        batch, focus: number of samples, and the index of the focus sample
+        all: numbers of all samples; None if they are too many
         again, answer: the loss of the same batch after the step, and the outputs of the focus
-            sample; None where they are not known
-        edited: what a user has changed since the last step: the values before, by row
-        explained: how a weight moves
-        run: of a compiled function: what holds its numbers
+            sample; None if unknown
+        edited: changes of a user since the last step: the values before, by row
+        explained: returns the update of a weight
+        run: for a compiled function: holds its numbers
     """
 
     step: int = 0
@@ -525,5 +526,5 @@ class State:
 
 
 def sample_of(state: State) -> int:
-    """Return the index of the focus sample, or of the last one of a smaller batch."""
+    """Return the index of the focus sample, or of the last sample of a smaller batch."""
     return min(state.focus, state.batch - 1)

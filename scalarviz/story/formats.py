@@ -1,4 +1,4 @@
-"""Numbers and formulas of captions: few digits, and a calculator agrees with every line."""
+"""Numbers and formulas in captions: few digits, and every line agrees with a calculator."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scalarviz.base.texts.decimals import rounded
 
 Made = TypeVar("Made")
 
-FEW, MOST = 2, 6  # digits of numbers; more only where differences would vanish
+FEW, MOST = 2, 6  # digits of numbers; more only if differences would vanish
 FINEST = 9
-MOST_ALIKE = 5  # digits up to which a number is written alike in a whole caption
+MOST_ALIKE = 5  # maximum digits for writing a number alike in a whole caption
 TRIES = 6
 NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?", re.ASCII)
 # A product without a sign, as in 2 (p - t).
@@ -27,11 +27,11 @@ EXPONENT = re.compile(r"\^(-[\d.]+(?:e-?\d+)?)", re.ASCII)
 
 @dataclass
 class CaptionDigits:
-    """The digits of the numbers of one caption.
+    """The digits of the numbers in one caption.
 
     Attributes:
-        least: digits that a number has at least, by its name in `key_of`
-        writings: how each number has been written, with its digits
+        least: minimum digits of a number, by its `key_of`
+        writings: texts of each number so far, with their digits
     """
 
     least: dict[str, int] = field(default_factory=dict)
@@ -42,9 +42,9 @@ DIGITS: ContextVar[CaptionDigits | None] = ContextVar("digits", default=None)
 
 
 def written_alike(make: Callable[[], Made]) -> Made:
-    """Return what `make` returns, with each number written with the same digits everywhere.
+    """Return the result of `make`, with each number written with the same digits everywhere.
 
-    An equation needs more digits of a number than the title does: then both have them.
+    If an equation needs more digits of a number than the title, both use them.
     """
     digits = CaptionDigits()
     token = DIGITS.set(digits)
@@ -66,7 +66,7 @@ def written_alike(make: Callable[[], Made]) -> Made:
 
 
 def written_apart(make: Callable[[], Made]) -> Made:
-    """Return what `make` returns, with digits that do not depend on other numbers."""
+    """Return the result of `make`, with digits that do not depend on other numbers."""
     token = DIGITS.set(None)
     try:
         return make()
@@ -75,25 +75,25 @@ def written_apart(make: Callable[[], Made]) -> Made:
 
 
 def key_of(value: float) -> str:
-    """Return a name for a number: numbers that differ by rounding only, or in sign, are one."""
+    """Return a key for a number; numbers that differ only by rounding or sign share it."""
     return f"{abs(value):.6g}"
 
 
 def digits_of(value: float, digits: int) -> int:
-    """Return how many digits a number has, at least the given ones."""
+    """Return the digits of a number, at least the given ones."""
     known = DIGITS.get()
     return digits if known is None else max(digits, known.least.get(key_of(value), 0))
 
 
 def keep(value: float, writing: str, digits: int) -> None:
-    """Remember how a number has been written."""
+    """Record how a number has been written."""
     known = DIGITS.get()
     if known is not None:
         known.writings.setdefault(key_of(value), {})[writing.lstrip("-")] = digits
 
 
 def said(value: float, digits: int = FEW) -> str:
-    """Return a number with some digits, or as many as it has elsewhere in the caption."""
+    """Return a number with some digits, or with those it has elsewhere in the caption."""
     digits = digits_of(value, digits)
     writing = rounded(value, digits)
     keep(value, writing, digits)
@@ -101,12 +101,12 @@ def said(value: float, digits: int = FEW) -> str:
 
 
 def figures(writing: str) -> int:
-    """Return how many digits a written number has."""
+    """Return the number of digits of a written number."""
     return len(writing.partition("e")[0].lstrip("-0.").replace(".", ""))
 
 
 def last_place(value: float, digits: int) -> float:
-    """Return what a 1 in the last digit of `rounded(value, digits)` is worth."""
+    """Return the value of a 1 in the last digit of `rounded(value, digits)`."""
     if value == 0.0:
         return 10.0**-MOST
     if not math.isfinite(value):
@@ -117,13 +117,13 @@ def last_place(value: float, digits: int) -> float:
 
 
 def both(old: float, new: float) -> tuple[str, str]:
-    """Return two numbers with as many digits as tell one from the other."""
+    """Return two numbers with enough digits to distinguish them."""
     digits = digits_of(new, digits_of(old, digits_between(old, new)))
     return said(old, digits), said(new, digits)
 
 
 def digits_between(old: float, new: float) -> int:
-    """Return the number of digits that tell two numbers from each other."""
+    """Return the number of digits that distinguishes two numbers."""
     digits = FEW
     while old != new and digits < FINEST and rounded(old, digits) == rounded(new, digits):
         digits += 1
@@ -137,16 +137,17 @@ def agreeing(
     least: int = FEW,
     exact: Sequence[bool] = (),
 ) -> tuple[list[str], str, bool]:
-    """Return numbers and their result as written, with as few digits as make them agree.
+    """Return numbers and their result as text, with the fewest digits that agree.
 
     Args:
         values: the numbers
         compute: computes the result from them
-        result: what the engine has
-        least: fewest digits; by default 2
-        exact: which of the numbers are not rounded; by default none
+        result: the value in the engine
+        least: minimum number of digits; by default 2
+        exact: which numbers are not rounded; by default none
 
-    The last part says whether they agree: in half precision some do not.
+    Returns:
+        The numbers, the result, and whether they agree: in half precision some do not.
     """
     is_number = math.isfinite(result)
     for wanted in dict.fromkeys((digits_of(result, least), least)):
@@ -177,14 +178,14 @@ def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list
 def keep_all(
     values: Sequence[float], shown: Sequence[str], digits: int, exact: Sequence[bool]
 ) -> None:
-    """Remember how numbers have been written that are not exact."""
+    """Record how the rounded numbers have been written."""
     for value, writing, is_exact in zip(values, shown, exact or [False] * len(shown), strict=True):
         if not is_exact:
             keep(value, writing, digits_of(value, digits))
 
 
 def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) -> float:
-    """Return what numbers as they are written give."""
+    """Return the result of numbers as written."""
     try:
         return compute([float(each) for each in shown])
     except (ArithmeticError, ValueError):  # such as the log of 0
@@ -192,9 +193,9 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
 
 
 def exact_sum(values: Iterable[float]) -> float:
-    """Return a sum with what each addition loses; not finite if it is too large or has infinities.
+    """Return a compensated sum (Neumaier); not finite if it overflows or has infinities.
 
-    It is that of Neumaier, exact to the last digit or two.
+    It is exact to the last digit or two.
     """
     total, lost = 0.0, 0.0
     for value in values:
@@ -206,7 +207,7 @@ def exact_sum(values: Iterable[float]) -> float:
 
 
 def pretty(formula: str) -> str:
-    """Return a formula of a table with the signs of a text: ×, and ² for a square."""
+    """Return a formula of a table in text notation: ×, and ² for a square."""
     formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
     return SQUARE.sub("²", formula).replace("- -", "+ ")
 

@@ -50,15 +50,15 @@ from scalarviz.story.traced_weight import (
 )
 from scalarviz.story.trial import bars_among, mean_off, misses_of
 
-REACH, CURVE = 3.0, 24  # of the curve of an activation on both sides of 0, and its pieces there
+REACH, CURVE = 3.0, 24  # range of an activation's curve on both sides of 0, and its segments there
 LEAST_SHARE = 0.01  # of the curve of a loss
 CaptionFn = Callable[[TracedWeight], Caption]
 NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
-RESULT = re.compile(r"^\w+ =", re.ASCII)  # what a formula begins with
+RESULT = re.compile(r"^\w+ =", re.ASCII)  # beginning of a formula
 
 
 def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
-    """Return the caption with the texts of a key and these lines of numbers."""
+    """Return the caption with the texts of a key and the given lines of numbers."""
     title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
     return Caption(sentence(title), formula, lines)
 
@@ -78,16 +78,16 @@ def variance(numbers: Sequence[float]) -> float:
 
 
 def largest(numbers: Sequence[float]) -> float:
-    """Return the largest number; NaN if one of them is none."""
+    """Return the largest number, or NaN if one is NaN."""
     return math.nan if any(each != each for each in numbers) else max(numbers)
 
 
 def first_of(items: Sequence[int], wanted: int) -> int:
-    """Return the first place where a number stands among others, or NONE."""
+    """Return the index of the first occurrence of a number, or NONE."""
     return next((place for place, each in enumerate(items) if each == wanted), NONE)
 
 
-LONG_SUM = 20  # terms of a sum: more are products and b
+LONG_SUM = 20  # terms of a sum; a longer one is written as products and b
 
 
 def weighted(ctx: TracedWeight) -> Caption:
@@ -121,7 +121,7 @@ def weighted(ctx: TracedWeight) -> Caption:
 
 
 def sum_name(ctx: TracedWeight) -> str:
-    """Return the name of what an operation writes; of an output with a name, that alone."""
+    """Return the name of the result of an operation; only the name of a named output."""
     name, place = ctx.behind
     names = ctx.facts.buffers[name].names
     own = names[place] if place < len(names) else ""
@@ -142,7 +142,7 @@ def activation(ctx: TracedWeight) -> Caption:
 
 
 def bent_words(before: float, after: float, name: str) -> str:
-    """Return what becomes of a number, in a sentence; of a channel, with its color."""
+    """Return the effect on a number as a sentence; for a channel, with its color."""
     if after == 0.0 and before < 0.0:
         return text("captions.bend.off")
     if after == before:
@@ -155,7 +155,7 @@ def bent_words(before: float, after: float, name: str) -> str:
 def bent_at(
     value: Callable[[float], float], z: float, a: float, least: float = REACH
 ) -> Bent | None:
-    """Return the curve of an activation around 0, as far as the number that it was given."""
+    """Return the curve of an activation around 0, up to its input."""
     reach: float = max(least, 1.25 * abs(z))
     places = [reach * (i - CURVE) / CURVE for i in range(2 * CURVE + 1)]
     points = [(place, value(place)) for place in places]
@@ -164,10 +164,10 @@ def bent_at(
 
 
 def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
-    """Return what captions write of a formula with these numbers, by name; None for nothing.
+    """Return the case of a formula for the given numbers, by name; None if there is no match.
 
-    It is the first case whose conditions hold, of those with the formulas of functions that it
-    calls, else of those without.
+    It is the first case whose conditions hold, preferably one with the formulas of called
+    functions.
     """
     values = [*numbers.values()]
     for each in cases:
@@ -195,12 +195,13 @@ def activation_line(
     *,
     least: int = FEW,
 ) -> CaptionLine:
-    """Return what an activation makes of a number, as a line.
+    """Return the effect of an activation on a number, as a line.
 
-    name, row      the activation, which can be computed
-    z, a           the number, and the result
-    before, behind the neurons that have them
-    least          fewest digits; by default 2
+    Args:
+        name, row: the activation, which can be computed
+        z, a: the number, and the result
+        before, behind: their neurons
+        least: minimum number of digits; by default 2
     """
     parts: list[EquationTerm | str] = [f"{name}(", EquationTerm((z,), neuron=before), ")"]
     own, value = case_of(row.cases, {"z": z}), row.value
@@ -232,16 +233,16 @@ def parametric(ctx: TracedWeight) -> Caption:
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
-    """Return the rows of the parameters that a formula has for an output."""
+    """Return the rows of a formula's parameters for an output."""
     rows, first = [], ctx.operation.weights
-    for each in ctx.operation.settings:  # so many consecutive outputs share a parameter
+    for each in ctx.operation.settings:  # number of consecutive outputs that share a parameter
         rows.append(first + output // int(each))
         first += len(ctx.outputs) // int(each)
     return rows
 
 
 def plain(ctx: TracedWeight) -> Caption:
-    """Caption of a kind without one of its own: the meaning in its table row."""
+    """Caption of a kind without a custom one: the meaning in its table row."""
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     inputs = ", ".join(listed(ctx.state.values[each]) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
@@ -249,7 +250,7 @@ def plain(ctx: TracedWeight) -> Caption:
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
-    """A branch, or a concatenation: the numbers go on as they are."""
+    """A branch or a concatenation: the numbers are unchanged."""
     is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
     return caption_of("branch" if is_branch else "concatenation", *line)
 
@@ -300,7 +301,7 @@ def dropout(ctx: TracedWeight) -> Caption:
 
 
 def kept_line(number: EquationTerm, rate: float, result: float, about: Neuron) -> CaptionLine:
-    """Return the line of a number that a dropout of this rate keeps, which makes it larger."""
+    """Return the line of a number that dropout keeps and scales up."""
     parts: list[EquationTerm | str] = [number, " / (1 - ", EquationTerm((rate,), exact=True), ")"]
     return equation(parts, lambda v: v[0] / (1.0 - v[1]), result, about=about)
 
@@ -349,7 +350,7 @@ def batch_norm(ctx: TracedWeight) -> Caption:
 
 
 def is_held(ctx: TracedWeight) -> bool:
-    """Return whether the layer is frozen as a whole, so that its running statistics stop."""
+    """Return whether the whole layer is frozen, so that its running statistics stop."""
     first, end = ctx.operation.held
     return first < end and all(ctx.state.frozen[row] for row in range(first, end))
 
@@ -361,13 +362,13 @@ def feature_of(ctx: TracedWeight, numbers: Numbers, feature: int) -> list[float]
     return [float(each) for i, each in enumerate(numbers) if i % size // pixels == feature]
 
 
-# Operations on a whole sample: norms, pooling, softmax, waves.
+# Operations on a whole sample: norms, pooling, softmax, frequency encodings.
 
 LineFn = Callable[[TracedWeight, list[float], float], tuple[CaptionLine, ...]]
 
 
 def row_formula(ctx: TracedWeight) -> Caption:
-    """One number of a row formula, with its arithmetic if it has some here."""
+    """One number of a row formula, with its arithmetic if available."""
     operation, own = ctx.operation, float(ctx.outputs[ctx.place[0]])
     if operation.formula in ROW_LINES:
         lines = ROW_LINES[operation.formula](ctx, floats(ctx.inputs), own)
@@ -385,7 +386,7 @@ def row_formula(ctx: TracedWeight) -> Caption:
 
 
 def row_bars(ctx: TracedWeight) -> Bars | None:
-    """Return what a pooling chooses from, or the shares of a softmax, as bars; else None."""
+    """Return the inputs of a pooling, or the probabilities of a softmax, as bars; else None."""
     formula, place = ctx.operation.formula, ctx.place[0]
     if formula == "softmax":
         return bars_among([Bar(f"{i}", each) for i, each in enumerate(floats(ctx.outputs))], place)
@@ -411,7 +412,7 @@ def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine
 
 
 def in_group(ctx: TracedWeight, numbers: list[float], place: int) -> list[float]:
-    """Return the numbers that a norm normalizes together, of which one is at a place."""
+    """Return the numbers that a norm normalizes together with the one at an index."""
     size = int(ctx.operation.settings[0])
     return numbers[place // size * size :][:size]
 
@@ -426,7 +427,7 @@ def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, 
 
 
 def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """The lines of a softmax, or of its logarithms."""
+    """The lines of a softmax or a log-softmax."""
     top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
     total = exact_sum(math.exp(each - top) for each in x)
     head: list[EquationTerm | str] = [own, " - ", EquationTerm((top,))]
@@ -461,7 +462,7 @@ def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...
 
 
 def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """The line of a number that is spread to the pixels of its channel, or that a slice passes."""
+    """The line of a number that is spread to all pixels of its channel, or passed by a slice."""
     operation, by = ctx.operation, int(ctx.operation.settings[0])
     place = ctx.place[0] // by if operation.formula == "spread" else ctx.place[0] + by
     number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))
@@ -486,7 +487,7 @@ def average_pool(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLi
 def average_line(
     ctx: TracedWeight, terms: Sequence[EquationTerm], result: float, about: Neuron, start: str = ""
 ) -> CaptionLine:
-    """Return the line of a sum that an average pooling divides by the pixels of its window."""
+    """Return the line of a sum that an average pooling divides by its window size."""
     pixels = int(ctx.operation.settings[2] * ctx.operation.settings[3])
     parts: list[EquationTerm | str] = [f"{start}(", *between(terms), f") / {pixels}"]
     return equation(parts, lambda v: exact_sum(v) / pixels, result, about=about)
@@ -506,7 +507,7 @@ ROW_LINES: dict[str, LineFn] = {
 }
 
 
-# Heads of those that pupils meet.
+# Titles of the common layers.
 ROW_HEADS = {
     "layer_norm": "norm",
     "group_norm": "norm",
@@ -521,11 +522,11 @@ ROW_HEADS = {
 
 # Predictions and the loss.
 
-MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # of a batch whose errors a caption computes itself
+MOST_SAMPLES, MOST_OUTPUTS = 4096, 65_536  # maximum size of a batch whose errors a caption computes
 
 
 def is_small(samples: int, outputs: int) -> bool:
-    """Return whether a batch is small enough for captions to compute its errors again."""
+    """Return whether a batch is small enough for captions to recompute its errors."""
     return samples <= MOST_SAMPLES and outputs <= MOST_OUTPUTS
 
 
@@ -559,7 +560,7 @@ def loss(ctx: TracedWeight) -> Caption:
 
 
 def losses_of(ctx: TracedWeight) -> list[float]:
-    """Return the loss of each sample of the batch; nothing where these are not known."""
+    """Return the loss of each sample of the batch; empty if unknown."""
     function, size = ctx.facts.loss, len(ctx.answers[0])
     compute = function.error.compute if function.scalar else function.of_row
     p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
@@ -575,7 +576,7 @@ def losses_of(ctx: TracedWeight) -> list[float]:
 
 
 def group_of(ctx: TracedWeight, amounts: Sequence[float]) -> Group | None:
-    """Return the samples of a step, with a number of each if these are known."""
+    """Return the samples of a step, with a number of each if known."""
     count = ctx.state.batch
     return Group(tuple(amounts), count, sample_of(ctx.state)) if count > 1 else None
 
@@ -588,7 +589,7 @@ def loss_title(count: int, whole: float) -> str:
 
 
 def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
-    """Return how wrong the answer to the shown sample is, as it is drawn."""
+    """Return the error of the shown sample as a caption, as it is drawn."""
     right, neurons = right_output(ctx.facts, ctx.state), tuple([each.neuron for each in misses])
     if right is not None:
         share = misses[right[1]].out
@@ -601,7 +602,7 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
 
 
 def loss_of_share(share: float) -> Bent | None:
-    """Return the curve of the loss over the share of the right class; None without a share."""
+    """Return the curve of the loss over the probability of the right class, or None."""
     if not share > 0.0:
         return None
     least: float = min(LEAST_SHARE, share)
@@ -611,7 +612,7 @@ def loss_of_share(share: float) -> Bent | None:
 
 
 def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
-    """Return the weight of the focus sample, as a factor, if samples have weights."""
+    """Return the weight of the focus sample as a factor, if samples have weights."""
     weight = ctx.state.weight
     return [] if weight is None else [EquationTerm((weight,)), " × "]
 
@@ -619,17 +620,17 @@ def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
 def by_weight(
     compute: Callable[[Sequence[float]], float], weight: Sequence[EquationTerm | str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return what computes an equation that begins with a weight of `weighed`, if there is one."""
+    """Return a function that computes an equation, optionally with a weight of `weighed` first."""
     return (lambda v: v[0] * compute(v[1:])) if weight else compute
 
 
 def factor_of(function: LossFacts) -> str:
-    """Return the factor of a loss as formulas begin with it."""
+    """Return the leading factor of a loss in formulas."""
     return "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
 
 
 def only(whole: float) -> str:
-    """Return the loss without its parts, in words."""
+    """Return the loss without its parts, as text."""
     return text("captions.loss.only", loss=said(whole, 3))
 
 
@@ -652,7 +653,7 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], CaptionLine]:
 
 
 def errors_in(function: LossFacts, p: Sequence[float], t: Sequence[float]) -> list[float]:
-    """Return the error of each output of a sample, or the one of a loss that takes all together."""
+    """Return the error of each output of a sample, or the single one of a loss on whole samples."""
     if not function.scalar:
         assert function.of_row is not None
         return [function.of_row(p, t)]
@@ -664,9 +665,9 @@ def errors_in(function: LossFacts, p: Sequence[float], t: Sequence[float]) -> li
 def loss_term(
     part: LossPart, p: float, t: float, neuron: Neuron
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
-    """Return the error of a loss or its slope as a term, and what computes it.
+    """Return the error of a loss or its slope as a term, and a function that computes it.
 
-    Of a formula with conditions, the term is the case that p and t meet.
+    For a formula with conditions, the term is the case of p and t.
     """
     known = {"p": p, "t": t}
     own = case_of(part.cases, known)
@@ -682,13 +683,13 @@ def term_of(
     function: Callable[..., float],
     neuron: Neuron,
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
-    """Return a formula with numbers as a term, and what computes it from the term's numbers.
+    """Return a formula with numbers as a term, and a function of the term's numbers.
 
     Args:
-        formula: the formula, which may have only some of the numbers
-        known: the numbers that it may have, by name
-        function: of all of them
-        neuron: the neuron that the term is about
+        formula: the formula, which may use only some of the numbers
+        known: the numbers by name
+        function: a function of all of them
+        neuron: the neuron of the term
     """
     written = NAME.findall(formula)
     names = [each for each in known if each in written]
@@ -710,7 +711,7 @@ def log_sum_exp(z: Sequence[float]) -> float:
 
 
 def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) -> CaptionLine:
-    """Return the line of the error of a sample whose loss takes all outputs together."""
+    """Return the line of a sample's error for a loss that combines all outputs."""
     function, name, right = ctx.facts.loss, ctx.facts.outputs, largest_place(t)
     is_softmax = function.name == "softmax_cross_entropy"
     if not is_softmax or t[right] != 1.0 or sum(abs(each) for each in t) != 1.0:
@@ -725,9 +726,9 @@ def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) ->
 def part_lines(
     ctx: TracedWeight, errors: list[float], whole: float
 ) -> tuple[list[CaptionLine], CaptionLine | None]:
-    """Return how the errors of the focus sample, and then those of all samples, make the loss.
+    """Return how the errors of the focus sample, then of all samples, add up to the loss.
 
-    The second part is the last line with all samples, if some are left out.
+    The second part is the last line with all samples, if some are omitted.
     """
     function, samples = ctx.facts.loss, ctx.state.batch
     divisor = (function.divisor or 1) if function.scalar else 1
@@ -769,7 +770,7 @@ def part_lines(
 
 
 def mean_line(terms: Sequence[EquationTerm], count: int, whole: float) -> CaptionLine:
-    """Return the loss as the mean, or the sum if `count` is 1, of parts of samples."""
+    """Return the loss as the mean, or the sum if `count` is 1, of the samples' parts."""
     add = sums(terms)
     parts: list[EquationTerm | str] = ["L = ", *between(terms)]
     if count > 1:
@@ -778,7 +779,7 @@ def mean_line(terms: Sequence[EquationTerm], count: int, whole: float) -> Captio
 
 
 def errors_of_samples(ctx: TracedWeight) -> list[float] | None:
-    """Return the error of each sample of the batch; None if the state does not have them."""
+    """Return the error of each sample of the batch; None if unknown."""
     function, size = ctx.facts.loss, len(ctx.answers[0])
     p, t = ctx.of_batch("values", ctx.facts.outputs), ctx.of_batch("targets")
     if p is None or t is None:

@@ -1,8 +1,8 @@
-"""What leads through a training: the tour, neuron after neuron, guessing, and changes by hand.
+"""Guidance through a training session: the tour, stepping by neuron, guesses, and manual changes.
 
-The tour lasts until the network has learned, ten to thirty seconds. A guess is answered.
+The tour lasts until the network has learned, ten to thirty seconds. A guess gets a reply.
 
-The seconds of the tour are counted only while pictures follow each other, at most SLOWEST for each.
+The seconds of the tour are counted only between consecutive pictures, at most SLOWEST for each.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from scalarviz.story.formats import both, figures, said
 from scalarviz.story.names import neuron_name, owns
 from scalarviz.story.traced_weight import read_answers
 
-# When each part of the tour ends, in seconds.
+# End of each part of the tour, in seconds.
 STAND, FORWARD, ERROR, BACKWARD, STEP, END = 1.0, 3.5, 4.5, 7.0, 8.0, 10.0
-# Steps a second at the end, for equally long: as many steps as small networks need to learn.
+# Steps per second in the last parts, of equal duration: enough steps for small networks.
 SPEEDS = 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0
-MORE = 20.0  # seconds after the end, in which a slow machine takes the steps that are missing
-SLOWEST = 0.35  # seconds from one picture to the next; more do not count
+MORE = 20.0  # seconds after the end for a slow machine to catch up
+SLOWEST = 0.35  # maximum seconds counted between two pictures
 LONG = 0.1  # seconds of steps at once
-LEARNED = 0.1  # of the loss at first: then the tour has shown what it is about
-FIRST, LAST = 8, 32  # steps whose mean loss that is, and the present one
+LEARNED = 0.1  # fraction of the initial loss at which the tour ends
+FIRST, LAST = 8, 32  # steps over which the initial and the present loss are averaged
 
 
 @final
 class Tour:
-    """One step in its operations, and then some more, faster and faster.
+    """One step by operations, then further steps with increasing speed.
 
     Attributes:
-        kinds: of the moments of the step; however many they are, the step takes eight seconds
-        stills: whether each part is one picture, for readers without motion; by default False
-        ends: operations that are done at the end of each part
+        kinds: kinds of the moments of the step, which always takes eight seconds
+        stills: whether each part is a single picture, for reduced motion; by default False
+        ends: number of finished operations at the end of each part
 
-    `count` tells it what has been begun.
+    Report started steps and operations with `count`.
     """
 
     def __init__(self, kinds: Sequence[str], *, stills: bool = False) -> None:
@@ -59,11 +59,11 @@ class Tour:
             BACKWARD,
         ]
         self._stills = stills
-        self._pace = math.inf  # seconds of a step, at its quickest: any may wait for the machine
+        self._pace = math.inf  # shortest time of a step in seconds: any may be delayed
         self._operations, self._steps = 0, 0
 
     def due(self, seconds: float) -> tuple[int, int]:
-        """Return how many steps, or else how many operations, are due after so many seconds."""
+        """Return how many steps, or else operations, are due after `seconds`."""
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations or seconds <= STEP:
             return 0, operations
@@ -71,30 +71,30 @@ class Tour:
         return int(min(steps, max(1.0, LONG / self._pace))), 0
 
     def count(self, steps: int, operations: int) -> None:
-        """Note what has been begun."""
+        """Record the started steps and operations."""
         self._steps += steps
         self._operations += operations
 
     def took(self, steps: int, seconds: float) -> None:
-        """Note how long so many steps have taken."""
+        """Record the time that some steps have taken."""
         self._pace = min(self._pace, max(seconds, 1e-6) / steps)
 
     def part(self, done: int) -> str:
-        """Return the name of the part that is shown when so many operations are done."""
+        """Return the name of the part that is shown after `done` operations."""
         return next((name for name, end in self.ends.items() if done <= end), "faster")
 
     def is_over(self, seconds: float, *, learned: bool) -> bool:
-        """Return whether it ends: when it has learned, or takes too long."""
+        """Return whether the tour ends: the network has learned, or it takes too long."""
         return seconds >= END and (learned or seconds > END + MORE)
 
 
 def spread(start: float, end: float, count: int) -> list[float]:
-    """Return times for so many operations, the first at the start."""
+    """Return times for `count` operations, the first at the start."""
     return [start + (end - start) * i / count for i in range(count)]
 
 
 def steps_after(seconds: float) -> int:
-    """Return the number of steps, after the first one, that are done after so many seconds."""
+    """Return the number of steps, after the first one, that are finished after `seconds`."""
     each, done = (END - STEP) / len(SPEEDS), SPEEDS[-1] * max(0.0, seconds - END)
     for i, speed in enumerate(SPEEDS):
         done += speed * min(each, max(0.0, seconds - STEP - i * each))
@@ -102,10 +102,10 @@ def steps_after(seconds: float) -> int:
 
 
 def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
-    """Return whether the losses from a step on are far lower now; also where they are not known.
+    """Return whether the losses from a step on have fallen far enough; also if they are unknown.
 
     Args:
-        loss_at: the loss of each step up to the `end`, NaN if it is not known
+        loss_at: returns the loss of each step up to `end`, NaN if unknown
     """
     if end - first < LAST:
         return False
@@ -113,8 +113,8 @@ def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
     return not sum([loss_at(end - 1 - i) for i in range(LAST)]) / LAST > LEARNED * before
 
 
-TINTS = "rgb", "grey"  # of inputs that are a color, and a picture
-FEW = 4  # outputs up to which the largest distance from a target is said
+TINTS = "rgb", "grey"  # kinds of inputs that are a color or a picture
+FEW = 4  # maximum outputs for which the largest error is shown
 
 
 def tour_caption(part: str, facts: Facts, state: State) -> Caption:
@@ -132,7 +132,7 @@ def tour_caption(part: str, facts: Facts, state: State) -> Caption:
 
 
 def error_words(facts: Facts, state: State) -> str:
-    """Return how far the outputs of the focus sample are off; for many outputs, the loss."""
+    """Return the errors of the focus sample's outputs as text; for many outputs, the loss."""
     target, outputs = state.target, state.values.get(facts.outputs)
     count = 0 if target is None else len(target)
     if target is not None and outputs is not None and len(outputs) == count <= FEW:
@@ -148,28 +148,28 @@ def error_words(facts: Facts, state: State) -> str:
 @final
 @dataclass
 class ByNeuron:
-    """How many neurons of the last operation are shown, where one goes by neurons.
+    """Position within the last operation when stepping by neuron.
 
     Attributes:
-        shown: that number by how many operations are done, 0 for the whole operation
-        aim: how many are done at the place that one goes to
+        shown: number of shown neurons by finished operations, 0 for the whole operation
+        aim: number of finished operations at the destination
     """
 
     shown: dict[int, int] = field(default_factory=dict)
     aim: int = 0
 
     def at(self, done: int) -> int:
-        """Return how many neurons are shown after some operations; 0: the whole operation."""
+        """Return how many neurons are shown after `done` operations; 0: the whole operation."""
         return self.shown.get(done, 0)
 
     def go(self, sizes: Sequence[int], done: int, by: int, *, waits: bool) -> int:
-        """Go on by some neurons, or back; return by how many operations the session is to go.
+        """Step by neurons, forward or backward; return the operations that the session must take.
 
         Args:
-            sizes: number of neurons of each moment of a step, 1 for one without
-            done: how many operations the session has done
-            by: number of neurons, negative back
-            waits: whether the session is still on its way to where one went before
+            sizes: number of neurons of each moment of a step, 1 for one without neurons
+            done: finished operations of the session
+            by: number of neurons, negative for backward
+            waits: whether the session has not yet reached the previous destination
         """
         if not (waits and self.shown):
             self.shown, self.aim = {done: self.at(done)}, done
@@ -188,24 +188,24 @@ class ByNeuron:
 
 
 def size_at(sizes: Sequence[int], done: int) -> int:
-    """Return the number of neurons of the last of some operations."""
+    """Return the number of neurons of the last of `done` operations."""
     return sizes[done % len(sizes) - 1] if done else 1
 
 
-SAME = 1e-12  # of a number: a smaller change is none
-NEAR = 0.1  # of the change, or of the gradient: so far off is near enough
-DIGITS = 2  # that a typed number has at least, if it is compared digit by digit
-OF_STEP, OF_NUMBER = 7919, 104729  # what they are multiplied by to choose a weight
+SAME = 1e-12  # relative change below which a number counts as unchanged
+NEAR = 0.1  # tolerance of a guess, relative to the change or the gradient
+DIGITS = 2  # minimum digits of a typed number for a comparison by digits
+OF_STEP, OF_NUMBER = 7919, 104729  # multipliers for choosing a weight
 
 
 @dataclass(frozen=True)
 class GuessQuestion:
-    """What is asked.
+    """A question about a number of the step.
 
     Attributes:
-        kind: "value": that of a weight, before it moves; or "gradient", before it is summed
+        kind: "value", the weight before it moves; or "gradient", before it is summed
         row: bank index of the weight
-        at: how many operations of a step are done then
+        at: finished operations of the step at that time
     """
 
     kind: str
@@ -214,25 +214,25 @@ class GuessQuestion:
 
 
 def number_asked(question: GuessQuestion, state: State) -> float:
-    """Return the number that is asked about, as it is now."""
+    """Return the present value of the requested number."""
     return float((state.value if question.kind == "value" else state.grad)[question.row])
 
 
 def can_guess(facts: Facts, state: State) -> bool:
-    """Return whether there are layers, and a weight that moves."""
+    """Return whether there are layers and a trainable weight."""
     return not facts.is_graph and not all(state.frozen)
 
 
 def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> GuessQuestion:
-    """Return a question by its number, from 0: the even ones are about a value.
+    """Return a question by its index, from 0; even ones ask for a value.
 
     Args:
-        pinned: bank index of the weight that it is about; None: one of those that move
+        pinned: bank index of the weight in question; None chooses a trainable one
     """
     rows = [row for row, is_frozen in enumerate(state.frozen) if not is_frozen]
     place = state.step * OF_STEP + number * OF_NUMBER
     row = rows[place % len(rows)] if pinned is None else pinned
-    sums = [  # of a shared weight there are several
+    sums = [  # a shared weight has several
         i
         for i, moment in enumerate(facts.moments)
         if moment.kind == "weight gradient" and owns(facts.operations[moment.operation], row)
@@ -243,7 +243,7 @@ def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> 
 
 
 def way_of(old: float, new: float) -> int | None:
-    """Return 1 if a number has grown, -1 if it has shrunk, 0 if it stays; None without any."""
+    """Return 1 if a number has grown, -1 if it has shrunk, 0 if unchanged; None if unknown."""
     change = new - old
     if math.isnan(change):
         return None
@@ -251,10 +251,10 @@ def way_of(old: float, new: float) -> int | None:
 
 
 def is_near(typed: str, old: float, new: float) -> bool:
-    """Return whether a typed number is near enough to the new one, or has its digits.
+    """Return whether a typed number is close to the new one, or matches its digits.
 
     Args:
-        old: the number before, from which it has changed; 0 for a gradient
+        old: the number before the change; 0 for a gradient
     """
     digits = figures(typed)
     has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
@@ -264,11 +264,11 @@ def is_near(typed: str, old: float, new: float) -> bool:
 def reply_to_guess(
     kind: str, way: int, label: str, typed: str, before: float, after: float
 ) -> tuple[bool, str]:
-    """Return whether a guess is right, and what is said of it.
+    """Return whether a guess is right, and the reply.
 
     Args:
-        kind: of the question; `way` and `label` are those of the guess, `typed` a number or ""
-        after: the number that is asked about; `before`, as it was
+        kind: kind of the question; `way` and `label` belong to the guess, `typed` is a number or ""
+        after: the requested number; `before` is its previous value
     """
     came, (old, new) = way_of(before, after), both(before, after)
     key = kind if came or kind == "gradient" else "stays"
@@ -280,13 +280,13 @@ def reply_to_guess(
     return True, text("guess.right", came=fact)
 
 
-# Changes by hand: how answers go when a cube is dragged, and to custom inputs.
+# Manual changes: outputs while a cube is dragged, and for custom inputs.
 
-MOST_SAID = 4  # numbers that a sentence names
+MOST_SAID = 4  # numbers that a sentence lists
 
 
 def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: str) -> str:
-    """Return how the output goes that a change between two steps has moved most, or ""."""
+    """Return how the output changes that a change between two steps moved most, or ""."""
     moved = [abs(float(b) - float(a)) for a, b in zip(before, after, strict=True)]
     if not all(math.isfinite(each) for each in moved):
         return ""
@@ -300,11 +300,11 @@ def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: s
 
 
 def custom_answer(facts: Facts, inputs: Numbers, outputs: Numbers, what: str = "") -> str:
-    """Return the sentence about the answer to a custom input.
+    """Return the sentence about the outputs for a custom input.
 
     Args:
-        outputs: of the network
-        what: the name of the input; "" without one
+        outputs: outputs of the network
+        what: name of the input, or ""
     """
     answers = read_answers(outputs, facts.loss.logits)
     answer = listed(facts, facts.outputs, answers)

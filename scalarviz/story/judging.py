@@ -1,4 +1,4 @@
-"""Which guesses at a question are right, the replies to others, and lines to fill in."""
+"""Assessment of guesses: which are right, the replies to others, and lines to fill in."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from scalarviz.base.texts import text
 
-# A number, with a point or a comma before its decimals; 1,000 may mean two numbers, and is none.
+# A number with a point or a comma before its decimals; 1,000 is ambiguous and is rejected.
 NUMBER = re.compile(
     r"(?:[+-] *)?(?![1-9]\d{0,2},\d{3}(?!\d|e|E))(?:\d+[.,]?\d*|[.,]\d+)(?:[eE][+-]?\d+)?", re.ASCII
 )
-ZERO = 1e-12  # an answer up to this is 0, as of a sum whose terms cancel
+ZERO = 1e-12  # answers up to this magnitude count as 0, as for a sum whose terms cancel
 
 # A question has the fields of Question in pages/lessons/questions.py.
 
 
 def agrees(question: Any, guess: str, answer: float | str) -> bool:
-    """Return whether a guess means the same as an answer.
+    """Return whether a guess is equivalent to an answer.
 
-    Raises ValueError, with a sentence, if it is no number, no expression.
+    Raise ValueError, with a sentence, if it is neither a number nor an expression.
     """
     if question.names:
         pairs = zip(values_at(question, guess), values_at(question, str(answer)), strict=True)
@@ -35,13 +35,13 @@ def agrees(question: Any, guess: str, answer: float | str) -> bool:
 
 
 def is_close(one: float, other: float, relative: float, absolute: float = 0.0) -> bool:
-    """Return whether two finite numbers are as near as one of two tolerances allows."""
+    """Return whether two finite numbers are equal within either tolerance."""
     apart, largest = abs(one - other), max(abs(one), abs(other))
     return math.isfinite(apart) and apart <= max(relative * largest, absolute)
 
 
 def reply_to(question: Any, guess: str) -> str:
-    """Return what is said to a wrong guess, or the hint, also to one of another question."""
+    """Return the reply to a wrong guess, or the hint, also for a guess at another question."""
     if question.names and is_one_of_its_numbers(question, guess):
         return text("predict.letters")
     said: str = question.hint
@@ -56,7 +56,7 @@ def reply_to(question: Any, guess: str) -> str:
 
 
 def is_one_of_its_numbers(question: Any, guess: str) -> bool:
-    """Return whether a number was typed that the answer has at some of the numbers of `at`."""
+    """Return whether the typed number is the answer for one of the numbers in `at`."""
     try:
         value = line_value(guess, {})
         return any(is_close(value, each, 1e-9) for each in values_at(question, question.answer))
@@ -65,7 +65,7 @@ def is_one_of_its_numbers(question: Any, guess: str) -> bool:
 
 
 def typed_number(guess: str) -> float:
-    """Return a typed number, also a product or a fraction; raise ValueError if it is not one."""
+    """Return a typed number, product or fraction; raise ValueError for anything else."""
     plain = plain_signs(guess)
     is_typed = all(NUMBER.fullmatch(x.strip()) for x in plain.replace("/", "*").split("*"))
     value = line_value(plain.replace(",", "."), {}) if is_typed else math.nan
@@ -75,7 +75,7 @@ def typed_number(guess: str) -> float:
 
 
 def answer_words(answer: float | str) -> str:
-    """Return an answer as text: a whole number with all digits, another with four."""
+    """Return an answer as text: integers with all digits, others with four."""
     if isinstance(answer, str):
         return answer
     is_whole = abs(answer) < 1e15 and answer == round(answer)
@@ -83,11 +83,11 @@ def answer_words(answer: float | str) -> str:
 
 
 def quoted(words: str, question: Any) -> str:
-    """Return a choice in quotation marks, and other guesses as they are."""
+    """Return a choice in quotation marks, and other guesses unchanged."""
     return text("predict.choice", words=words) if question.choices else words
 
 
-# One line that a learner fills in: an expression, read and never run as code.
+# A line that a learner fills in: an expression, parsed and never run as code.
 
 LONGEST = 200  # characters
 FIGURES = "0123456789."
@@ -103,7 +103,7 @@ SIGNS = {
     "\u00a0": " ",
 }
 PART = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|[a-zA-Z_]\w*|\*\*|[-+*/(),]", re.ASCII)
-# How strongly signs bind: sums, factors, of which a bracket is one, and powers.
+# Precedence of operators: sums, factors including brackets, and powers.
 LEVELS = {")": 0, ",": 0, "+": 1, "-": 1, "*": 2, "/": 2, "(": 2, "**": 3}
 OPERATIONS: dict[str, Callable[..., float]] = {
     "+": lambda a, b: a + b,
@@ -127,14 +127,14 @@ FUNCTIONS: dict[str, Callable[..., float]] = {
 
 
 def values_at(question: Any, line: str) -> list[float]:
-    """Return the values of an expression at the numbers of `at`."""
+    """Return the values of an expression for the numbers of `at`."""
     return [line_value(line, dict(zip(question.names, row, strict=False))) for row in question.at]
 
 
 def line_value(line: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression; raise ValueError, with a sentence, if it is not one.
+    """Return the value of an expression; raise ValueError, with a sentence, if it is invalid.
 
-    A division by 0 or a root of -1 is no error: it gives infinity or NaN, a wrong number.
+    Division by 0 or a root of -1 is no error: the result is infinity or NaN, a wrong number.
     """
     plain = plain_signs(line)
     is_line = len(line) <= LONGEST and not PART.sub("", plain).strip()
@@ -149,14 +149,14 @@ def line_value(line: str, names: Mapping[str, float]) -> float:
 
 
 def plain_signs(line: str) -> str:
-    """Return a line with the signs of a program for those of mathematics."""
+    """Return a line with the operators of programs in place of mathematical signs."""
     for sign, plain in SIGNS.items():
         line = line.replace(sign, plain)
     return line
 
 
 def value_in(parts: list[str], names: Mapping[str, float], level: int) -> float:
-    """Take a value from the end of some parts, with the operators that bind as `level` or more."""
+    """Parse a value from the end of `parts`, with operators of precedence `level` or higher."""
     part = parts.pop()
     if part in ("+", "-"):
         value = OPERATIONS[part](0.0, value_in(parts, names, 3))  # -a**2 is -(a**2)
@@ -168,7 +168,7 @@ def value_in(parts: list[str], names: Mapping[str, float], level: int) -> float:
         value = computed(FUNCTIONS[part], arguments_in(parts, names, part))
     while parts and level_of(parts[-1]) >= level:
         sign = parts.pop() if parts[-1] in OPERATIONS else "*"  # 2(y - t)y
-        above = min(LEVELS[sign] + 1, 3)  # powers are computed from the right
+        above = min(LEVELS[sign] + 1, 3)  # powers are evaluated from right to left
         value = computed(OPERATIONS[sign], [value, value_in(parts, names, above)])
     return value
 
@@ -178,7 +178,7 @@ def level_of(part: str) -> int:
 
 
 def arguments_in(parts: list[str], names: Mapping[str, float], name: str) -> list[float]:
-    """Take the arguments of a function, or the value in brackets, and the bracket behind them."""
+    """Parse the arguments of a function, or a value in brackets, and the closing bracket."""
     end = "(" if name == "(" else parts.pop()
     found: list[float] = []
     while end == ("," if found else "("):
@@ -190,7 +190,7 @@ def arguments_in(parts: list[str], names: Mapping[str, float], name: str) -> lis
 
 
 def computed(compute: Callable[..., float], given: list[float]) -> float:
-    """Return what a function or an operator gives, where it has no value infinity or NaN."""
+    """Return the result of a function or an operator, infinity or NaN where it is undefined."""
     try:
         return compute(*given)
     except ArithmeticError:

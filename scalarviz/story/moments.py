@@ -1,6 +1,6 @@
-"""Moments as links name them after the #: step=120&op=7&pin=42.
+"""Moments in the fragment of a link: #step=120&op=7&pin=42.
 
-What a part may say, for `scalarviz open` (faces/links.py) and for pages (pages/web/links.js).
+Valid parts, for `scalarviz open` (faces/links.py) and for pages (pages/web/links.js).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Limits = Mapping[str, Any]
 
 
 def whole(text: str, end: int, first: int = 0) -> int | None:
-    """Return the whole number that a text is, from a first one to before an end; else None."""
+    """Return the integer in a text if it is from `first` to before `end`; else None."""
     found = int(text) if WHOLE.fullmatch(text) else -1
     return found if first <= found < end else None
 
@@ -43,7 +43,7 @@ def speed_in(text: str) -> float | None:
     return found if 0.0 < found <= FURTHEST else None
 
 
-# What each part says; None for what means nothing.
+# The parser of each part; None for an invalid one.
 PARTS: dict[str, Callable[[str, Limits], Any]] = {
     "step": lambda text, limits: whole(text, limits.get("end", FURTHEST), limits.get("first", 0)),
     "op": lambda text, limits: whole(text, limits.get("operations", FURTHEST)),
@@ -57,12 +57,12 @@ PARTS: dict[str, Callable[[str, Limits], Any]] = {
 
 
 def read_part(name: str, text: str, limits: Limits) -> Any:
-    """Return what a part of a link says; None if it means nothing.
+    """Return the value of a part of a link; None if it is invalid.
 
     Args:
-        limits: how many `operations`, `rows` and samples of a `batch` there are, the `first` step
-            and the `end` of steps, the `sizes` of lines of neurons by the names of their buffers,
-            and the words of each field of the `look`, as far as they are known
+        limits: numbers of `operations`, `rows` and samples of a `batch`, the `first` step and the
+            `end` of steps, the `sizes` of lines of neurons by buffer name, and the words of each
+            field of the `look`, as far as known
     """
     looks: Mapping[str, Sequence[str]] = limits.get("look", {})
     if name in looks:

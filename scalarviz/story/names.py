@@ -9,8 +9,8 @@ from scalarviz.base.texts import text
 from scalarviz.story.facts import NONE, ArrayFacts, BufferFacts, Facts, Neuron, OperationFacts
 
 COLORS = {"R": "red", "G": "green", "B": "blue"}  # channels
-WORDED = 9  # largest number that is a word
-NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights neurons give names to
+WORDED = 9  # largest number written as a word
+NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights are named by neurons
 
 
 def neuron_name(facts: Facts, neuron: Neuron) -> str:
@@ -31,13 +31,13 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
 
 
 def short_name(facts: Facts, place: int) -> str:
-    """Return the name of an output, without the word if it has a name of its own."""
+    """Return the name of an output, without the word "output" if it has a custom name."""
     names = facts.buffers[facts.outputs].names
     return names[place] if place < len(names) else neuron_name(facts, (facts.outputs, place))
 
 
 def color_name(name: str) -> str:
-    """Return the word for a channel of a color; other names as they are."""
+    """Return the word for a color channel; other names unchanged."""
     return text(f"color.{COLORS[name]}") if name in COLORS else name
 
 
@@ -59,7 +59,7 @@ def hidden_name(buffer: BufferFacts, place: int) -> str:
 
 
 def pixel_name(buffer: BufferFacts, place: int) -> str:
-    """Return the name of a pixel: with its map if there are several."""
+    """Return the name of a pixel, with its map if there are several."""
     channel, line, column = unraveled(place, buffer.shape)
     if buffer.shape[0] == 1:
         return text("captions.unit.only_pixel", row=line, column=column)
@@ -123,13 +123,13 @@ def weight_title(facts: Facts, row: int) -> str:
 
 
 def name_of_row(facts: Facts, row: int) -> str:
-    """Return the name of a weight in the first operation that has it."""
+    """Return the name of a weight in the first operation that uses it."""
     homes = homes_of(facts, row)
     return weight_name(facts, homes[0] if homes else None, row)
 
 
 def sentence(words: str) -> str:
-    """Return a sentence with a capital letter."""
+    """Return a sentence with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
@@ -143,12 +143,12 @@ def owns(operation: OperationFacts, row: int) -> bool:
 
 
 def homes_of(facts: Facts, row: int) -> list[OperationFacts]:
-    """Return the operations that a weight belongs to; layers can share it."""
+    """Return the operations that use a weight; layers can share it."""
     return [each for each in facts.operations if owns(each, row)]
 
 
 def unraveled(place: int, shape: Sequence[int]) -> list[int]:
-    """Return the indices along all sides of a place in an array of this shape."""
+    """Return the index along each axis of a flat index in an array of this shape."""
     found: list[int] = []
     for side in reversed(shape):
         found = [place % side, *found]
@@ -164,7 +164,7 @@ def per_unit(operation: OperationFacts) -> int:
 def uses_of(
     facts: Facts, operation: OperationFacts, row: int
 ) -> tuple[list[int], list[int] | None]:
-    """Return the outputs that a parameter adds to, and the inputs it multiplies; None of a bias."""
+    """Return outputs that a parameter adds to, and inputs it multiplies, None for a bias."""
     if not operation.multiplies:
         return [], []
     if operation.uses is not None:
@@ -184,13 +184,13 @@ def uses_of(
 
 
 def first_channel(operation: OperationFacts, kernel: int) -> int:
-    """Return the first channel of the picture that a kernel sees."""
+    """Return the first channel that a kernel reads."""
     groups = int(operation.settings[10])
     return kernel * groups // operation.shape[0] * operation.shape[1]
 
 
 def convolved(operation: OperationFacts, place: int) -> tuple[list[int], list[int]]:
-    """Return outputs and inputs of a weight of a kernel: one pair for each window."""
+    """Return outputs and inputs of a kernel's weight, one pair per window."""
     settings = [int(each) for each in operation.settings[1:12]]
     height, width, high, wide, down, right, above, gap_y, gap_x, _, beside = settings
     rows = (height + 2 * above - (high - 1) * gap_y - 1) // down + 1

@@ -1,6 +1,6 @@
-"""Words of the panels below OUT: what comes of another weight, and of a step.
+"""Texts of the panels below OUT: the effect of another weight, and of a step.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+They depend on plain numbers only; pages use them in JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from scalarviz.story.names import color_name, number_word, sentence
 if TYPE_CHECKING:
     from scalarviz.story.caption import Caption, Effect, Group, Miss, Outcome, Trial
 
-FINE = 3  # digits of how far outputs are off
+FINE = 3  # digits of the errors of outputs
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
 PARTS = 3  # units along a scale
 
 
 @dataclass
 class PanelRow:
-    """A row of a panel: a number before and after, between a name and what that means.
+    """A panel row: a number before and after, between its name and its meaning.
 
     Attributes:
-        place: of the output that it is about; NONE: of none
+        place: index of its output; NONE without an output
     """
 
     name: str
@@ -38,26 +38,26 @@ class PanelRow:
 
 
 def number(value: float) -> str:
-    """Return a number of a sentence, as captions have it."""
+    """Return a number as captions write it."""
     words = short(value)
     return words.replace(".", "0.") if words.lstrip("-").startswith(".") else words
 
 
 def said_goal(value: float) -> str:
-    """Return a goal: a whole number without digits behind a point."""
+    """Return a target; a whole number without decimals."""
     is_whole = math.isfinite(value) and value == round(value)
     return f"{value:.0f}" if is_whole else number(value)
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percent; "<1 %" and ">99 %" of one that is not all or nothing."""
+    """Return a share in whole percent; "<1 %" and ">99 %" if it is not exactly 0 or 100."""
     if 0.0 < share < 0.01:
         return "<1 %"
     return ">99 %" if 0.99 < share < 1.0 else f"{100.0 * share:.0f} %"
 
 
 def percents(before: float, after: float) -> tuple[str, str]:
-    """Return two shares in percent, with digits behind the point if they else are the same."""
+    """Return two shares in percent, with decimals if they would otherwise be equal."""
     words = percent(before), percent(after)
     for digits in (1, 2, 3, 4):
         if words[0] == words[1]:
@@ -66,12 +66,12 @@ def percents(before: float, after: float) -> tuple[str, str]:
 
 
 def said_in(miss: Miss, value: float) -> str:
-    """Return an output or its goal as it is written."""
+    """Return an output or its target as text."""
     return percent(value) if miss.is_share else said_goal(value)
 
 
 def miss_title(miss: Miss) -> str:
-    """Return what an output is, and what it should be."""
+    """Return an output and its target as text."""
     if miss.is_share:
         goal = percent(miss.goal)
         return text("captions.miss.share", name=miss.name, out=percent(miss.out), goal=goal)
@@ -79,7 +79,7 @@ def miss_title(miss: Miss) -> str:
 
 
 def miss_words(miss: Miss) -> str:
-    """Return what is to blame."""
+    """Return the cause of the error."""
     color = color_name(miss.name)
     is_over = miss.out > miss.goal
     if color != miss.name or miss.is_share:
@@ -88,13 +88,13 @@ def miss_words(miss: Miss) -> str:
 
 
 def trial_title(trial: Trial) -> str:
-    """Return what is tried."""
+    """Return the title of a trial."""
     step = short(abs(trial.step), 1)
     return text("trial.higher", step=step) if trial.step > 0.0 else text("trial.lower", step=step)
 
 
 def trial_end(trial: Trial) -> str:
-    """Return what comes of it."""
+    """Return the result of a trial."""
     before, after = short(trial.off[0], FINE), short(trial.off[1], FINE)
     if trial.neuron is None:
         return text("trial.closer.shown", before=before, after=after)
@@ -139,7 +139,7 @@ def moved_rows(outcome: Outcome) -> list[PanelRow]:
 
 
 def change_words(effect: Effect, count: int) -> str:
-    """Return what becomes of an output, one of some."""
+    """Return the change of an output, one of `count`."""
     more = effect.after > effect.before
     if short(effect.before) == short(effect.after):
         return text("trial.hardly.more") if more else text("trial.hardly.less")
@@ -150,21 +150,21 @@ def change_words(effect: Effect, count: int) -> str:
 
 
 def moved_title(caption: Caption) -> str:
-    """Return how the weights that a step explains have moved."""
+    """Return how the weights explained by a step have moved."""
     is_one = len(caption.rows) < 2
     return text("moved.title" if is_one else "moved.followed", change=caption.wish)
 
 
 def group_title(group: Group, things: str) -> str:
-    """Return how many samples a step has; `things` is what they are."""
+    """Return the number of samples of a step; `things` names them."""
     return text("group.head", count=number_word(group.count), things=things)
 
 
 def group_words(group: Group, weight: str) -> str:
-    """Return how many samples ask for a higher or a lower weight, and who wins if these are more.
+    """Return how many samples ask for a higher or a lower weight, and the majority.
 
     Args:
-        weight: its number; "" if a step has been taken: then how many came nearer to their goals
+        weight: its number; "" after a step, for the number of samples closer to their targets
     """
     up = len([each for each in group.amounts if each > 0.0])
     down = len([each for each in group.amounts if each < 0.0])
@@ -180,16 +180,16 @@ def group_words(group: Group, weight: str) -> str:
     return words + (" " + text("group.longer") if is_turned else rest)
 
 
-# What a step made of the outputs: on a short scale where each was, where it is, and its goal.
+# The effect of a step on the outputs: a short scale with old value, new value and target.
 
 
 @dataclass
 class Scale:
-    """A short scale around an output before and after, which are parts of it, from 0 to 1.
+    """A short scale around an output before and after the step, as fractions from 0 to 1.
 
     Attributes:
-        ends: its first number and its last one
-        goal: a part of it; less than 0 or more than 1: beyond an end
+        ends: its first and last number
+        goal: target as a fraction; below 0 or above 1 if outside the scale
     """
 
     ends: tuple[float, float]
@@ -199,7 +199,7 @@ class Scale:
 
 
 def scale_of(effect: Effect, goal: float) -> Scale:
-    """Return the shortest scale on which an output moves."""
+    """Return the shortest scale that contains the change of an output."""
     low, high = min(effect.before, effect.after), max(effect.before, effect.after)
     for unit in UNITS:
         start = math.floor((low - 0.3 * unit) / unit) * unit
@@ -211,12 +211,12 @@ def scale_of(effect: Effect, goal: float) -> Scale:
 
 
 def is_nearer(effect: Effect, goal: float) -> bool:
-    """Return whether an output has come nearer to its goal."""
+    """Return whether an output has moved closer to its target."""
     return abs(effect.after - goal) < abs(effect.before - goal)
 
 
 def outcome_title(outcome: Outcome) -> str:
-    """Return whether the outputs are closer to their goals."""
+    """Return whether the outputs are closer to their targets."""
     count = len(outcome.outputs)
     pairs = zip(outcome.outputs, outcome.goals, strict=True)
     right = len([each for each, goal in pairs if is_nearer(each, goal)])
@@ -232,10 +232,10 @@ def outcome_title(outcome: Outcome) -> str:
 
 
 def outcome_reason(outcome: Outcome, things: str) -> str:
-    """Return which output moves away, and why; "" if none does.
+    """Return which output moves away from its target, and why; "" if none does.
 
     Args:
-        things: what the samples are
+        things: name of the samples
     """
     for each, goal in zip(outcome.outputs, outcome.goals, strict=True):
         if is_nearer(each, goal):
@@ -250,7 +250,7 @@ def outcome_reason(outcome: Outcome, things: str) -> str:
 
 
 def outcome_end(outcome: Outcome) -> str:
-    """Return how far all outputs are off, before and after."""
+    """Return the mean error of all outputs, before and after."""
     if outcome.shares is not None:
         own = outcome.outputs[0]
         before, after = percents(own.before, own.after)
@@ -262,7 +262,7 @@ def outcome_end(outcome: Outcome) -> str:
 
 
 def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
-    """Return two numbers with as few digits, by default from three on, as show that they differ."""
+    """Return two numbers with the fewest digits, by default at least three, that differ."""
     for digits in range(least, FINE + 3):
         if short(before, digits) != short(after, digits):
             return typeset(short(before, digits)), typeset(short(after, digits))

@@ -1,6 +1,6 @@
-"""Places in the past of a training: steps, moments, tiles of weights, and points of a plane.
+"""Positions in a training history: steps, moments, tiles of weights, and points of a plane.
 
-Sessions and pages find them by this file: docs/TRANSLATOR.md says of what Python it may be.
+Sessions and pages share this file; docs/TRANSLATOR.md lists the supported Python.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-MARGIN = 0.25  # of the width of a path, on each side of it
-FLATTEST = 0.2  # the narrower width of a path counts as at least this much of the wider one
-PASSES = 8, 4, 2, 1  # points from one to the next in each pass over a grid
-NEAR_PATH = 0.03  # of the width of the plane: so near the path, its step is meant
+MARGIN = 0.25  # fraction of the width of a path, added on each side
+FLATTEST = 0.2  # minimum ratio of the narrower to the wider width of a path
+PASSES = 8, 4, 2, 1  # distances between points in successive passes over a grid
+NEAR_PATH = 0.03  # fraction of the plane: a point this close to the path selects its step
 
-Place = Sequence[float]  # x and y of a point of a plane; a span has its left, right, bottom and top
+Place = Sequence[float]  # x and y of a point of a plane; a span is left, right, bottom and top
 
 
 def even_steps(first: float, last: float, most: int) -> list[int]:
-    """Return at most `most` steps at equal distances, the first and the last one among them."""
+    """Return at most `most` evenly spaced steps, including the first and the last."""
     found: list[int] = []
     before: int = -1
     for i in range(most):
@@ -30,7 +30,7 @@ def even_steps(first: float, last: float, most: int) -> list[int]:
 
 
 def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
-    """Return the last moment up to each of some increasing steps, each once; of equals the first.
+    """Return the last moment up to each of some increasing steps, without duplicates.
 
     Args:
         moments: in order of their steps
@@ -53,7 +53,7 @@ def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
 def tiles_of(
     layers: Sequence[tuple[str, int]], most: int
 ) -> tuple[list[int], list[tuple[str, int, int]]]:
-    """Return where about `most` tiles begin in the rows of layers, and the groups of tiles.
+    """Return the start rows of about `most` tiles of the layers, and the groups of tiles.
 
     Args:
         layers: name and number of rows of each
@@ -73,7 +73,7 @@ def tiles_of(
 
 
 def coarse_to_fine(points: int) -> list[tuple[int, int]]:
-    """Return row and column of each point of a grid, a coarse grid first, then between them."""
+    """Return row and column of each point of a grid, coarse points first."""
     found: list[tuple[int, int]] = []
     for apart in PASSES:
         for i in range(0, points, apart):
@@ -84,7 +84,7 @@ def coarse_to_fine(points: int) -> list[tuple[int, int]]:
 
 
 def span_of(path: Sequence[Place]) -> list[float]:
-    """Return left, right, bottom and top of the part of a plane that shows a path."""
+    """Return left, right, bottom and top of the plane section that shows a path."""
     lows = [min([each[k] for each in path]) for k in (0, 1)]
     widths = [max([each[k] for each in path]) - lows[k] for k in (0, 1)]
     found: list[float] = []
@@ -97,12 +97,12 @@ def span_of(path: Sequence[Place]) -> list[float]:
 
 
 def parts_of(span: Place, spot: Place) -> list[float]:
-    """Return how far right and up a point of a plane is in a span, as shares of it."""
+    """Return the horizontal and vertical position of a point in a span, as fractions."""
     return [(spot[k] - span[2 * k]) / (span[2 * k + 1] - span[2 * k]) for k in (0, 1)]
 
 
 def is_within(span: Place, path: Sequence[Place]) -> bool:
-    """Return whether all of a path is in the part of a plane that is shown."""
+    """Return whether a whole path is in the shown section of the plane."""
     parts = [part for spot in path for part in parts_of(span, spot)]
     return len([part for part in parts if not 0.0 <= part <= 1.0]) == 0
 
@@ -110,7 +110,7 @@ def is_within(span: Place, path: Sequence[Place]) -> bool:
 def nearest_step(
     span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
 ) -> float | None:
-    """Return the step of the moment on a path that is near a point of the plane, or None."""
+    """Return the step of the moment on a path close to a point of the plane, or None."""
     across, up = parts_of(span, spot)
     places = [parts_of(span, each) for each in path]
     apart = [math.hypot(each[0] - across, each[1] - up) for each in places]
@@ -119,6 +119,6 @@ def nearest_step(
 
 
 def point_at(span: Place, points: int, spot: Place) -> tuple[int, int]:
-    """Return row and column of the point of a grid that is nearest to a point of the plane."""
+    """Return row and column of the grid point closest to a point of the plane."""
     across, up = parts_of(span, spot)
     return round(up * (points - 1)), round(across * (points - 1))

@@ -1,4 +1,4 @@
-"""What is read off the numbers of all weights over time: at a tile, and between two steps."""
+"""Readouts of all weights over time: at a tile, and between two steps."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scalarviz.story.facts import Facts
 from scalarviz.story.names import weight_title
 from scalarviz.story.past_places import Place, nearest_step
 
-Span = tuple[float, float]  # two steps that are compared
-MOVED = 3  # tiles that moved most, and samples that moved a weight most
-NOTABLE_SHARE, LEAST_SHARE = 0.05, 0.005  # of all that moved it: the first part, and any other
+Span = tuple[float, float]  # two steps for comparison
+MOVED = 3  # number of listed tiles or samples that moved most
+NOTABLE_SHARE, LEAST_SHARE = 0.05, 0.005  # of the movement: first sample, others
 
 
 def past_words(
@@ -25,13 +25,13 @@ def past_words(
     name_of: Callable[[int], str],
     tiles: int,
 ) -> str:
-    """Return what is read: a tile at a step or between two, else what moved most; "" for none.
+    """Return the readout: a tile at a step or between two, else the largest movement; or "".
 
     Args:
         pointed: tile and step under the mouse
-        compared: the two steps that are compared
+        compared: the two compared steps
         number_at: returns the number of a tile at a step
-        step_at: returns the step of the moment that is known then
+        step_at: returns the step of the moment recorded there
         name_of: returns the name of a tile
         tiles: number of tiles
     """
@@ -55,7 +55,7 @@ def past_words(
 def names_of_directions(
     facts: Facts, shares: Sequence[float], pins: Sequence[int]
 ) -> tuple[str, str]:
-    """Return what the directions of a plane are: two weights, or shares of the path."""
+    """Return the names of the directions of a plane: two weights, or shares of the path."""
     if len(pins) > 0:
         return weight_title(facts, pins[0]), weight_title(facts, pins[1])
     first, second = [text("past.axis.main", share=f"{100.0 * share:.3g}") for share in shares]
@@ -65,10 +65,10 @@ def names_of_directions(
 def words_at(
     loss: float, span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
 ) -> str:
-    """Return what is read at a point of a plane: the loss, and the step if the path is near.
+    """Return the readout at a point of a plane: the loss, and the step if close to the path.
 
     Args:
-        loss: at the nearest point of the grid; NaN if it is not computed yet, which has no words
+        loss: at the closest point of the grid; NaN, which gives "", if not yet computed
     """
     if math.isnan(loss):
         return ""
@@ -79,10 +79,10 @@ def words_at(
 
 
 def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: int) -> str:
-    """Return which samples moved a weight most in some steps; "" where no sample stands out.
+    """Return the samples that moved a weight most in some steps; "" if none stands out.
 
     Args:
-        amounts: rows of samples, each with how much it moved the weight
+        amounts: rows of samples, each with the distance it moved the weight
         total: sum of the amounts of all samples
     """
     most = sorted(amounts, key=lambda each: (-each[1], each[0]))[:MOVED]
@@ -101,7 +101,7 @@ def signed(number: float) -> str:
 def name_of_tile(
     facts: Facts, groups: Sequence[tuple[str, int, int]], tile: int, count: int, row: int
 ) -> str:
-    """Return the name of a weight, or how many weights of which layer a tile is the mean of.
+    """Return the name of a tile: its weight, or the number of averaged weights and their layer.
 
     Args:
         groups: name, first tile and number of tiles of each layer

@@ -1,4 +1,4 @@
-"""Reasons: why a gradient asks for a larger or a smaller weight, true for the shown sample."""
+"""Reasons why a gradient asks for a larger or smaller weight, true for the shown sample."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from scalarviz.story.traced_weight import (
     weights_from,
 )
 
-LITTLE = 0.25  # of the largest part: a smaller one asks for a bit only
+LITTLE = 0.25  # fraction of the largest part below which a part counts as small
 
 
 def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
-    """Return why a weight of a dense layer is to change; "" where nothing simple is true.
+    """Return why a weight of a dense layer should change; "" without a simple reason.
 
-    In the last layer it is what becomes of the output; before it, how blame comes there says it,
-    unless the shown sample asks for another way than all together.
+    In the last layer the reason is the effect on the output. In earlier layers the blame explains
+    it, unless the shown sample disagrees with the batch.
 
     Args:
         total: its gradient over the batch
@@ -33,7 +33,7 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
     written, read = ctx.uses(row)
     if operation.kind != "affine" or len(written) != 1 or not (total < 0.0 or total > 0.0):
         return ""
-    unit, way = written[0], -1.0 if total > 0.0 else 1.0  # way: where the value is to go
+    unit, way = written[0], -1.0 if total > 0.0 else 1.0  # direction of the wanted change
     x = 1.0 if read is None else float(ctx.inputs[read[0]])
     delta = float(ctx.upstream[unit])
     if not way * x * delta < 0.0:  # the shown sample does not ask for it
@@ -45,11 +45,11 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
     then = text("reason.rises" if rises else "reason.falls", name=own)
     if is_named:
         then = text("reason.more" if rises else "reason.less", name=own)
-    return text("reason.closer", then=then)  # what all that is good for
+    return text("reason.closer", then=then)  # the final effect
 
 
 def others_words(way: float, own: float, count: int) -> str:
-    """Return which way the shown sample alone would move a weight, and all of them together.
+    """Return the direction of change for the shown sample alone, and for all samples.
 
     Args:
         way: 1: higher, -1: lower; `own` is the gradient of the shown sample
@@ -61,13 +61,13 @@ def others_words(way: float, own: float, count: int) -> str:
     return text("reason.others", own=names[0 if own > 0.0 else 1], **fields)
 
 
-# How blame comes to a weight of a layer before the last one.
+# Blame of a weight before the last layer.
 
 
 def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
-    """Return how blame comes to a weight; None where no dense layer follows, or it is of no use.
+    """Return the blame of a weight; None if no dense layer follows, or it explains nothing.
 
-    It is none either where the shown sample does not ask for what the batch asks for.
+    It is also None if the shown sample disagrees with the batch.
     """
     operation, total = ctx.operation, float(ctx.state.grad[row])
     written, read = ctx.uses(row)
@@ -81,7 +81,7 @@ def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
 
 
 def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
-    """Return how blame comes to a neuron; None where no dense layer follows, or there is none."""
+    """Return the blame of a neuron; None if no dense layer follows, or if it is zero."""
     parts = parts_of(ctx.facts, ctx.state, name, unit)
     whole: float = sum([each.amount for each in parts])
     if not (whole > 0.0 or whole < 0.0):
@@ -92,7 +92,7 @@ def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
 
 
 def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:
-    """Return by which ways of the next dense layer blame comes to a neuron; nothing without it."""
+    """Return the parts of a neuron's blame by neuron of the next dense layer; empty without one."""
     number = following(facts, name)
     if number == NONE:
         return []
@@ -113,7 +113,7 @@ def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart
 
 
 def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, little: bool) -> str:
-    """Return what a neuron of the next layer should say, and what follows for the one before."""
+    """Return the label of a neuron of the next layer and the consequence for the one before."""
     much = delta > 0.0
     more = amount > 0.0
     names = facts.buffers[facts.outputs].names
@@ -131,7 +131,7 @@ def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, l
 
 
 def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
-    """Return the weights of the ways that were shown before, between the layers behind."""
+    """Return the weights of the paths shown before, between later layers."""
     number = following(facts, name)
     found: list[int] = []
     while number != NONE:
@@ -145,7 +145,7 @@ def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
 
 
 def stepped(state: State, row: int) -> float | None:
-    """Return a weight after the step that its gradient asks for; None if it is not known."""
+    """Return a weight after the step along its gradient; None if unknown."""
     lines = [] if state.explained is None else list(state.explained(row).lines)
     if len(lines) == 0 or not lines[len(lines) - 1].follows:
         return None
@@ -153,16 +153,16 @@ def stepped(state: State, row: int) -> float | None:
 
 
 def change_of(state: State, row: int) -> str:
-    """Return a weight before and after the step that its gradient asks for.
+    """Return a weight before and after the step along its gradient.
 
-    It is empty where that is not known, and for a change that is smaller than all digits.
+    Empty if unknown, or if the change is smaller than the written digits.
     """
     new = stepped(state, row)
     return "" if new is None else written_change(float(state.value[row]), new)
 
 
 def written_change(old: float, new: float) -> str:
-    """Return a number before and after, with as few digits as show a change; "" without one."""
+    """Return a number before and after, with the fewest digits that show a change, or ""."""
     for digits in (2, 3, 4):
         before, after = short(old, digits), short(new, digits)
         if before != after:

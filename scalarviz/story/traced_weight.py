@@ -1,6 +1,6 @@
-"""TracedWeight: one weight or neuron followed through a step, for captions.
+"""TracedWeight: one weight or neuron traced through a step, for captions.
 
-In operations without the weight, the neuron that its signal passes is followed.
+In operations that do not use the weight, the neuron on its signal path is traced.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from scalarviz.story.names import (
 )
 
 PUSHING = ("weight gradient", "step")  # moments at which gradients are known
-MOST_THREADED = 3_000  # weights of a network whose thread is computed for each caption
+MOST_THREADED = 3_000  # maximum weights of a network whose thread is computed for each caption
 Path = list[tuple[int, int]]  # output and input of each operation
 
 
@@ -42,8 +42,8 @@ class TracedWeight:
     """A weight, by its bank index or NONE, at a moment of a state.
 
     Attributes:
-        neuron: the neuron that is followed instead, or None
-        chosen: whether somebody chose it, so that its term is shown in any case
+        neuron: the neuron that is traced instead, or None
+        chosen: whether a user chose it, so that its term is always shown
     """
 
     facts: Facts
@@ -69,26 +69,26 @@ class TracedWeight:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The output and input of this operation that the signal passes."""
+        """The output and input of this operation on the signal path."""
         return self.path[self.moment.operation]
 
     @property
     def letter(self) -> str:
-        """What formulas call the inputs of this operation: x for those of the network, else a."""
+        """Symbol of this operation's inputs in formulas: x for network inputs, else a."""
         return "x" if self.moment.operation == self.facts.first_parameters else "a"
 
     @property
     def before(self) -> Neuron:
-        """The input of this operation that the signal passes."""
+        """The input of this operation on the signal path."""
         output, column = self.place
         return sources_for(self.facts, self.operation, output)[0], column
 
     @property
     def behind(self) -> Neuron:
-        """The output of this operation that the signal passes."""
+        """The output of this operation on the signal path."""
         return self.operation.target, self.place[0]
 
-    # What the operation reads, writes, and the gradients of both, of the focus sample.
+    # Inputs, outputs and their gradients of the operation, for the focus sample.
 
     @property
     def inputs(self) -> Numbers:
@@ -100,7 +100,7 @@ class TracedWeight:
 
     @property
     def through(self) -> tuple[float, float]:
-        """The number that the operation takes at the place of its output, and that output."""
+        """The input of the operation at the index of its output, and that output."""
         place = self.place[0]
         return float(self.inputs[place]), float(self.outputs[place])
 
@@ -119,12 +119,12 @@ class TracedWeight:
         return self.state.values[self.facts.outputs], () if target is None else target
 
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
-        """Return the numbers of a buffer for all samples, one sample after the other.
+        """Return the numbers of a buffer for all samples, in sample order.
 
         Args:
             kind: "values", "gradients" or "targets"
 
-        None: the state has them for the focus sample only.
+        Returns None if the state has only the focus sample.
         """
         state = self.state
         if state.all is None and self.state.batch > 1:
@@ -136,7 +136,7 @@ class TracedWeight:
         return state.gradients[name] if state.all is None else state.all.gradients[name]
 
     def opened(self, words: str) -> str:
-        """Return words that may begin with the name of a weight as the beginning of a sentence."""
+        """Return the beginning of a sentence, which may start with the name of a weight."""
         is_named = self.facts.is_graph or len(self.facts.arrays) > 0
         return words if is_named else sentence(words)
 
@@ -145,14 +145,14 @@ class TracedWeight:
         return neuron_name(self.facts, neuron)
 
     def named(self, neuron: Neuron) -> str:
-        """Return what sentences call a neuron that the picture frames."""
+        """Return the name in sentences of a neuron that the picture frames."""
         buffer = self.facts.buffers[neuron[0]]
         is_plain = buffer.role == "hidden" and not buffer.shape and not buffer.wave
         return text("captions.unit.this") if is_plain else self.called(neuron)
 
     @property
     def own_row(self) -> int:
-        """The weight, if this operation has it; else a weight that its signal passes."""
+        """The weight, if this operation uses it; else a weight on the signal path."""
         if owns(self.operation, self.row):
             return self.row
         output, column = self.place
@@ -161,7 +161,7 @@ class TracedWeight:
         return (*found, *rows, self.operation.weights)[0]
 
     def uses(self, row: int) -> tuple[list[int], list[int] | None]:
-        """Return the outputs here that a weight adds to, and the inputs it multiplies."""
+        """Return outputs of this operation that a weight adds to, and inputs it multiplies."""
         return uses_of(self.facts, self.operation, row)
 
     def name_of(self, row: int) -> str:
@@ -173,7 +173,7 @@ class TracedWeight:
 
 
 def row_beside(facts: Facts, neuron: Neuron) -> int:
-    """Return a weight of the neuron's sum, else one that it is multiplied by; NONE without."""
+    """Return a weight of the neuron's sum, else a weight that multiplies it; NONE without."""
     steps = list(zip(facts.operations, path_of_neuron(facts, neuron), strict=True))
     names = [operation.target for operation in facts.operations]
     home = names.index(neuron[0]) if neuron[0] in names else -1
@@ -189,15 +189,15 @@ def row_beside(facts: Facts, neuron: Neuron) -> int:
 
 
 def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuron) -> int:
-    """Return the weight of a neuron that is explained if nobody has chosen one.
+    """Return the default weight to explain for a neuron.
 
-    On the thread of a step it joins two of its neurons. Else it is the one of `row_beside`; at its
-    gradient the one of its sum that is pushed most, of those that the shown sample pushes the same
-    way, if there are any.
+    On the thread of a step, it joins two neurons of the thread. Otherwise it is that of
+    `row_beside`; for gradients, the weight of the sum with the largest gradient, preferably one on
+    whose direction the shown sample agrees.
     """
     row = row_beside(facts, neuron)
     homes = homes_of(facts, row)
-    is_known = moment.kind in PUSHING  # its gradient, at this moment
+    is_known = moment.kind in PUSHING  # whether the gradient is known
     if not is_known or not homes or len(homes[0].shape) < 2:
         return row
     home, count = homes[0], per_unit(homes[0])
@@ -220,7 +220,7 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
 
 
 def column_told(facts: Facts, state: State, home: OperationFacts) -> int:
-    """Return the input of the last layer to which the pixel of a convolution before it comes."""
+    """Return the input of the last layer that is fed by the pixel of a preceding convolution."""
     at = summing(facts)
     if len(at) < 2 or home is not facts.operations[at[-1]]:
         return NONE
@@ -229,7 +229,7 @@ def column_told(facts: Facts, state: State, home: OperationFacts) -> int:
 
 
 def values_of(facts: Facts, state: State, name: str) -> list[float]:
-    """Return a buffer of the focus sample, after a step as it was before."""
+    """Return a buffer of the focus sample; after a step, its values before the step."""
     if state.operation != 0 or state.all is None:
         return [float(each) for each in state.values[name]]
     size = facts.buffers[name].size
@@ -238,12 +238,12 @@ def values_of(facts: Facts, state: State, name: str) -> list[float]:
 
 
 def place_of_largest(numbers: Numbers) -> int:
-    """Return the place of the largest magnitude; what is no number is larger than any."""
+    """Return the index of the largest magnitude; NaN counts as largest."""
     return largest_place([float("inf") if each != each else abs(each) for each in numbers])
 
 
 def largest_place(numbers: Numbers) -> int:
-    """Return the place of the first of the largest numbers."""
+    """Return the index of the first maximum."""
     best = 0
     for i, each in enumerate(numbers):
         if each > numbers[best]:
@@ -252,10 +252,10 @@ def largest_place(numbers: Numbers) -> int:
 
 
 def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron | None:
-    """Return the neuron that is explained if nobody has chosen one; None: there is none yet.
+    """Return the default neuron to explain; None before the first one.
 
-    It is on the thread of the step. Where that is not known, it is the one of `thread_at`, and on
-    the way back the one with the largest sum of blame.
+    It is on the thread of the step. If the thread is unknown, it is that of `thread_at`, and in the
+    backward pass the neuron with the largest blame.
     """
     at = summing(facts)
     if moment.operation != NONE:
@@ -276,10 +276,10 @@ def summing(facts: Facts) -> list[int]:
 
 
 def thread_of(facts: Facts, state: State) -> list[int]:
-    """Return the neuron of each dense layer that all moments of a step explain; [] if not known.
+    """Return the neuron of each dense layer that all moments of a step explain; [] if unknown.
 
-    Before the last layer it is the one to which most blame of the shown sample will come, in the
-    last layer the one from which most of that comes.
+    Before the last layer it is the neuron with the largest blame for the shown sample; in the last
+    layer, the neuron that contributes most to that blame.
     """
     goals, places = state.target, summing(facts)
     if goals is None or facts.is_graph or len(places) < 2 or len(state.value) > MOST_THREADED:
@@ -304,7 +304,7 @@ def thread_of(facts: Facts, state: State) -> list[int]:
             pairs = zip(blames, values[each.source], values[each.target], strict=True)
             blames = [blame * slope(z, a) for blame, z, a in pairs]
             continue
-        ways: list[list[float]] = []  # by neuron before, from each one behind
+        ways: list[list[float]] = []  # by neuron of the layer before, from each neuron of the next
         for column in range(each.shape[1]):
             first = each.weights + column
             ways.append(
@@ -338,9 +338,9 @@ def read_answers(outputs: Numbers, logits: str) -> list[float]:
 
 
 def answers_with(facts: Facts, state: State, weights: Numbers) -> dict[str, list[float]]:
-    """Return the numbers of the shown sample with other weights.
+    """Return the numbers of the shown sample for other weights.
 
-    They are empty where a layer is none of dense ones, filters, activations and largest pixels.
+    Empty unless all layers are dense, convolutions, activations or max poolings.
     """
     found: dict[str, list[float]] = {facts.inputs: values_of(facts, state, facts.inputs)}
     for each in facts.operations:
@@ -391,11 +391,11 @@ def window(operation: OperationFacts, place: int) -> list[int]:
 
 
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
-    """Return the neuron of an operation with weights that is explained without a known thread.
+    """Return the default neuron to explain of an operation with weights, without a known thread.
 
-    It has the largest sum of its layer, which in a convolution is a window with contrast; before
-    relu the largest above 0, which goes on. In the last layer it is the right output, if there are
-    classes, and in a convolution before it the pixel that adds most to that output.
+    It has the largest sum of its layer: in a convolution, a window with contrast; before relu, the
+    largest positive sum. In the last layer it is the output of the right class, if there are
+    classes, and in a convolution before it the pixel that contributes most to that output.
     """
     right = right_output(facts, state)
     if right is not None and number == summing(facts)[-1]:
@@ -417,9 +417,9 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
 
 
 def columns_after(facts: Facts, number: int, count: int) -> list[int]:
-    """Return the input of the last layer to which each output of a convolution comes.
+    """Return the input of the last layer that each output of a convolution feeds.
 
-    It is empty where another layer with weights, or another branch, is between them.
+    Empty if another layer with weights, or another branch, is in between.
     """
     at, operations = summing(facts), facts.operations
     if operations[number].kind != "convolution" or number not in at[-2:-1]:
@@ -435,7 +435,7 @@ def columns_after(facts: Facts, number: int, count: int) -> list[int]:
 
 
 def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:
-    """Return the weights that a step explains, from the last one that was explained before it."""
+    """Return the weights that a step explains, starting with the last one explained before it."""
     before, thread = state.before, thread_of(facts, state)
     found: list[int] = []
     if before is None or facts.is_graph:
@@ -451,7 +451,7 @@ def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:
 
 
 def following(facts: Facts, name: str) -> int:
-    """Return the dense layer that reads a buffer, at once or by activations; else NONE."""
+    """Return the dense layer that reads a buffer, directly or through activations; else NONE."""
     for number, each in enumerate(facts.operations):
         if name in each.sources:
             if each.kind == "affine":
@@ -463,7 +463,7 @@ def following(facts: Facts, name: str) -> int:
 
 
 def most_blamed(facts: Facts, state: State, name: str) -> int:
-    """Return the neuron with the largest sum of blame; NONE where it is not known."""
+    """Return the neuron with the largest blame; NONE if unknown."""
     number = following(facts, name)
     source = "" if number == NONE else facts.operations[number].source
     known = source in state.gradients
@@ -471,7 +471,7 @@ def most_blamed(facts: Facts, state: State, name: str) -> int:
 
 
 def right_output(facts: Facts, state: State) -> Neuron | None:
-    """Return the output of the class of the focus sample; None if there are no classes."""
+    """Return the output of the class of the focus sample; None without classes."""
     is_classes = facts.loss.logits == "softmax" and facts.buffers[facts.outputs].size > 1
     if state.target is None or not is_classes:
         return None
@@ -482,7 +482,7 @@ def right_output(facts: Facts, state: State) -> Neuron | None:
 
 
 def path_of_weight(facts: Facts, row: int) -> Path:
-    """Return the output and input of each operation that a weight's signal passes."""
+    """Return the output and input of each operation on a weight's signal path."""
     homes = [i for i, each in enumerate(facts.operations) if owns(each, row)]
     if not homes:
         return through(facts, 0, (0, 0))
@@ -490,7 +490,7 @@ def path_of_weight(facts: Facts, row: int) -> Path:
 
 
 def path_of_neuron(facts: Facts, neuron: Neuron) -> Path:
-    """Return the output and input of each operation that a neuron's signal passes."""
+    """Return the output and input of each operation on a neuron's signal path."""
     name, place = neuron
     for home, operation in enumerate(facts.operations):
         if operation.target == name:
@@ -511,7 +511,7 @@ def through(facts: Facts, home: int, place: tuple[int, int]) -> Path:
                 at[source] = places[i][1]
     behind = {operations[home].target}
     for i, operation in enumerate(operations):
-        if i not in places:  # the path goes on behind its home, and into branches beside it
+        if i not in places:  # the path continues after its start, and into parallel branches
             source = next((each for each in operation.sources if each in behind), operation.source)
             column = at[source]
             places[i] = output_for(facts, operation, column, source), column
@@ -522,7 +522,7 @@ def through(facts: Facts, home: int, place: tuple[int, int]) -> Path:
 
 
 def sources_for(facts: Facts, operation: OperationFacts, output: int) -> list[str]:
-    """Return the names of the buffers that an output depends on."""
+    """Return the names of the buffers on which an output depends."""
     if operation.kind == "concatenation":
         is_second = output >= facts.buffers[operation.source].size
         return [operation.sources[1 if is_second else 0]]
@@ -530,11 +530,11 @@ def sources_for(facts: Facts, operation: OperationFacts, output: int) -> list[st
 
 
 def place_in(facts: Facts, operation: OperationFacts, row: int) -> tuple[int, int]:
-    """Return the output and input of a parameter; those in the middle for a shared one."""
+    """Return the output and input of a parameter; the middle ones for a shared parameter."""
     if not operation.multiplies:
         return 0, 0
     written, read = uses_of(facts, operation, row)
-    if not written:  # a kernel's corner that always lies in the padding
+    if not written:  # the corner of a kernel, always in the padding
         output = (row - operation.weights) // per_unit(operation) * operation.each
         return output, input_for(facts, operation, output)
     at = middle(len(written))
@@ -547,7 +547,7 @@ def place_in(facts: Facts, operation: OperationFacts, row: int) -> tuple[int, in
 
 
 def middle(count: int) -> int:
-    """Return the middle of `count` places; for a square, that of the middle row."""
+    """Return the middle index of `count`; for a square, in the middle of a row."""
     return min(count - 1, (count + int(math.sqrt(count))) // 2)
 
 
@@ -567,7 +567,7 @@ def output_for(facts: Facts, operation: OperationFacts, column: int, source: str
 
 
 def input_for(facts: Facts, operation: OperationFacts, output: int) -> int:
-    """Return an input that an output depends on."""
+    """Return an input on which an output depends."""
     size = facts.buffers[operation.source].size
     if operation.kind == "concatenation":
         return output if output < size else output - size
@@ -593,7 +593,7 @@ def across(facts: Facts, start: str, end: str, place: int) -> int:
 def weights_into(
     facts: Facts, operation: OperationFacts, output: int
 ) -> tuple[list[int], list[int]]:
-    """Return the weights that an output depends on, and the input of each."""
+    """Return the weights on which an output depends, and the input of each."""
     count = per_unit(operation)
     first = operation.weights + output // operation.each * count
     rows: list[int] = []
@@ -608,7 +608,7 @@ def weights_into(
 
 
 def units_on(operation: OperationFacts, column: int) -> list[int]:
-    """Return the perceptrons that see an input, or the kernels of its group."""
+    """Return the perceptrons, or the kernels of a group, that read an input."""
     units = list(range(operation.shape[0]))
     if operation.kind != "convolution":
         return units
@@ -623,7 +623,8 @@ def weights_from(
 ) -> tuple[list[int], list[int]]:
     """Return the weights that multiply an input, and the output of each.
 
-    All perceptrons, or kernels, that see an input use it in the same way: the first is looked up.
+    All perceptrons or kernels that read an input use it in the same way: only the first is
+    examined.
     """
     each, count = operation.each, per_unit(operation)
     if len(operation.shape) == 1:

@@ -1,4 +1,4 @@
-"""What the network answers to the shown sample with one weight changed, and after a step."""
+"""Outputs for the shown sample with one weight changed, and after a step."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from scalarviz.story.traced_weight import (
     weights_from,
 )
 
-STEPS = (0.2, 0.1, 0.5)  # by which a weight is changed: the first that is seen in printed digits
-FINE = 3  # digits of how far outputs are off
-MOST, MOST_BARS = 4, 10  # outputs that are listed, and bars
-MOST_SAMPLES = 20  # of a step whose outputs are computed for each
-MOST_WORK = 100_000  # weights times samples of such a step
+STEPS = (0.2, 0.1, 0.5)  # changes of a weight; the first that is visible in printed digits is used
+FINE = 3  # digits of the errors of outputs
+MOST, MOST_BARS = 4, 10  # maximum number of listed outputs, and of bars
+MOST_SAMPLES = 20  # maximum samples of a step whose outputs are computed
+MOST_WORK = 100_000  # maximum of weights times samples of such a step
 
 
 def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
-    """Return what a higher or a lower weight makes of the shown sample.
+    """Return the effect of a higher or a lower weight on the shown sample.
 
     Args:
         way: 1: higher, -1: lower
 
-    The change brings the outputs closer, if one of STEPS does. It is None where the network has
-    other layers, and where no change is seen.
+    The change improves the outputs, if one of STEPS does. Returns None for networks with other
+    layers, and if no change is visible.
     """
     found = [trial_by(facts, state, row, way * step) for step in STEPS]
     seen = [each for each in found if each is not None and is_seen(each)]
@@ -44,7 +44,7 @@ def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
 
 
 def is_seen(trial: Trial) -> bool:
-    """Return whether a change is seen in the printed neuron, an output, and the error."""
+    """Return whether a change is visible in the printed neuron, an output, and the error."""
     moved = [short(each.before) != short(each.after) for each in trial.outputs]
     own = trial.neuron
     is_neuron = own is not None and short(own.before) != short(own.after)
@@ -52,7 +52,7 @@ def is_seen(trial: Trial) -> bool:
 
 
 def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
-    """Return what the network answers with a weight higher by a step."""
+    """Return the outputs of the network with a weight increased by `step`."""
     homes, goals = homes_of(facts, row), state.target
     if goals is None or len(goals) > MOST or len(homes) != 1 or homes[0].kind != "affine":
         return None
@@ -81,7 +81,7 @@ def trial_by(facts: Facts, state: State, row: int, step: float) -> Trial | None:
 
 
 def share_with(facts: Facts, state: State, row: int, step: float) -> tuple[float, float] | None:
-    """Return the share of the right class before and after a weight is higher by a step."""
+    """Return the probability of the right class before and after a weight increases by `step`."""
     right = right_output(facts, state)
     if right is None:
         return None
@@ -96,9 +96,9 @@ def share_with(facts: Facts, state: State, row: int, step: float) -> tuple[float
 
 
 def misses_of(facts: Facts, state: State) -> list[Miss]:
-    """Return the outputs of the shown sample and their goals; none where these are not known.
+    """Return the outputs of the shown sample and their targets; empty if unknown.
 
-    After a step the outputs are those before it.
+    After a step, the outputs before it are returned.
     """
     goals = state.target
     if goals is None or facts.outputs not in state.values:
@@ -117,7 +117,7 @@ def misses_of(facts: Facts, state: State) -> list[Miss]:
 
 
 def outcome_of(ctx: TracedWeight) -> Outcome | None:
-    """Return what a step makes of the outputs of the shown sample; of many, the right class."""
+    """Return the effect of a step on the shown sample, or on the right class of many."""
     facts, state = ctx.facts, ctx.state
     misses, right = misses_of(facts, state), right_output(facts, state)
     if state.answer is None or len(misses) == 0:
@@ -141,7 +141,7 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
 
 
 def nearer_of(ctx: TracedWeight) -> list[float]:
-    """Return how much nearer to its goals a step brought each sample; nothing if not known."""
+    """Return how much each sample improved by a step; empty if unknown."""
     facts, state, name = ctx.facts, ctx.state, ctx.facts.outputs
     outputs, goals = ctx.of_batch("values", name), ctx.of_batch("targets")
     is_known = state.answer is not None and state.all is not None
@@ -162,20 +162,20 @@ def nearer_of(ctx: TracedWeight) -> list[float]:
 
 
 def bars_among(bars: Sequence[Bar], marked: int, unit: str = "share") -> Bars:
-    """Return numbers as bars, of many the first ones, and the one that is spoken of."""
+    """Return numbers as bars, limited to the first ones and the explained one."""
     kept = [i for i in range(len(bars)) if i < MOST_BARS or i == marked]
     place = kept.index(marked) if marked != NONE else NONE
     return Bars(tuple([bars[i] for i in kept]), None, place, unit)
 
 
 def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, float]:
-    """Return how far outputs are off in the mean, before and after."""
+    """Return the mean error of outputs, before and after."""
     goals = [each.goal for each in misses]
     before, after = [each.before for each in outputs], [each.after for each in outputs]
     return mean_off(before, goals), mean_off(after, goals)
 
 
 def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:
-    """Return how far outputs are off in the mean."""
+    """Return the mean error of outputs."""
     found = [abs(each - goal) for each, goal in zip(outputs, target, strict=True)]
     return exact_sum(found) / len(found)

@@ -1,4 +1,4 @@
-"""How one weight moves in one step: the lines of an optimizer, with the numbers of the weight."""
+"""The update of one weight in one step: the lines of an optimizer with the weight's numbers."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from scalarviz.story.facts import (
     UpdateStep,
 )
 
-SAME = 1e-12  # relative difference of two numbers that are computed in two ways
-STEP = "#step"  # where the number of the step is, also if an optimizer has a setting of this name
+SAME = 1e-12  # relative difference up to which two computations agree
+STEP = "#step"  # name of the step number, distinct from any optimizer setting
 
 
 def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
@@ -38,12 +38,12 @@ def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upd
 
 
 def unknown_line(weight: MovingWeight, known: Mapping[str, float]) -> UpdateLine:
-    """Return the line of a new weight where it is not known how it comes about."""
+    """Return the line of a new weight whose computation is unknown."""
     return UpdateLine("w", "", weight.new, known, follows=False)
 
 
 def gradient_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[UpdateLine]:
-    """Return the lines of clipping and regularisation, which come before the update."""
+    """Return the lines of clipping and regularization, which precede the update."""
     lines: list[UpdateLine] = []
     known = {"w": weight.value, "g": weight.grad, "scale": weight.scale, **optimizer.given}
     if not math.isfinite(weight.grad):
@@ -60,7 +60,7 @@ def gradient_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upda
 
 
 def rate_line(optimizer: OptimizerFacts, weight: MovingWeight) -> UpdateLine:
-    """Return the line of the learning rate, including the schedule if there is one."""
+    """Return the line of the learning rate, including the schedule."""
     own, schedule = weight.own_rate, optimizer.schedule
     lr = optimizer.lr if own is None else own
     line = UpdateLine("lr", f"{lr:g}", lr, same=True)
@@ -84,9 +84,9 @@ def update_lines(
 ) -> list[UpdateLine]:
     """Return the lines of an optimizer's update with the numbers of one weight.
 
-    There is a line for each assignment that these numbers reach, and for what is returned; that of
-    the weight is the last. Of an update that cannot be followed, such as one with a loop, there is
-    a line for each slot and one for the weight, with their new values only.
+    There is a line for each assignment reached with these numbers, and for each returned value; the
+    weight's is the last. An update that cannot be traced, for example one with a loop, has one line
+    for each slot and one for the weight, with their new values only.
     """
     numbers = [known[name] for name in optimizer.names]
     values = [None if each is None else each(*numbers) for each in optimizer.results]
@@ -95,7 +95,7 @@ def update_lines(
         lines = lines_of(case.steps, known)
         if lines is not None:
             last = lines.pop(case.last)
-            # The source may have been changed: then the result is another one.
+            # The source may have been edited: then the result differs.
             if (
                 new is None
                 or new != new
@@ -114,8 +114,8 @@ def update_lines(
 
 
 def lines_of(steps: Sequence[UpdateStep], given: Mapping[str, float]) -> list[UpdateLine] | None:
-    """Return the lines of steps; None if a condition does not hold, or one cannot be computed."""
-    numbers = {**given}  # by place
+    """Return the lines of steps; None if a condition fails or a step cannot be computed."""
+    numbers = {**given}  # by index
     lines: list[UpdateLine] = []
     for each in steps:
         own = [

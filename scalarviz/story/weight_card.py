@@ -1,4 +1,4 @@
-"""Why a weight changed: a sentence, the sum that makes its gradient, and the optimizer's lines."""
+"""Why a weight changed: a sentence, the sum of its gradient, and the optimizer's lines."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ Blocks = Sequence[CardLine | CardTable]
 
 @dataclass(frozen=True)
 class Use:
-    """An operation that has a weight among its parameters.
+    """An operation that uses a weight as a parameter.
 
     Attributes:
-        written: outputs that the weight adds to; `read` inputs that it multiplies, None of a bias
+        written: outputs that the weight adds to; `read` inputs that it multiplies, None for a bias
     """
 
     operation: OperationFacts
@@ -47,13 +47,13 @@ class Use:
 
 @dataclass(frozen=True)
 class Why:
-    """What is known about one weight at one moment.
+    """The known facts about one weight at one moment.
 
     Attributes:
-        change: its last change; None if that is not known
-        found: how it moves in the step; None before the first one
-        foretells: whether a step under way has the value that it leads to
-        first_use: of a compiled function: names the first node that takes the parameter at a row
+        change: its last change; None if unknown
+        found: its update in the step; None before the first step
+        foretells: whether the new value is shown before the step is finished
+        first_use: for a compiled function: names the first node that uses the parameter of a row
     """
 
     facts: Facts
@@ -71,33 +71,33 @@ class Why:
 
     @property
     def done(self) -> int:
-        """Operations of the step that are done, at most all of them."""
+        """Finished operations of the step, at most all of them."""
         return self.state.operation or len(self.facts.moments)
 
     @cached_property
     def homes(self) -> list[int]:
-        """Places of the operations that have the weight among their parameters."""
+        """Indices of the operations that use the weight as a parameter."""
         return [i for i, each in enumerate(self.facts.operations) if owns(each, self.row)]
 
     @cached_property
     def uses(self) -> list[Use]:
-        """The same with what they use the weight for."""
+        """These operations with their uses of the weight."""
         homes = [self.facts.operations[i] for i in self.homes]
         return [Use(each, *uses_of(self.facts, each, self.row)) for each in homes]
 
     @property
     def multiplies(self) -> bool:
-        """Whether the weight is a factor of inputs wherever it is used."""
+        """Whether the weight is a factor of inputs in every use."""
         return not self.facts.is_graph and all(each.operation.multiplies for each in self.uses)
 
     @property
     def places(self) -> int:
-        """Number of places of each sample at which the weight is used."""
+        """Number of uses of the weight per sample."""
         return sum(len(each.written) for each in self.uses)
 
     @cached_property
     def is_final(self) -> bool:
-        """Whether the gradient is final; if all are limited together, all must be."""
+        """Whether the gradient is final; if all are clipped together, all must be."""
         if self.facts.is_graph:
             return all(each.kind == "step" for each in self.facts.moments[self.done :])
         clips = self.found is not None and self.found.clips
@@ -110,7 +110,7 @@ class Why:
 
     @cached_property
     def products(self) -> list[ProductRow] | None:
-        """Input and delta of each sample at each place, named by the sample; None if not known."""
+        """Input and delta of each sample at each use, named by the sample; None if unknown."""
         found: list[ProductRow] = []
         for use in self.uses:
             x, g = of_samples(self, use, is_input=True), of_samples(self, use, is_input=False)
@@ -122,7 +122,7 @@ class Why:
 
     @property
     def factors(self) -> tuple[float | None, float | None]:
-        """Input and delta of the focus sample at the only place; None if not known."""
+        """Input and delta of the focus sample at the only use; None if unknown."""
         if self.products is not None:
             own = self.products[sample_of(self.state)]
             return own.first, own.second
@@ -130,14 +130,14 @@ class Why:
         source, target = use.operation.source, use.operation.target
         x = 1.0 if use.read is None else None
         is_known = source in state.values and (state.operation or source == self.facts.inputs)
-        if use.read is not None and is_known:  # of a step under way, or given to it
+        if use.read is not None and is_known:  # of a step in progress, or given to it
             x = float(state.values[source][use.read[0]])
         g = float(state.gradients[target][use.written[0]]) if target in state.gradients else None
         return x, g
 
     @property
     def total(self) -> float:
-        """The gradient: the sum of the products, if these are known."""
+        """The gradient: the sum of the products, if known."""
         if self.products is not None:
             return sum(each.value for each in self.products)
         return 0.0 if self.found is None else self.found.grad
@@ -149,7 +149,7 @@ class Why:
 
     @property
     def new_value(self) -> float | None:
-        """The value that the step leads to; None if it is not known, or not foretold."""
+        """The value after the step; None if unknown, or not to be shown yet."""
         if self.found is None or not self.is_final or (self.state.operation and not self.foretells):
             return None
         if self.lines:
@@ -158,7 +158,7 @@ class Why:
 
 
 def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
-    """Return inputs or deltas of a use, sample by sample; None where they are not known."""
+    """Return inputs or deltas of a use in sample order; None if unknown."""
     name, places = (
         (use.operation.source, use.read) if is_input else (use.operation.target, use.written)
     )
@@ -180,7 +180,7 @@ def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
 
 
 def change_of(state: State, row: int) -> LastChange | None:
-    """Return what changed a weight last, a user or a step; None if that is not known."""
+    """Return the last change of a weight, by a user or a step; None if unknown."""
     now = float(state.value[row])
     if row in state.edited and state.edited[row] != now:
         return LastChange(state.step, True, state.edited[row], now)
@@ -201,8 +201,8 @@ def blocks_about(
     """Return the lines and tables about the weight at `row`.
 
     Args:
-        foretells: whether the step under way has the value that it leads to, once that is known
-        first_use: of a compiled function: names the first node that takes the parameter at a row
+        foretells: whether the new value is shown, once known, before the step is finished
+        first_use: for a compiled function: names the first node that uses the parameter of a row
     """
     is_new = not (state.step or state.operation)
     found = None if is_new or state.explained is None else state.explained(row)
@@ -217,7 +217,7 @@ def blocks_of(known: Why) -> Blocks:
     if is_edit:
         blocks.append(CardLine(text("card.edited"), "quiet"))
     if found is None or (is_edit and not is_walked):
-        return blocks  # the step before an edit is not why the weight has its value
+        return blocks  # after an edit, the step does not explain the value
     why = text("card.why_not") if found.frozen else text("card.why")
     blocks.append(CardLine(text("card.so_far", step=known.step) if is_walked else why, "strong"))
     tables = table_of(known)
@@ -231,7 +231,7 @@ def blocks_of(known: Why) -> Blocks:
 
 
 def change_line(known: Why) -> CardLine:
-    """Return the last change: the value before and after it, and when it was."""
+    """Return the last change: the values before and after, and the time."""
     change = known.change
     if change is None:
         value = text("card.value_is", value=said(float(known.state.value[known.row]), 3))
@@ -247,10 +247,10 @@ def change_line(known: Why) -> CardLine:
 
 
 def sentence(known: Why, grad: str) -> str:
-    """Return why the weight changed in this step, or what is known of that so far.
+    """Return the known reason why the weight changed in this step.
 
     Args:
-        grad: its gradient as it is written elsewhere on the card
+        grad: its gradient as written elsewhere on the card
     """
     if not known.multiplies:
         return by_chain_rule(known, grad)
@@ -278,14 +278,14 @@ def sentence(known: Why, grad: str) -> str:
 
 
 def by_chain_rule(known: Why, grad: str) -> str:
-    """Return the sentence of a gradient that is not shown as a sum of products."""
+    """Return the sentence for a gradient that is not shown as a sum of products."""
     if not known.is_final:
         return waits(known, "grad")
     return f"{text('card.chain_rule', grad=grad)} {pushed(known)}".rstrip()
 
 
 def shared(known: Why, grad: str) -> str:
-    """Return the sentence of a weight that is used at several places of each sample."""
+    """Return the sentence for a weight with several uses per sample."""
     start = text("card.shared", count=known.places)
     if not known.is_final:
         return f"{start} {waits(known, 'delta' if known.products is None else 'product')}"
@@ -294,10 +294,10 @@ def shared(known: Why, grad: str) -> str:
 
 
 def waits(known: Why, what: str) -> str:
-    """Return which number is not computed yet, and at which operation it comes."""
+    """Return which number is not computed yet, and the operation that computes it."""
     facts, home = known.facts, known.homes[0] if known.homes else NONE
     titles: list[str] = []
-    if facts.is_graph:  # on the way back, the first node is the last
+    if facts.is_graph:  # in the backward pass, the first node is the last
         titles = [] if known.first_use is None else [known.first_use(known.row)]
     elif what == "delta":
         target = facts.operations[home].target
@@ -313,7 +313,7 @@ def waits(known: Why, what: str) -> str:
 
 
 def sender(known: Why, use: Use, x: float | None) -> str:
-    """Return what a weight multiplies, as a sentence."""
+    """Return the input of a weight, as a sentence."""
     if use.read is None:
         return text("card.sent_one")
     name = sentence_of(neuron_name(known.facts, (use.operation.source, use.read[0])))
@@ -325,7 +325,7 @@ def sender(known: Why, use: Use, x: float | None) -> str:
 
 
 def pushed(known: Why) -> str:
-    """Return what a step makes of the gradient."""
+    """Return the effect of a step on the gradient's direction, as a sentence."""
     found, new = known.found, known.new_value
     if found is not None and found.frozen:
         return text("card.push_frozen")
@@ -356,21 +356,21 @@ def table_of(known: Why) -> list[CardTable]:
     return [product_table(head, every, text("card.head.grad"), marked=marked)]
 
 
-# The value while whole steps are taken, and weights that are pinned beside another one.
+# The value during playback, and additionally pinned weights.
 
-DIGITS = 3  # fewest of a value
+DIGITS = 3  # minimum digits of a value
 
 
 def value_now(value: float) -> CardLine:
-    """Return the line of a weight while its arithmetic changes too quickly to be read."""
+    """Return the line of a weight while its arithmetic changes too fast to be read."""
     return CardLine(text("card.value_is", value=said(value, DIGITS)), "large", text("card.now"))
 
 
 def line_beside(facts: Facts, row: int, value: float, since: float | None) -> CardLine:
-    """Return the line of a weight that is pinned beside another one.
+    """Return the line of an additionally pinned weight.
 
     Args:
-        since: its change since the training began; None if that is not known
+        since: its change since the start of training; None if unknown
     """
     name, number = weight_title(facts, row), said(value, DIGITS)
     if since is None:

@@ -1,1 +1,1 @@
-"""The face in a browser: a page whose training is a session in Python, behind a link."""
+"""The browser interface: a page for a session in Python, connected by a link."""

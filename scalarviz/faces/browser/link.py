@@ -1,9 +1,11 @@
-"""PageLink: answers the pages that look at a session, and does the commands that they send.
+"""PageLink: sends the state of a session to pages, and executes their commands.
 
-Their names and arguments are those of rows of COMMANDS in stage/commands.py, or of OTHERS here.
+Names and arguments of commands are those of rows of COMMANDS in stage/commands.py, or of OTHERS
+here.
 
-All is called on one thread, that of the face. Each page gets a state when it has taken the last
-one, at most 30 a second, and an answer to each of its commands when that is done.
+All calls are made in the interface's thread. Each page gets a state after it has
+received the previous one, at most 30 per second, and a reply to each of its commands when that is
+finished.
 """
 
 from __future__ import annotations
@@ -58,26 +60,26 @@ from scalarviz.training.session.session import Session, Unit
 
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
-LARGEST_PICTURE = 20_000_000  # letters
-CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE)}  # of weights over time
-BETWEEN_LOOKS = 0.25  # seconds; to look at a million weights takes 0.3 ms
+LARGEST_PICTURE = 20_000_000  # letters of an encoded picture
+CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE)}  # charts of all weights over time
+BETWEEN_LOOKS = 0.25  # seconds; checking a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
 
 @final
 @dataclass(eq=False)
 class PageReader:
-    """A page: how it is reached, and what it has.
+    """A connected page, and the data it already has.
 
     Attributes:
-        looks: whether it may only look
-        owns: whether it is the owner's of this machine
-        asked: numbers of its commands that have not been answered
-        taken: whether it has taken the last state
-        place: jumps and branch of its last state; None: its next one has all losses again
-        known: up to which steps it has the losses, and the metrics
-        draws: whether it was asked for its picture
-        rows: of weights whose exact numbers it writes
+        looks: whether it may only watch
+        owns: whether it belongs to the owner of this machine
+        asked: ids of its commands without a reply so far
+        taken: whether it has received the last state
+        place: jumps and branch of its last state; None: the next one has all losses again
+        known: last steps of its losses and metrics
+        draws: whether its picture was requested
+        rows: weights whose exact numbers it writes
     """
 
     post: Post
@@ -103,11 +105,11 @@ class PageLink:
     """The pages of a session.
 
     Attributes:
-        face: what it is a link to
-        number: that of the session among those of the face
-        theme: of the pages; "": that of each reader's system
+        face: the interface it belongs to
+        number: index of the session in the interface
+        theme: theme of the pages; "" for the system of each reader
         tour: whether they begin with the tour
-        drawn: the last picture that a page has sent, a PNG; empty: none was asked for
+        drawn: the last picture sent by a page, a PNG; empty if none was requested
     """
 
     def __init__(self, face: Face, number: int = 0, *, theme: str = "", tour: bool = False) -> None:
@@ -117,14 +119,14 @@ class PageLink:
         self.version = 1
         self.drawn = b""
         self._looked = 0.0
-        self._whole: dict[str, Any] = {}  # the last state that was sent, before it was made light
+        self._whole: dict[str, Any] = {}  # the last sent state, before reduction
         self._begin()
 
     def _begin(self) -> None:
         self._show = self.controller.show
         self.state = SessionState(self.session)
         self.described = description(self._show, self._theme, tour=self._tour)
-        self._tour = False  # of the first description alone
+        self._tour = False  # of the first description only
         self.described["spec"]["page"] |= looks_of(self.controller.stage)
         if self._is_told:
             self.stage.unfold()
@@ -142,7 +144,7 @@ class PageLink:
 
     @property
     def _is_told(self) -> bool:
-        """Whether pages show what Python says of moments: of compiled functions."""
+        """Whether pages show texts from Python at each moment, as for compiled functions."""
         return bool(self.session.network.program.is_graph)
 
     @property
@@ -152,7 +154,7 @@ class PageLink:
     # ---- pages ----------------------------------------------------------------------------------
 
     def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> PageReader:
-        """Take in a page; `post` sends it a message, and must not wait."""
+        """Add a page; `post` sends it a message and must not block."""
         reader = PageReader(post, looks, owns)
         self.readers.append(reader)
         return reader
@@ -162,7 +164,7 @@ class PageLink:
             self.readers.remove(reader)
 
     def receive(self, reader: PageReader, message: object) -> None:
-        """Take a message of a page; raise InputError if it is none of a page."""
+        """Process a message of a page; raise InputError for an invalid one."""
         if not isinstance(message, Mapping):
             raise InputError(f"a message is an object, not {shorten(message)}")
         if "taken" in message:
@@ -198,7 +200,7 @@ class PageLink:
             reader.asked.append(number)
 
     def _answers(self, reader: PageReader, name: str, args: Mapping[str, Any]) -> Any:
-        """Return what answers a question, which changes nothing; None for other commands."""
+        """Return the reply to a query, which changes nothing; None for other commands."""
         count = len(self.session.network.bank)
         if name in ("evaluate", "survey"):
             inputs = reals(args.get("inputs"), "inputs", self.session.network.inputs)
@@ -210,7 +212,7 @@ class PageLink:
             return {"words": self.stage.moved(taken(self.session, ROW, args))}
         if name == "past":
             require(
-                args.get("order") != LANDSCAPE or not reader.looks,  # there is one for all pages
+                args.get("order") != LANDSCAPE or not reader.looks,  # all pages share one
                 "you are a viewer: only the presenter can use the landscape",
             )
             return past_of(self.stage, args)
@@ -218,12 +220,12 @@ class PageLink:
 
     @property
     def is_seen(self) -> bool:
-        """Whether a page has the newest state."""
+        """Whether a page has the latest state."""
         mark = self._mark()
         return any(each.taken and each.shown == mark for each in self.readers)
 
     def ask_picture(self) -> None:
-        """Ask a page for its picture, which is `drawn` later."""
+        """Request the picture of a page, which is stored in `drawn` later."""
         for reader in self.readers:
             if reader.opened and not reader.looks:
                 reader.draws = True
@@ -241,7 +243,7 @@ class PageLink:
     # ---- states ---------------------------------------------------------------------------------
 
     def attend(self) -> None:
-        """Do what is due; called several times a second."""
+        """Do pending work; called several times per second."""
         self.face.attend()
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
@@ -268,27 +270,27 @@ class PageLink:
             self._send(due, now, mark)
 
     def _see_writes(self) -> None:
-        """Journal what cells have written into weights, as the next command would."""
+        """Record writes of notebook cells into weights, as the next command would."""
         session = self.session
-        with session.still(0) as still, suppress(ScalarvizError):  # the next command says it
+        with session.still(0) as still, suppress(ScalarvizError):  # the next command reports it
             if still and not session.playing and session.timeline.has_outside_writes:
                 with session.doing():
                     pass
 
     def first(self) -> dict[str, Any]:
-        """Return the present state for JSON: a page shows it until Python can answer."""
+        """Return the present state for JSON, shown by a page until Python replies."""
         buffers: Buffers = []
         state = self._read() | {"undoable": 0, "redoable": 0} | self._history(0, -1)
         head = split(self._lightened(state), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
 
     def _history(self, first: int, last: int) -> dict[str, Any]:
-        """Return the losses from a step on, and the metrics after another one."""
+        """Return the losses from step `first` on, and the metrics after step `last`."""
         losses, measured = losses_from(self.session, first), metrics_from(self.session, last)
         return {"losses": losses, "measured": measured}
 
     def _lightened(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a state as it is sent: of a large network, Python says what is written of it."""
+        """Return a state for sending: for a large network, its texts are written in Python."""
         light, self._whole = self._light.of(state), state
         if "light" in light and not (self._is_told or state["playing"]):
             light |= spoken(self.stage, state["moment"], walks=state["moment"] >= 0)
@@ -297,22 +299,22 @@ class PageLink:
         return light
 
     def _read(self) -> dict[str, Any]:
-        """Return the present state, with what Python says of it."""
+        """Return the present state, with the texts written in Python."""
         state = self.state.read(self.stage.own, self.face.jumps)
         if not self._is_told:
             return state
         if state["operation"]:
-            self.stage.own = None  # a step that is under way has its sample
+            self.stage.own = None  # a step in progress has its sample
         walks = state["moment"] >= 0 and not state["playing"]
         return state | told(self.stage, state["moment"], walks=walks)
 
     def show_all(self) -> None:
-        """Send the present state to all pages, whether they have taken the last one or not."""
+        """Send the present state to all pages, without waiting for them."""
         if readers := [each for each in self.readers if each.opened]:
             self._send(readers, perf_counter(), self._mark())
 
     def _mark(self) -> Any:
-        """What changes whenever a state would show something else."""
+        """A value that changes whenever the shown state changes."""
         session, stage = self.session, self.controller.stage
         here = session.timeline.here
         undo = session.timeline.undo_log
@@ -325,14 +327,14 @@ class PageLink:
         )  # fmt: skip
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
-        """Send the present state, which has a mark, to some pages, with what each has not."""
+        """Send the present state, identified by `mark`, to some pages, with the data they lack."""
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offers = offers_of(shown)
         shared: Buffers = []
         light = self._lightened(state)
         head, place = split(light, shared), (state["jumps"], state["branch"])
-        histories: dict[tuple[int, int], Any] = {}  # by the steps up to which a reader has it
+        histories: dict[tuple[int, int], Any] = {}  # by the last steps that a reader has
         for reader in readers:
             if reader.version != self.version:
                 self._post(reader, {"description": self.described, "version": self.version})
@@ -346,7 +348,7 @@ class PageLink:
             if "exact" in light:
                 more["exact"] = exact_of(state, reader.rows)
             reader.number += 1
-            ids, reader.asked = reader.asked, []  # done together, they have one state
+            ids, reader.asked = reader.asked, []  # commands finished together share a state
             buffers = [*shared]
             header = {"ids": ids, "state": {**head, **split(more, buffers)}, "n": reader.number}
             reader.place = place
@@ -360,16 +362,16 @@ class PageLink:
         reader.post(split(message, buffers), buffers)
 
     def close(self, words: str) -> None:
-        """Tell all pages that the training is gone."""
+        """Notify all pages that the session has ended."""
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
 
 
 def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
-    """Return a link for each pane of a face, as soon as all of their pictures can be computed.
+    """Return a link for each pane of an interface, once all of their pictures can be computed.
 
-    Without a number of steps in the options, it plays until somebody pauses it.
+    Without a number of steps in the options, training plays until it is paused.
     """
     if options.steps is None:
         face.all.until = None
@@ -380,7 +382,7 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
 
 
 def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all weights over time, for a page: as its worker does."""
+    """Return all weights over time for a page, as its worker would."""
     kind, order = (
         pick({each: each for each in known}, args.get(name), name)
         for name, known in CHOICES.items()
@@ -403,7 +405,7 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the loss over a plane as far as it is computed, and the path of the branch in it."""
+    """Return the computed losses over a plane, and the path of the branch in it."""
     reading, view = stage.reading, CurveView()
     for row in rows_of(args, "pins", len(reading.numbers.value)):
         view.pin(row)
@@ -429,28 +431,28 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
-    """Return whether a page gets a state now; `mark` is that of the present one."""
+    """Return whether to send a state to a page now; `mark` identifies the present one."""
     is_ready = reader.taken and now - reader.sent >= BETWEEN_STATES
     return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
 
 
 def looks_of(stage: Stage) -> dict[str, Any]:
-    """Return how a page looks at first: what its cubes show, what is pinned, whether it is calm."""
+    """Return the initial view of a page: channels, pinned item, reduced motion."""
     parts = ("row", stage.pinned), ("neuron", stage.pinned_neuron)
     pin = next(({name: part} for name, part in parts if part is not None), None)
     return {"look": page_look(stage.look), "pin": pin, "calm": stage.reduced_motion}
 
 
-# Offers: the controls that a page does not have by itself, options, and the large buttons.
+# Offers: controls that a page does not have itself, options, and the large buttons.
 
-BUTTON = "button "  # before the label of a large button
-OWN = "rate", "batch", "seed"  # options for which a page has fields of its own, or buttons
-LONGEST = 500  # letters of a typed text
+BUTTON = "button "  # prefix for the label of a large button
+OWN = "rate", "batch", "seed"  # options with separate fields or buttons in a page
+LONGEST = 500  # maximum letters of typed text
 Offer = dict[str, Any]
 
 
 def offered_controls(state: FaceState) -> dict[str, Control]:
-    """Return the controls that are offered, by their names."""
+    """Return the offered controls by name."""
     rows = [each for each in controls_for(state) if each.row.page == "offer"]
     options = [control_of(choice) for choice in state.choices if choice.name not in OWN]
     common = [each for each in rows if each.row.several]
@@ -483,10 +485,10 @@ def offer_of(control: Control, state: FaceState) -> Offer:
 
 
 def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
-    """Use the offer of a name; raise InputError if it is none, or not of its kind.
+    """Apply an offer; raise InputError for an unknown name or a value of the wrong kind.
 
     Args:
-        owns: whether this machine's owner does so
+        owns: whether the request comes from the owner of this machine
     """
     state = link.face.state
     if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
@@ -502,18 +504,18 @@ def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
     require(is_typed or kind in ("tick", "button"), f"{label} takes a text, not {shorten(value)}")
     require(kind != "choice" or value in shown.names, f"{label} has no choice {shorten(value)}")
     option = name.removeprefix(OPTION)
-    if option != name and kind == "entry" and not owns:  # others set none to a path
+    if option != name and kind == "entry" and not owns:  # others cannot set a path
         check_plain(option, str(value), "from another machine", names_files=False)
     if shown.enabled:
         link.face.act(control, 1 if kind == "button" else value)
 
 
-# Arguments come from outside: InputError refuses them.
+# Arguments come from outside and are validated with InputError.
 
 Args = Mapping[str, Any]
-MOST_WITHIN = 1000  # operations, phases or samples at once: each step of them is entered
-MOST_INPUTS = 100_000  # numbers of a question
-COUNTS: dict[str, Callable[[Session], int]] = {  # of what an index may be one of
+MOST_WITHIN = 1000  # maximum operations, phases or samples at once
+MOST_INPUTS = 100_000  # maximum numbers of a query
+COUNTS: dict[str, Callable[[Session], int]] = {  # sizes for the validation of indices
     "weights": lambda session: len(session.network.bank),
     "operations": lambda session: len(session.operations),
     "batch": lambda session: session.trainer.batches.size,
@@ -522,7 +524,7 @@ COUNTS: dict[str, Callable[[Session], int]] = {  # of what an index may be one o
 
 
 def taken(session: Session, argument: Argument, args: Args) -> Any:
-    """Return an argument of a row; raise InputError if it is missing, or not of its kind."""
+    """Return an argument of a row; raise InputError if it is missing or invalid."""
     name, high = argument.name, argument.high
     value = args.get(name)
     if value is None and argument.default is not REQUIRED:
@@ -542,7 +544,7 @@ def taken(session: Session, argument: Argument, args: Args) -> Any:
 
 
 def check(fits: bool, name: str, wanted: str, value: object) -> None:
-    """Raise InputError unless an argument fits, with what is wanted."""
+    """Raise InputError with the expected kind unless an argument fits."""
     require(fits, f"{name} is {wanted}, not {shorten(value)}")
 
 
@@ -560,12 +562,12 @@ def real(value: Any, name: str) -> float:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a number that a float can hold: JSON has larger integers."""
+    """Return whether a value is a number that fits in a float: JSON has larger integers."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def reals(value: Any, name: str, width: int) -> FloatArray:
-    """Return rows of `width` numbers, which come as an array or as a list."""
+    """Return rows of `width` numbers from an array or a list."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     fits = isinstance(value, list) and 0 < len(value) <= MOST_INPUTS and not len(value) % width
     check(fits, name, f"a list of numbers, {width} for each sample", value)
@@ -583,14 +585,14 @@ def rows_named(args: Args, count: int) -> Rows:
 
 
 def rows_of(args: Args, name: str, count: int) -> list[int]:
-    """Return rows of a bank of so many, none or two of them."""
+    """Return two rows of a bank with `count` rows, or an empty list."""
     value = args.get(name, [])
     fits = isinstance(value, list) and len(value) in (0, 2)
     check(fits, name, "a list of two rows, or an empty one", value)
     return [whole(each, name, 0, count - 1) for each in value]
 
 
-# What rows do that a page sends with arguments; the others with `takes` do what CONTROLS says.
+# Rows that a page sends with arguments; other rows with `takes` call CONTROLS.
 
 
 def play(link: PageLink, speed: float | None) -> None:
@@ -613,20 +615,20 @@ def seek(link: PageLink, step: int, operation: int) -> None:
 
 
 def switch(link: PageLink, key: int | None, by: int) -> None:
-    """Go over to a branch by its key, or to the one some places after the one that is shown."""
+    """Switch to a branch by its key, or by an offset from the shown one."""
     branches = [branch.number for branch in link.session.branches]
     now = branches.index(link.session.current_branch.number)
     link.controller.switch(branches[(now + by) % len(branches)] if key is None else key)
 
 
 def show_sample(link: PageLink, sample: int | None, by: int) -> None:
-    """Show a sample of the batch by its place, or one so many places further on."""
+    """Show a sample of the batch by index, or by an offset."""
     by = by if sample is None else sample - link.session.focus
     link.face.change(lambda each: each.next_sample(by))
 
 
 def show_input(link: PageLink, inputs: FloatArray | None) -> None:
-    """Show the answer to an input of the user's own; None: the samples again."""
+    """Show the output for a custom input; None: show the samples again."""
     if inputs is None:
         take_out(link.controller)
     else:
@@ -654,11 +656,11 @@ ACTS: dict[str, Callable[..., None]] = {
 }
 
 
-# Commands that are no rows.
+# Commands without a row.
 
 
 def roll_ball(link: PageLink, args: Args) -> None:
-    """Drag the ball of the present weights to a point of the landscape, or let it go."""
+    """Drag the ball of the present weights to a point of the landscape, or release it."""
     terrain = link.stage.reading.curves.past.terrain
     terrain.held = not args.get("ends", False)
     if terrain.held:
@@ -666,7 +668,7 @@ def roll_ball(link: PageLink, args: Args) -> None:
 
 
 def look(link: PageLink, args: Args) -> None:
-    """Pin a weight by its row, or a neuron by buffer and place; null: nothing."""
+    """Pin a weight by its row, or a neuron by buffer and index; null: nothing."""
     row, neuron = args.get("row"), args.get("neuron")
     if row is not None:
         link.controller.stage.pin(taken(link.session, ROW, args))
@@ -685,15 +687,15 @@ OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "look": look,
     "roll": roll_ball,
 }
-# What a reader may ask who only looks.
+# Queries allowed for readers who may only watch.
 FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"
 
 
 def do(link: PageLink, name: str, args: Args, *, owns: bool) -> None:
-    """Do a command: one of OTHERS, a row with its arguments, or an offer with its value.
+    """Execute a command: one of OTHERS, a row with its arguments, or an offer with its value.
 
     Args:
-        owns: whether it is one of this machine's owner
+        owns: whether it comes from the owner of this machine
     """
     row = COMMANDS.get(name)
     if name in OTHERS:

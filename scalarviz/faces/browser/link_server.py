@@ -1,16 +1,15 @@
-"""LinkServer: pages of other machines, or of this one, at a link to a training.
+"""LinkServer: connects pages on this machine or others to a session.
 
-The server knows nothing of a training: a link answers messages, and posts states. Nothing waits
-for a slow page: of states that nobody asked for only the newest is kept for it.
+The server is independent of the session: a link replies to messages and posts states. A slow page
+delays nothing: of unrequested states, only the latest is queued for it.
 
-Down, a message is one binary frame: the length of a header as uint32, the header as JSON, then
-arrays, each at a multiple of 8 bytes. Up it is JSON, or such a frame with one array at its end,
-which is the argument of a command: the header names it, and the type of its numbers.
+Messages to a page are binary frames: the length of a header as uint32, the header as JSON, then
+arrays, each aligned to 8 bytes. Messages from a page are JSON, or such a frame with one array, the
+argument of a command: the header contains its name and the type of its numbers.
 
-Tokens say who may see the training, and who may control it. That of the owner is long enough that
-nobody guesses it. One for others is short, so that it can be typed; guesses at it are few: each
-visitor waits longer after each wrong one, and after MOST_WRONG of all visitors there is a new
-token.
+Tokens determine who may see the session and who may control it. The owner's token is too long to
+guess. The token for others is short enough to type; guessing is limited: each visitor waits longer
+after each wrong token, and after MOST_WRONG wrong ones of all visitors a new token is created.
 """
 
 from __future__ import annotations
@@ -47,22 +46,22 @@ if TYPE_CHECKING:
     from scalarviz.faces.browser.link import PageLink
 
 
-MOST_WAITING = 64  # messages for a page that does not read
-FEW = 4  # messages for a page, beyond which its own wait until it has taken some
+MOST_WAITING = 64  # messages queued for a page that does not read
+FEW = 4  # queued messages above which commands of a page wait
 
 
 @final
 class Visitor:
-    """A page that is connected, and what is to be sent to it."""
+    """A connected page, and its queue of outgoing messages."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.reader: Any = None  # what the link has made for it
+        self.reader: Any = None  # its reader in the link
         self._loop, self._lock, self._wake = loop, Lock(), asyncio.Event()
         self._waiting: deque[tuple[bool, bytes]] = deque()
         self._ends = False
 
     def post(self, header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> None:
-        """Send a message soon, from any thread; a state takes the place of an earlier one."""
+        """Queue a message, from any thread; a state replaces a queued one."""
         frame = packed(header, buffers)
         is_news = "state" in header and not header.get("ids") and header.get("id") is None
         with self._lock:
@@ -83,7 +82,7 @@ class Visitor:
         return len(self._waiting) > FEW
 
     async def send(self, connection: ServerConnection) -> None:
-        """Send what is posted until "closed" is, or the page takes too long or too little."""
+        """Send posted messages until "closed", or until the page is too slow."""
         try:
             while True:
                 await self._wake.wait()
@@ -104,14 +103,14 @@ class Visitor:
 
 @final
 class LinkServer:
-    """Serves a page and its link on a thread; `close` ends it.
+    """A server of a page and its link, in a thread; `close` ends it.
 
     Args:
-        link: answers the pages
-        page: makes the page, when it is first asked for
-        listener: a socket that listens
-        tokens: who may look and who may control
-        call: has a function called on the thread of the link, in order; by default at once
+        link: replies to the pages
+        page: creates the page when it is first requested
+        listener: a listening socket
+        tokens: who may watch and who may control
+        call: runs a function in the thread of the link, in order; by default at once
     """
 
     def __init__(
@@ -136,13 +135,13 @@ class LinkServer:
         self.close()
 
     def close(self) -> None:
-        """Say that the training is gone, and end all connections."""
+        """Announce the end of the session, and close all connections."""
         for each in list(self._visitors):
             each.post({"closed": text("browser.closed")})
         self.server.close()
 
     async def _called(self, function: Callable[[], Any]) -> Any:
-        """Return what a function returns on the thread of the link."""
+        """Return the result of a function run in the thread of the link."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Any] = loop.create_future()
 
@@ -154,14 +153,14 @@ class LinkServer:
             found = None
             try:
                 found = function()
-            finally:  # an error is for the thread of the link
+            finally:  # errors are raised in the thread of the link
                 loop.call_soon_threadsafe(finish, found)
 
         self._call(run)
         return await done
 
     async def _gate(self, request: Request, who: str) -> Answer | None:
-        """Answer with the page, to those who have a token, or with a form that asks for it."""
+        """Return the page to holders of a token, otherwise the token form."""
         if request.path.partition("?")[0] != "/":
             return None
         why = text("browser.ask"), text("browser.wrong"), text("browser.old")
@@ -172,7 +171,7 @@ class LinkServer:
         return HTTPStatus.OK, self._made
 
     async def _visit(self, connection: ServerConnection, who: str) -> None:
-        """Let a page with a token talk to the link, as long as it talks as pages do."""
+        """Connect a page with a token to the link, as long as its messages are valid."""
         visitor = Visitor(asyncio.get_running_loop())
         sending = asyncio.create_task(visitor.send(connection))
         try:
@@ -205,12 +204,12 @@ class LinkServer:
         self._visitors.add(visitor)
         try:
             await self._called(join)
-            async for sent in connection:  # the next one is read when the link has had this one
+            async for sent in connection:  # the next one is read once this one is processed
                 message = read(sent)
                 if message is None or not is_command(message):
                     await connection.close(CloseCode.POLICY_VIOLATION)
                     return
-                # A command of the owner waits for one command of all others, at most.
+                # A command of the owner waits for at most one command of all others.
                 is_free = rights["owns"] or "taken" in message
                 async with nullcontext() if is_free else self._turn:
                     await self._called(partial(self._link.receive, visitor.reader, message))
@@ -224,12 +223,12 @@ class LinkServer:
 # Messages between a page and this process over a WebSocket.
 
 MULTIPLE = 8  # bytes
-ARRAY_TYPES = {"f8": "<f8", "u4": "<u4"}  # of arrays of a page
-ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands that take one
+ARRAY_TYPES = {"f8": "<f8", "u4": "<u4"}  # types of arrays sent by a page
+ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands with an array
 
 
 def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
-    """Return the frame of a header and its arrays, anything with a buffer."""
+    """Return the frame of a header and its arrays, any buffer objects."""
     arrays = [memoryview(each).cast("B") for each in buffers]
     told = {**header, "buffers": [len(each) for each in arrays]}
     head = json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
@@ -241,7 +240,7 @@ def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
 
 
 def read(sent: str | bytes) -> dict[str, Any] | None:
-    """Return what a page sends; None for what it never sends: no object, or another one."""
+    """Parse a message of a page; return None for an invalid one."""
     try:
         if isinstance(sent, str):
             found = json.loads(sent, parse_constant=refuse)
@@ -258,7 +257,7 @@ def read(sent: str | bytes) -> dict[str, Any] | None:
 
 
 def is_command(found: Mapping[str, Any]) -> bool:
-    """Return whether a message is a command, or says that a state is taken."""
+    """Return whether a message is a command, or the confirmation of a state."""
     if found.keys() == {"taken"}:
         return type(found["taken"]) is int
     kinds = {"id": int, "name": str, "args": dict}
@@ -267,20 +266,20 @@ def is_command(found: Mapping[str, Any]) -> bool:
 
 # Tokens.
 
-LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # none that is taken for another one
+LETTERS = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"  # without letters that are easily confused
 LENGTH = 6
 FREE = 3  # wrong guesses of a visitor before the first wait
-LONGEST = 3600.0  # seconds of a wait
-MOST_WRONG = 100  # guesses at one token
-MOST_VISITORS = 10_000  # whose wrong guesses are remembered
+LONGEST = 3600.0  # maximum seconds of a wait
+MOST_WRONG = 100  # maximum guesses at one token
+MOST_VISITORS = 10_000  # visitors whose wrong guesses are remembered
 
 
 class Denied(Exception):
-    """A token is wrong.
+    """Raised for a wrong token.
 
     Args:
-        wait: seconds in which no further one is looked at
-        old: whether it was right until a new one took its place
+        wait: seconds until the next attempt is accepted
+        old: whether it was valid until a new one replaced it
     """
 
     def __init__(self, wait: float = 0.0, *, old: bool = False) -> None:
@@ -288,17 +287,17 @@ class Denied(Exception):
         self.wait, self.old = ceil(wait), old
 
     def words(self, why: str) -> str:
-        """Return what the visitor reads: how long to wait, else why."""
+        """Return the message for the visitor: the time to wait, else the reason."""
         return text("browser.wait", seconds=self.wait) if self.wait else why
 
 
 @final
 class Tokens:
-    """The tokens of a server, which says when a new short one takes the place of the old one.
+    """The tokens of a server, which reports when a new short one replaces the old one.
 
     Args:
         is_open: whether there is a short one for others
-        controls: whether others may control the training
+        controls: whether others may control the session
         now: a clock in seconds
     """
 
@@ -314,17 +313,17 @@ class Tokens:
         self._old: list[str] = []
         self._controls, self._now = controls, now
         self._wrong = 0
-        self._waits: dict[str, tuple[int, float]] = {}  # by visitor: wrong guesses, until when
+        self._waits: dict[str, tuple[int, float]] = {}  # wrong guesses, end of wait, by visitor
 
     def owns(self, given: str) -> bool:
-        """Return whether a token is that of the owner of this machine."""
+        """Return whether a token belongs to the owner of this machine."""
         return is_same(given, self.own)
 
     def looks(self, who: str, given: str) -> bool:
-        """Return whether the bearer of a token may only look; raise Denied for a wrong one.
+        """Return whether the bearer of a token may only watch; raise Denied for a wrong one.
 
         Args:
-            who: the address of the visitor
+            who: address of the visitor
         """
         if self.owns(given):
             return False
@@ -336,7 +335,7 @@ class Tokens:
             self._waits.pop(who, None)
             return not self._controls
         if not given or any([is_same(typed, each) for each in self._old]):  # noqa: C419  # in constant time
-            raise Denied(old=bool(given))  # no guess: a page that is opened again asks so
+            raise Denied(old=bool(given))  # no guess: the first request of a page
         wait = min(2.0 ** (count - FREE), LONGEST) if count >= FREE else 0.0
         self._waits.pop(who, None)
         self._waits[who] = count + 1, self._now() + wait
@@ -350,11 +349,11 @@ class Tokens:
         raise Denied(wait)
 
     def refusal(self, request: Request, who: str, ask: str, wrong: str, old: str) -> Answer | None:
-        """Return a form that asks for a token, if that of a request is not right.
+        """Return the token form unless the token of a request is right.
 
         Args:
-            who: the address of the visitor
-            ask, wrong, old: what the form says without a token, with a wrong one, with a former one
+            who: address of the visitor
+            ask, wrong, old: message without a token, with a wrong one, with a former one
         """
         given = parse_qs(request.path.partition("?")[2]).get("token", [""])[0]
         try:
@@ -371,5 +370,5 @@ def short_token() -> str:
 
 
 def is_same(given: str, token: str) -> bool:
-    """Return whether two texts are equal, in a time that does not tell where they differ."""
+    """Return whether two texts are equal, in constant time."""
     return compare_digest(given.encode("utf-8", "replace"), token.encode())

@@ -1,4 +1,4 @@
-"""A training in any browser, here or on other machines: its page over a WebSocket, until Ctrl-C."""
+"""Serve a session to browsers on this or other machines, by WebSocket, until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from scalarviz.pages.page import linked_page
 from scalarviz.stage.background import quick_turns
 from scalarviz.stage.show import Show
 
-SHARES = {"look": False, "control": True}  # what others may do, and whether they control it
+SHARES = {"look": False, "control": True}  # permissions of others: whether they have control
 HERE = "127.0.0.1"
-ABANDONED = 600.0  # seconds without a reader after which a viewer ends, its training over
-SWITCH = 5e-4  # seconds that a training waits for a thread of Python that answers many readers
+ABANDONED = 600.0  # seconds without readers after which the viewer of a finished training run ends
+SWITCH = 5e-4  # seconds that training waits for a Python thread that serves many readers
 
 
 def watch(
@@ -45,17 +45,17 @@ def watch(
 ) -> int:
     """Serve the page of a session until Ctrl-C; return the exit code.
 
-    The viewer of a followed training ends when nobody has looked for a while after its end.
+    The viewer of a followed training run ends some time after the run if it has no readers.
 
     Args:
-        address: an address of this machine in numbers; others than HERE let other machines see it,
+        address: a numeric address of this machine; any other than HERE gives other machines access,
             by a token of six characters
-        port: 0 for any that is free; None, the default, for that on this machine alone, else as for
+        port: 0 for any free one; by default None: any free one on this machine only, else as for
             `listening`
-        share: "look", the default: others only look; "control": they can also change the training
+        share: "look", the default, lets others watch; "control" also lets them make changes
 
     Raises:
-        InputError: for an address or a port that it cannot have.
+        InputError: if the address or the port is not available.
     """
     controls, parent = pick(SHARES, share, "share"), os.getppid()
     is_viewer = VIEWER in os.environ
@@ -93,7 +93,7 @@ def watch(
                 webbrowser.open(forwarding(own, Path(folder, "open.html")))
             opening = Opening(face, False, play=options.play is not False)
             try:
-                left = monotonic()  # when the last reader was there
+                left = monotonic()  # time of the last reader
                 while not is_viewer or os.getppid() == parent or monotonic() < left + ABANDONED:
                     began = monotonic()
                     if link.readers:
@@ -113,9 +113,9 @@ def watch(
 
 
 def forwarding(url: str, path: Path) -> str:
-    """Write a file that leads a browser to an address; return the file's own address.
+    """Write a file that redirects a browser to an address; return the file's URL.
 
-    Other users of this machine see the command lines of programs, and so no token may stand there.
+    Other users of this machine can see command lines, so the token must not be part of one.
     """
     with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(f'<meta http-equiv="refresh" content="0; url={escape(url)}">')
@@ -123,7 +123,7 @@ def forwarding(url: str, path: Path) -> str:
 
 
 def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:
-    """Call what waits, until a moment."""
+    """Execute queued calls until a given time."""
     while (rest := until - monotonic()) > 0.0:
         try:
             calls.get(timeout=rest)()
@@ -131,14 +131,14 @@ def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:
             return
 
 
-# Its address as a QR code of letters, for phones that look at a terminal.
+# The URL as a QR code of text characters, for phones in front of a terminal.
 
 BLOCKS = {(True, True): "█", (True, False): "▀", (False, True): "▄", (False, False): " "}
-BORDER = 2  # modules; phones find it with less than the four of the norm
+BORDER = 2  # modules; phones accept less than the standard four
 
 
 def qr_code(address: str) -> list[str]:
-    """Return the lines of a code, light on dark; none where segno is not installed."""
+    """Return the lines of a code, light on dark; empty if segno is not installed."""
     if find_spec("segno") is None:
         return []
     code = import_module("segno").make(address, micro=False)

@@ -1,10 +1,11 @@
-"""States on their way to a page: a header for JSON, and the arrays beside it as bytes.
+"""Encoding of states for pages: a JSON header, and arrays as bytes.
 
-An array is {"$": number of its buffer, "t": its type}; a number that JSON lacks is {"$n": name}.
+An array is {"$": number of its buffer, "t": its type}; a number not supported by JSON is {"$n":
+name}.
 
-States of large networks are reduced to what the picture can show of them. Colors and sizes of cubes
-are codes, or codes of means of tiles. Numbers that are counted or written are exact: scales and
-spreads are those of all weights, and `exact_of` returns the numbers of some.
+States of large networks are reduced to the visible information. Colors and sizes of cubes are 8-bit
+codes, or codes of tile means. Counted or written numbers are exact: scales and spreads are those of
+all weights, and `exact_of` returns selected numbers.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ Header = dict[str, Any]
 Buffers = list[bytes]
 TYPES = {np.dtype(kind): name for kind, name in
          (("<f4", "f4"), ("<f8", "f8"), ("u1", "u1"), ("i1", "i1"), ("<u4", "u4"))}  # fmt: skip
-NOT_FINITE = -128  # the code of a number that is not finite
-LEVELS = 127  # whole parts of the largest number, where an array is sent in bytes
+NOT_FINITE = -128  # the code of an infinite number or NaN
+LEVELS = 127  # quantization levels up to the maximum
 
 
 def split(message: Any, buffers: Buffers) -> Any:
@@ -47,7 +48,7 @@ def split(message: Any, buffers: Buffers) -> Any:
 
 
 def reference(array: npt.NDArray[Any], buffers: Buffers) -> dict[str, Any]:
-    """Append an array to the buffers; return what stands for it in the header."""
+    """Append an array to the buffers; return its reference for the header."""
     if array.dtype not in TYPES:
         array = array.astype(np.float64)
     buffers.append(array.tobytes())
@@ -58,8 +59,8 @@ class Coded:
     """Numbers of a bank in bytes: each is code * top / 127.
 
     Attributes:
-        about: "top", "tile" where a code is the mean of a tile of these rows and columns, and
-            what is so of all numbers, see `facts_of` of wire.py
+        about: "top", "tile" if a code is the mean of a tile of this size, and properties of all
+            numbers, see `_facts_of` of StateReducer
     """
 
     def __init__(self, numbers: npt.NDArray[Any], facts: Header, tile: int = 1) -> None:
@@ -80,19 +81,19 @@ def size_of(message: Any) -> int:
     return sum(map(size_of, message)) if isinstance(message, (list, tuple)) else 0
 
 
-# States of large networks in few bytes.
+# Compact states of large networks.
 
-LARGEST = 190_000  # bytes of the arrays of a state, which has 200 kB at most with its header
-LEAST = 20_000  # bytes of the banks in any case, beside layers that are too wide for LARGEST
-SPARED = "grad_before", "begun", "slots_before", "slots", "before"  # what is left out first
-BANKS = "value", "grad"  # what is always there
-MOST_ROWS = 10_000  # weights whose exact numbers a page asks for
+LARGEST = 190_000  # bytes of the arrays of a state, which has at most 200 kB with its header
+LEAST = 20_000  # minimum bytes for the banks, if layers are too wide for LARGEST
+SPARED = "grad_before", "begun", "slots_before", "slots", "before"  # left out first
+BANKS = "value", "grad"  # always included
+MOST_ROWS = 10_000  # weights whose exact numbers a page may request
 Rows = npt.NDArray[np.uint32]
 NO_ROWS: Rows = np.zeros(0, np.uint32)
 
 
 class TileMap(NamedTuple):
-    """Tiles of plates: of each cube its bank index and its tile; how many cubes a tile has."""
+    """Tiles of plates: bank index and tile of each cube, and the number of cubes of each tile."""
 
     indices: npt.NDArray[np.intp]
     tiles: npt.NDArray[np.intp]
@@ -101,7 +102,7 @@ class TileMap(NamedTuple):
 
 @final
 class StateReducer:
-    """Makes states light, for the layout of a picture; `apart` are rows with own scales."""
+    """Reduces states for the layout of a picture; `apart` are rows with separate scales."""
 
     def __init__(self, layout: Layout, apart: Sequence[slice]) -> None:
         self._layout, self._apart = layout, apart
@@ -109,9 +110,9 @@ class StateReducer:
         self._counting, self._facts = Throttle(), dict[str, Any]()
 
     def of(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest has more.
+        """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest is larger.
 
-        One that is not as it was has "light".
+        A reduced state is marked by "light".
         """
         if size_of(state) <= LARGEST:
             return state
@@ -137,10 +138,10 @@ class StateReducer:
         return light
 
     def _facts_of(self, numbers: FloatArray) -> dict[str, Any]:
-        """Return what is so of all numbers: of `parts` the scale, of plates the `spreads`.
+        """Return properties of all numbers: the scale of `parts`, and the `spreads` of plates.
 
         parts    of the rows with a common scale, and of each with its own: the magnitude to cover,
-                 and [stop, how many exceed it] for each stop that is a scale of these numbers
+                 and [stop, number above it] for each stop that is a scale of these numbers
         spreads  [first row, stop, root mean square] of each plate that has mip levels
         """
         common = numbers.copy()
@@ -173,14 +174,14 @@ def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
 
 
 def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
-    """Return the numbers of some rows, as far as a state has them, and its step and operation."""
+    """Return the exact numbers of some rows available in a state, with step and operation."""
     rows = rows[rows < len(state["value"])]
     moment = {"step": state["step"], "operation": state["operation"], "rows": rows}
     return moment | {name: state[name][rows] for name in BANKS}
 
 
 def map_of(plates: Sequence[Plate], tile: int) -> TileMap:
-    """Return the tiles of plates, rows after rows, of so many rows and columns of cells."""
+    """Return the tiles of plates, row by row, of `tile` x `tile` cells."""
     found, first = [], 0
     for plate in plates:
         down, across = -(-plate.rows // tile), -(-plate.columns // tile)

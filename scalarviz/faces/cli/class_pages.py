@@ -1,7 +1,7 @@
-"""`scalarviz class`, `lesson`, `lessons` and `collect`: pages for a whole room, and its answers.
+"""`scalarviz class`, `lesson`, `lessons` and `collect`: pages for a class, and its answers.
 
-A record of answers is kept without the address that it came from. What visitors can send is
-bounded: the size of a record, how often, and all of them together.
+Records of answers are stored without the address of the sender. Input from visitors is bounded: the
+size of a record, their rate, and their total.
 """
 
 from __future__ import annotations
@@ -83,19 +83,19 @@ def serve(
     *,
     without: bool = False,
 ) -> int:
-    """Make the pages of scenes and serve them until Ctrl-C; return the exit code.
+    """Create the pages of scenes and serve them until Ctrl-C; return the exit code.
 
     Args:
-        scenes: names, or paths of files; numbers of lessons, "lessons" for all of them, or files
-            .md; none: SCENES
-        address: an address of this machine; 0.0.0.0: all that it has
+        scenes: names, or paths of files; numbers of lessons, "lessons" for all of them, or .md
+            files; if empty, SCENES
+        address: an address of this machine; 0.0.0.0 for all
         port: as for `listening`
-        collect: file .jsonl for the answers that pages send; None: they cannot send any
-        without: whether lessons have no solutions
+        collect: .jsonl file for the answers sent by pages; None disables sending
+        without: whether to leave out the solutions of lessons
 
     Raises:
-        InputError: for an unknown scene, an address or port that cannot be used, or a file that
-            holds something else.
+        InputError: for an unknown scene, an address or port that is not available, or a file with
+            other contents.
     """
     paths = paths_of(scenes or SCENES)
     is_open = not is_loopback(address)
@@ -126,7 +126,7 @@ def until_ctrl_c(
     address: str,
     collecting: Collecting | None = None,
 ) -> int:
-    """Say where pages are, and serve them until Ctrl-C; return the exit code."""
+    """Print the URLs of pages, and serve them until Ctrl-C; return the exit code."""
     say(*greeting(address, server.port, collecting))
     try:
         server.start(pages)
@@ -137,10 +137,10 @@ def until_ctrl_c(
 
 
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
-    """Return the files of scenes and lessons by the names of their pages.
+    """Return the files of scenes and lessons by page name.
 
-    The glossary is one of them where a lesson of the package links to it. Raises InputError for a
-    name twice.
+    The glossary is included if a lesson of the package links to it. Raises InputError for a
+    duplicate name.
     """
     found: dict[str, Path] = {}
     for each in all_named(scenes):
@@ -155,7 +155,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
 
 
 def entry_of(name: str, path: Path) -> Entry:
-    """Return the place of a page in their list."""
+    """Return the entry of a page in the index."""
     if path.suffix == ".py":
         return Entry(name, row_text(f"rows.scenes.{name}.about", about(path)))
     lesson = lesson_of(path)
@@ -164,7 +164,7 @@ def entry_of(name: str, path: Path) -> Entry:
 
 
 def made(path: Path, *, collects: bool = False, without: bool = False, links: str = "") -> bytes:
-    """Return the page of a scene or of a lesson, with links, which says how large it is."""
+    """Return the page of a scene or of a lesson, with links, and report its size."""
     if path.suffix != ".py":
         lesson = without_solutions(lesson_of(path)) if without else lesson_of(path)
         page = page_of_lesson(lesson, collects=collects, links=links)
@@ -178,7 +178,7 @@ def made(path: Path, *, collects: bool = False, without: bool = False, links: st
 
 
 def bound(address: str, port: int | None, collecting: Collecting | None = None) -> PageServer:
-    """Return a server that says who comes; raise InputError if it cannot listen there."""
+    """Return a server that reports visitors; raise InputError if it cannot listen there."""
     hooks = (collecting.gate, collecting.visit) if collecting else ()
     return PageServer(
         listening(address, port),
@@ -188,7 +188,7 @@ def bound(address: str, port: int | None, collecting: Collecting | None = None) 
 
 
 def greeting(address: str, port: int, collecting: Collecting | None = None) -> list[str]:
-    """Return the lines that say where the pages are, and who can send answers."""
+    """Return the lines with the URLs of the pages, and who can send answers."""
     lines = [text("class.here", url=url_of(numeric(address), port)), text("class.open")]
     if not is_loopback(address):
         query = collecting.query if collecting else ""
@@ -201,7 +201,7 @@ def greeting(address: str, port: int, collecting: Collecting | None = None) -> l
     return [*lines, text("class.end")]
 
 
-# `scalarviz lesson`: lessons as pages, those of the package and those of a teacher.
+# `scalarviz lesson`: lessons as pages, built-in or written by a teacher.
 
 
 def write_lessons(
@@ -210,11 +210,11 @@ def write_lessons(
     """Write the pages of lessons; raise InputError for an unknown one.
 
     Args:
-        names: numbers of lessons, as 01, names of handouts, or paths of files .md; none: all
-            lessons. The glossary lies beside lessons of the package, which link to it
-        out: the folder; None: the current one
-        without: whether the pages have no solutions
-        solutions: whether one page of the solutions is written instead of them
+        names: numbers of lessons, such as 01, names of handouts, or paths of .md files; if empty,
+            all lessons. The glossary is added to lessons of the package, which link to it
+        out: output folder; None: the current one
+        without: whether to leave out the solutions
+        solutions: whether to write one page with the solutions instead
     """
     folder, chosen = Path(out or "."), [*map(named, all_named(names or ["lessons"]))]
     if solutions:
@@ -232,9 +232,9 @@ def write_lessons(
 
 
 def all_named(names: Iterable[str]) -> list[str]:
-    """Return names, with numbers of all lessons for "lessons" and "01" for "1", each once.
+    """Return names, with all lessons for "lessons" and "01" for "1", without duplicates.
 
-    The glossary follows lessons of the package, which link to it.
+    The glossary is added after lessons of the package, which link to it.
     """
     numbers = {number.removeprefix("0"): (number,) for number in lessons()} | {"lessons": lessons()}
     found = [each for name in names for each in numbers.get(name, (name,))]
@@ -243,20 +243,20 @@ def all_named(names: Iterable[str]) -> list[str]:
 
 
 def path_of_lesson(name: str) -> Path | None:
-    """Return the file of a lesson from its number or its path; None if it is none."""
+    """Return the file of a lesson from its number or path, or None."""
     return Path(name) if name.endswith(".md") else (lessons() | handouts()).get(name)
 
 
 def named(name: str) -> Lesson:
-    """Return the lesson of a number, or of a file .md; raise UnknownNameError for another name."""
+    """Return the lesson with a number, or of a .md file; raise UnknownNameError otherwise."""
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
-    """Return the page of a lesson, in whose pictures scenes of the package train, or saved runs.
+    """Return the page of a lesson, whose pictures train scenes of the package or saved runs.
 
     Raises:
-        InputError: for a moment that a picture does not understand.
+        InputError: if the moment of a picture is invalid.
     """
     for each in lesson.parts:
         if isinstance(each, LessonPicture):
@@ -273,15 +273,15 @@ def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -
     return lesson_page(lesson, shown, collects=collects, links=links)
 
 
-# `scalarviz lessons`: copies the lessons and the guide out of the package, and opens them.
+# `scalarviz lessons`: copy the lessons and the guide out of the package, and open them.
 
-PARTS = "notebooks", "docs/guide"  # beside each other, as their links have it
+PARTS = "notebooks", "docs/guide"  # copied with their relative paths, which their links use
 
 
 def copy_lessons(folder: str) -> None:
-    """Copy the lessons and the guide into a folder, and open them if somebody is at the terminal.
+    """Copy the lessons and the guide into a folder; in an interactive terminal, open them.
 
-    Files that are there already stay as they are.
+    Existing files are not overwritten.
     """
     parts = [(part, each) for part in PARTS for each in sorted(top_folder(part).iterdir())]
     found = {Path(folder, part, each.name): each for part, each in parts if each.is_file()}
@@ -302,18 +302,20 @@ def copy_lessons(folder: str) -> None:
 
 # `scalarviz collect`: the answers of a class as a table, in the terminal and as a file.
 
-LONGEST_CELL = 36  # letters in the terminal
-USUAL_CELL = 18  # with the gap
+LONGEST_CELL = 36  # letters of a cell in the terminal
+USUAL_CELL = 18  # width including the gap
 HEADS = ("pupil", "question", "first", "frequent")
 
 
 def collect_answers(place: str, out: str | None = None) -> None:
-    """Print the table of the answers in a folder or a file, and write it.
+    """Print the table of the answers in a folder or a file, and optionally write it.
 
     Args:
-        out: a file .csv; None: none
+        out: a .csv file, or None
 
-    Raises InputError or FileError for a place without answers, or a file that cannot be written.
+    Raises:
+        InputError: if the folder contains no answers.
+        FileError: if a file cannot be read or written.
     """
     if out is not None:
         require(
@@ -322,8 +324,8 @@ def collect_answers(place: str, out: str | None = None) -> None:
         )
         check_place(out)
     table, console = table_in(as_path(place)), Console()
-    if out is not None:  # first: what reads the printed table may end before it is whole
-        replace_file(out, table.sheet().encode("utf-8-sig"))  # by the mark Excel knows UTF-8
+    if out is not None:  # written first: a pipe of the printed table may be closed early
+        replace_file(out, table.sheet().encode("utf-8-sig"))  # Excel recognizes UTF-8 by the mark
     for each in tables(table, console.width):
         console.print(each)
     say(*table.remarks)
@@ -332,7 +334,7 @@ def collect_answers(place: str, out: str | None = None) -> None:
 
 
 def board(path: Path) -> Live:
-    """Return what shows the table of a file in a terminal while answers come, questions first."""
+    """Return a live view of a file's table in a terminal, updated as answers arrive."""
     console = Console()
 
     def now() -> Group:
@@ -343,7 +345,7 @@ def board(path: Path) -> Live:
 
 
 def tables(table: AnswerTable, width: int) -> Iterator[Table]:
-    """Yield the parts of a table: of each lesson as many columns as usually fit, then questions."""
+    """Yield the parts of a table: the columns of each lesson that fit, then questions."""
     heads = {each: text(f"answers.column.{each}") for each in HEADS}
     most = max(1, width // USUAL_CELL - 1)
     for lesson, columns in groupby(table.columns, lambda each: each.lesson):
@@ -358,7 +360,7 @@ def tables(table: AnswerTable, width: int) -> Iterator[Table]:
 
 
 def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table of rich, whose cells are plain text."""
+    """Return a rich table with plain text cells."""
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
     for each in heads:
         table.add_column(Text(shortened(each, LONGEST_CELL)))
@@ -369,23 +371,25 @@ def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 KIND = ".jsonl"
 MOST_RECORDS = 1000
-AT_ONCE = 60  # records of a visitor: a room may have one address
-EVERY = 10.0  # seconds, after which a visitor may send one more
+AT_ONCE = 60  # records of a visitor: a room may share one address
+EVERY = 10.0  # seconds after which a visitor may send another one
 USUAL = 4096  # bytes of a record; a larger one counts as several
-MOST_OF_ONE = MOST_RECORDS // 2  # records that are kept of a visitor
+MOST_OF_ONE = MOST_RECORDS // 2  # stored records per visitor
 
 
 @final
 class Collecting:
-    """Takes records of pages and adds them to a file.
+    """Receives records from pages and appends them to a file.
 
     Attributes:
-        path: of the file, .jsonl; an existing one is continued
-        is_open: whether other machines reach the server: then a token guards the collecting
-        entries: the pages that are listed to those who have it
+        path: the .jsonl file; an existing one is continued
+        is_open: whether other machines reach the server, so that a token is required
+        entries: the pages listed for holders of the token
         now: a clock in seconds
 
-    Raises InputError or FileError for a file that holds something else, or cannot be written.
+    Raises:
+        InputError: if the file has other contents.
+        FileError: if the file cannot be written.
     """
 
     def __init__(self, path: str, *, is_open: bool, now: Callable[[], float] = monotonic) -> None:
@@ -406,7 +410,7 @@ class Collecting:
                     )
                 self.path.chmod(0o600)
                 file.seek(max(0, size - 1))
-                if file.read(1) not in (b"", b"\n"):  # it was cut off
+                if file.read(1) not in (b"", b"\n"):  # truncated line
                     file.write(b"\n")
         except OSError as error:
             raise unsaved(self.path, error) from error
@@ -414,16 +418,16 @@ class Collecting:
         self.tokens = Tokens(is_open=True, controls=False) if is_open else None
         self.entries: Sequence[Entry] = ()
         self._count, self._now = len(old), now
-        self._left: dict[str, tuple[float, float]] = {}  # by visitor: how many more, and when
+        self._left: dict[str, tuple[float, float]] = {}  # remaining records and time, by visitor
         self._kept: Counter[str] = Counter()  # by visitor
 
     @property
     def query(self) -> str:
-        """What addresses end with that may send."""
+        """The query string of URLs that may send answers."""
         return f"?token={self.tokens.short}" if self.tokens else ""
 
     async def gate(self, request: Request, who: str) -> Answer | None:
-        """Answer with the list of pages, to those who have the token, or with a form for it."""
+        """Return the index page to holders of the token, otherwise the token form."""
         if self.tokens is None or request.path.partition("?")[0] not in ("/", f"/{INDEX}"):
             return None
         wrong = text("class.token.wrong")
@@ -433,19 +437,19 @@ class Collecting:
         return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
 
     async def visit(self, connection: ServerConnection, who: str) -> None:
-        """Take one record of a page, and answer {"ok": true} or {"error": a sentence}."""
+        """Receive a record from a page, and reply {"ok": true} or {"error": a sentence}."""
         with suppress(ConnectionClosed, TimeoutError):
             try:
                 self._charge(who, 1)
                 record = self._take(await asyncio.wait_for(connection.recv(), ASKING), who)
             except InputError as error:
                 return await connection.send(json.dumps({"error": str(error)}))
-            await connection.send(json.dumps({"ok": True}))  # first: printing may fail
+            await connection.send(json.dumps({"ok": True}))  # sent first: printing may fail
             name = record.name or text("class.nameless")
             say(text("class.record", name=name, lesson=record.lesson))
 
     def _charge(self, who: str, count: int) -> None:
-        """Raise InputError for a visitor that sends too many records, of USUAL bytes, at once."""
+        """Raise InputError if a visitor sends too many records, of USUAL bytes, at once."""
         now = self._now()
         left, since = self._left.pop(who, (AT_ONCE, now))
         left = min(AT_ONCE, left + (now - since) / EVERY)
@@ -458,7 +462,7 @@ class Collecting:
             raise InputError(f"too many answers from this device: send them again in {wait} s")
 
     def _take(self, sent: str | bytes, who: str) -> LessonRecord:
-        """Keep and return a record; raise InputError if it cannot be kept, or without the token."""
+        """Store and return a record; raise InputError if that fails, or without the token."""
         found = read(sent) if len(sent) <= LARGEST_RECORD else None
         if found is None:
             raise InputError(
@@ -476,14 +480,14 @@ class Collecting:
             self._kept[who] + count <= MOST_OF_ONE,
             "no more answers are saved from this device: tell your teacher",
         )
-        self._charge(who, -1)  # one was charged when it came
+        self._charge(who, -1)  # one was charged on arrival
         self._charge(who, count)
         self._add(line)
         self._kept[who] += count
         return record
 
     def _add(self, line: bytes) -> None:
-        """Add the line of a record to the file, whole or not at all."""
+        """Append the line of a record to the file atomically."""
         try:
             with self._opened() as file:
                 size = file.seek(0, os.SEEK_END)
@@ -502,6 +506,6 @@ class Collecting:
         self._count += 1
 
     def _opened(self) -> BinaryIO:
-        """Return the file, to add to it; a new one can be read by its owner alone."""
+        """Open the file for appending; a new one is readable only by its owner."""
         opener = partial(os.open, mode=0o600)
         return cast(BinaryIO, open(self.path, "a+b", buffering=0, opener=opener))

@@ -1,7 +1,7 @@
-"""Options as parameters of a function, in typer's form: how they are shown, and how they complete.
+"""Options as parameters of a function, in typer's form, with help and shell completion.
 
-A shell asks for what can follow by running the command again, with the line so far in environment
-variables; it offers files where there is no answer.
+For completion, a shell runs the command again with the current line in environment variables;
+without a result it completes file names.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 Complete = Callable[[str], list[str]]
 
-# What stands for the value in a help text, by the type of the option; switches have none.
+# Placeholders for values in a help text, by option type, except flags.
 METAVARS = {bool: "", int: "N", float: "NUMBER", str: "TEXT", Path: "FILE"}
 NAME, NAME_AND_VALUE, CONDITION = "NAME", "NAME=VALUE", "CONDITION"
-CONTEXT = "_context"  # key of typer's context, which tells typed options from defaults
+CONTEXT = "_context"  # key of typer's context, which distinguishes typed options from defaults
 
 
 class QuietGroup(TyperGroup):
-    """A group of commands with a quieter help: see `quieter`.
+    """A group of commands with a shorter help: see `quieter`.
 
     Attributes:
         shown: options of its commands, which its help lists
@@ -41,13 +41,13 @@ class QuietGroup(TyperGroup):
     shown: Sequence[Any] = ()
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        self.params = [*self.params, *self.shown]  # of the help alone, which ends the command
+        self.params = [*self.params, *self.shown]  # for the help only, which ends the command
         with quieter(self.get_params(ctx)):
             super().format_help(ctx, formatter)
 
 
 class QuietCommand(TyperCommand):
-    """A command with a quieter help: see `quieter`."""
+    """A command with a shorter help: see `quieter`."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with quieter(self.get_params(ctx)):
@@ -56,9 +56,9 @@ class QuietCommand(TyperCommand):
 
 @contextmanager
 def quieter(parameters: Iterable[Any]) -> Iterator[None]:
-    """Leave out of a help text types of Python, and the `--no-...` of switches that are off.
+    """Omit Python types and the `--no-...` of flags from a help text.
 
-    typer writes `<bool>` and `<str>` for them.
+    typer would write `<bool>` and `<str>`.
     """
     hidden = []
     for each in parameters:
@@ -101,7 +101,7 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
 
 
 def checking(name: str, option: Option) -> Callable[[Any], Any]:
-    """Return a function that returns a value of an option, or raises UnknownNameError."""
+    """Return a validator that returns a value of an option, or raises UnknownNameError."""
 
     def checked(value: Any) -> Any:
         option.check(value, name)
@@ -111,7 +111,7 @@ def checking(name: str, option: Option) -> Callable[[Any], Any]:
 
 
 def metavar_of(option: Option) -> str:
-    """Return what stands for the value of an option in its help."""
+    """Return the placeholder for the value of an option in its help."""
     if option.kind == list[str]:
         return CONDITION if tuple(option.info.names) else NAME_AND_VALUE
     from scalarviz.faces.scene_options import kind_of
@@ -123,7 +123,7 @@ def metavar_of(option: Option) -> str:
 def with_options(
     run: Callable[[dict[str, Any], set[str]], int], *parameters: inspect.Parameter
 ) -> Callable[..., None]:
-    """Return a command that exits with what `run` returns, given its options and those typed."""
+    """Return a command that exits with the result of `run`, given all options and those typed."""
     kind = inspect.Parameter.KEYWORD_ONLY
     whole = [inspect.Parameter(CONTEXT, kind, annotation=typer.Context), *parameters]
 
@@ -138,7 +138,7 @@ def with_options(
 
 
 def beginning(names: Iterable[str]) -> Complete:
-    """Return a function that returns those of some names that begin with a text."""
+    """Return a function that returns the names starting with a text."""
 
     def complete(incomplete: str) -> list[str]:
         return [in_shell(name) for name in names if name.startswith(incomplete)]
@@ -146,14 +146,14 @@ def beginning(names: Iterable[str]) -> Complete:
     return complete
 
 
-# Completion: what shells pass, and how they want to have what can follow.
+# Shell completion: the input from shells, and the format of the result.
 
 SHELL = "_SCALARVIZ_COMPLETE"
 BASH = "complete_bash"
 
 
 def is_completing() -> bool:
-    """Return whether a shell asks what can follow."""
+    """Return whether a shell requests completions."""
     return SHELL in os.environ
 
 
@@ -168,7 +168,7 @@ def words_to_complete() -> list[str]:
 
 
 def join_values() -> None:
-    """Write `--name = value`, as bash splits `--name=value`, as two words."""
+    """Join `--name = value`, as bash splits `--name=value`, into two words."""
     words, count = os.environ.get("COMP_WORDS", "").split(), os.environ.get("COMP_CWORD", "")
     if os.environ[SHELL] != BASH or not count.isdecimal():
         return
@@ -178,17 +178,17 @@ def join_values() -> None:
         for before, word in zip(["", *typed], typed, strict=False)
         if word != "=" or not before.startswith("--")
     ]
-    after = int(typed[-1:] == ["="] and len(kept) < len(typed))  # nothing of the value is typed
+    after = int(typed[-1:] == ["="] and len(kept) < len(typed))  # the value is still empty
     os.environ["COMP_WORDS"] = "\n".join(kept)
     os.environ["COMP_CWORD"] = str(int(count) - (len(typed) - len(kept)) + after)
 
 
 def in_shell(name: str) -> str:
-    """Return a name as the shell that asks wants it: bash takes a space for the end of a word."""
+    """Return a name in the form the shell expects: in bash, a space ends a word."""
     return name.replace(" ", "\\ ") if os.environ.get(SHELL) == BASH else name
 
 
-# The options of `scalarviz sweep`; what it does is in sweep_scene.py.
+# The options of `scalarviz sweep`, which is implemented in sweep_scene.py.
 
 
 def sweep_command() -> Callable[..., None]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from scalarviz.stage.show import Show
 
 
-# Modules that read options, draw or train are imported in functions: errors and lists are quick.
+# Modules that read options, draw or train are imported in functions, for fast errors and lists.
 
 FIRST = "rgb"  # the scene of `scalarviz` alone
 LINK = "link"
@@ -44,15 +44,15 @@ VERBS = {
     "train": "Train a scene with a progress bar, or with plain lines outside of a terminal.",
     "page": "Write a scene as a web page that trains: one .html file, which works offline.",
 }
-# Frequent names of options that are called otherwise here.
+# Option names common elsewhere, and their names here.
 MEANT = {
     **dict.fromkeys(("--size", "--width", "--height", "--resolution"), "--pixels"),
     **dict.fromkeys(("--rate", "--learning-rate", "--step-size"), "--lr"),
     **dict.fromkeys(("--initialisation", "--initialization", "--initializer"), "--init"),
 }
-# What options take, by how pydantic, which newer versions of typer quote, names a wrong value.
+# Expected values of options, by pydantic's error type, which newer versions of typer quote.
 WANTED = {"int": "a whole number, such as 8", "float": "a number, such as 0.1"}
-# Options that were taken away, and what to use instead.
+# Removed options, and their replacements.
 GONE = {
     "--terminal": "--terminal was removed: `{program} train` shows a progress bar in "
     "the terminal, and `{program} watch --browser` a page in a browser",
@@ -81,7 +81,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run a command line, and exit.
 
     Args:
-        words: the arguments; None: those of the process
+        words: the arguments; None: sys.argv
 
     Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
     SIGTERM.
@@ -116,13 +116,13 @@ def obey(words: Sequence[str]) -> None:
 
 
 def class_pages() -> Any:
-    """Return the module of pages for classes; raise InputError without what serves them."""
+    """Return the module of pages for classes; raise InputError if the server is not installed."""
     import_module("scalarviz.pages.web_server")
     return import_module("scalarviz.faces.cli.class_pages")
 
 
 def application(words: Sequence[str]) -> Typer:
-    """Return all commands; only the scene that the words name is loaded."""
+    """Return all commands; only the named scene is loaded."""
     import typer
 
     from scalarviz.faces.cli.command_parameters import (
@@ -155,7 +155,7 @@ def application(words: Sequence[str]) -> Typer:
         version: bool = typer.Option(
             False, "--version", help="Print the version.", callback=print_version, is_eager=True
         ),
-        language: str = typer.Option(  # which `without_language` has read
+        language: str = typer.Option(  # already processed by `without_language`
             "english",
             "--language",
             metavar="NAME",
@@ -315,7 +315,7 @@ def application(words: Sequence[str]) -> Typer:
 
 @contextmanager
 def visible_errors() -> Iterator[None]:
-    """Let typer's errors be in our words, and escape control characters that they quote."""
+    """Print errors of typer in our words, with escaped control characters."""
     try:
         yield
     except Exception as error:  # any error of typer or click, raised again
@@ -336,7 +336,7 @@ def visible_errors() -> Iterator[None]:
 
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
-    """Return a function with the options of a scene and a command as parameters, for typer."""
+    """Return a function for typer whose parameters are the options of a scene and a command."""
     from scalarviz.faces.cli.command_parameters import as_parameters, with_options
     from scalarviz.faces.scene_options import own_options
 
@@ -349,7 +349,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
 
 
 def parameters_of_every_scene(verb: str, own: Collection[str] = ()) -> list[inspect.Parameter]:
-    """Return the options of a command for every scene, without those that a scene has itself."""
+    """Return the options of a command for every scene, except those that a scene defines itself."""
     from scalarviz.faces.cli.command_parameters import as_parameters
     from scalarviz.faces.scene_options import PAGING, RENDERING, RUNNING, SHARED, WATCHING
 
@@ -370,7 +370,7 @@ def general_options(verb: str) -> list[Any]:
 
 
 def open_command() -> Callable[..., None]:
-    """Return the function of `scalarviz open` with its options as parameters, for typer."""
+    """Return the function of `scalarviz open` for typer, with its options as parameters."""
     import typer
 
     from scalarviz.faces.cli.command_parameters import as_parameters, beginning, with_options
@@ -433,7 +433,7 @@ def write_scene(
 
 
 def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that are not those of a scene alone."""
+    """Return the options that are not specific to a scene."""
     from scalarviz.faces.scene_options import own_options
 
     own = own_options(scene)
@@ -443,7 +443,7 @@ def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
 def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str], name: str = ""
 ) -> tuple[Show, Autosave]:
-    """Return the show of a scene, and where it is saved, also without a path if it has a name."""
+    """Return the show of a scene, and its autosave, which a name enables even without a path."""
     from scalarviz.faces.controller.train import autosave_of
     from scalarviz.faces.scene_options import make_show
 
@@ -483,7 +483,7 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
 
 
 def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
-    """Open a saved training, or its newest branches; see `Session.load` for --limit."""
+    """Open a saved session, or its latest branches; see `Session.load` for --limit."""
     with opening():
         from scalarviz.base.checks import require
         from scalarviz.faces.cli.watch_scene import watch_anywhere
@@ -501,7 +501,7 @@ def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) 
 
 
 def print_version(wanted: bool) -> None:
-    """Print the version and exit, if wanted."""
+    """Print the version and exit, if `wanted`."""
     if wanted:
         say(__version__)
         sys.exit()
@@ -518,7 +518,7 @@ class NamedScene:
 
     Attributes:
         path: its file
-        options: its options that stand behind the ?, as texts
+        options: its options after the ?, as texts
     """
 
     path: Path
@@ -534,7 +534,7 @@ def scenes_in(words: Sequence[str]) -> list[str]:
 
 
 def named_scenes(words: Sequence[str]) -> list[NamedScene]:
-    """Return the scenes that some words name; raise InputError for what is none."""
+    """Return the named scenes; raise InputError for anything else."""
     from scalarviz.base.checks import require, shorten
     from scalarviz.faces.links import pairs_of
     from scalarviz.faces.scene_file import find
@@ -552,10 +552,10 @@ def named_scenes(words: Sequence[str]) -> list[NamedScene]:
 
 
 def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
-    """Return a function with the options that all the scenes have as parameters, for typer.
+    """Return a function for typer whose parameters are the options common to all the scenes.
 
     Args:
-        words: those that name the scenes, of which typer passes all but the first
+        words: names of the scenes; typer passes all but the first
     """
     import typer
 
@@ -610,7 +610,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
 
 
 def names_of(named: Sequence[NamedScene]) -> list[str]:
-    """Return different names of scenes: their own, with their options where a scene is twice."""
+    """Return unique names of scenes, including their options if a scene occurs twice."""
     stems = [each.path.stem for each in named]
     names: list[str] = []
     for each, stem in zip(named, stems, strict=True):
@@ -622,23 +622,23 @@ def names_of(named: Sequence[NamedScene]) -> list[str]:
 
 
 def branches_of(session: Any) -> dict[str, Any]:
-    """Return a session for each of the newest branches of one, by the branches' names."""
+    """Return a session for each of the latest branches of a session, by branch name."""
     from scalarviz.stage.show import MOST_SESSIONS
 
     newest = session.branches[-MOST_SESSIONS:]
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
 
 
-# The option --language, which any command takes: it is read before the commands are made.
+# The option --language of all commands, read before the commands are created.
 
 SPOKEN = re.compile("(?<=^--language)=")
 
 
 def without_language(words: Sequence[str]) -> list[str]:
-    """Choose the language that --language names, wherever it stands; return the other words.
+    """Apply --language at any position; return the other words.
 
     Raises:
-        UnknownNameError: for a language that there is not.
+        UnknownNameError: if the language is not available.
     """
     rest = [part for each in words for part in SPOKEN.split(each)]
     if "--language" in rest:

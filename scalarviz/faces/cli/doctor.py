@@ -1,8 +1,8 @@
-"""`scalarviz doctor`: what works on this machine, and commands that fix what does not.
+"""`scalarviz doctor`: tests of this machine, with commands that fix what fails.
 
     python -m scalarviz.faces.cli.doctor numba
 
-tests one thing: `doctor` runs each probe in its own process.
+runs a single test: `doctor` runs each probe in a separate process.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from scalarviz.faces.window import display_check
 SECONDS = 60.0  # timeout of a probe
 AT_ONCE = 4
 
-PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""  # kinds of commands that mend
+PIP, SYSTEM, COMMAND, NOTHING = "pip", "system", "command", ""  # kinds of repair commands
 APT = "sudo apt-get install "
 OPENGL = "libegl1 libgl1 libgl1-mesa-dri"
 ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
@@ -59,7 +59,7 @@ ON_WINDOWS = "winget install Microsoft.VCRedist.2015+.x64"
 
 @dataclass(frozen=True)
 class Check:
-    """Something to test: its probe, its use, and how to fix it.
+    """A test: its probe, its purpose, and how to fix a failure.
 
     Attributes:
         use: a key of the texts, after "doctor.use."
@@ -140,11 +140,11 @@ CLASS = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What a probe has found.
+    """The result of a probe.
 
     Attributes:
-        works: whether it works; None if the probe did not answer in time
-        mend: what installs what is missing: PIP, SYSTEM, COMMAND, or NOTHING
+        works: whether it works; None if the probe did not reply in time
+        mend: kind of the repair command: PIP, SYSTEM, COMMAND, or NOTHING
         debian: the exact packages of Debian, if known
     """
 
@@ -163,9 +163,9 @@ def examine(
     *,
     for_class: bool = False,
 ) -> int:
-    """Run all checks and print them; return 1 if something lacks that a scene needs, else 0.
+    """Run all checks and print them; return 1 if a requirement of a scene is missing, else 0.
 
-    With `for_class`, return 1 if something lacks that the lessons need.
+    With `for_class`, return 1 if a requirement of the lessons is missing.
     """
     console, run = console or Console(), run or run_probe
     checks = CLASS if for_class else CHECKS
@@ -200,7 +200,7 @@ def examine(
 
 
 def run_probe(name: str) -> Finding:
-    """Run a probe in a process of its own; return its finding, or that it died or hangs."""
+    """Run a probe in a separate process; return its finding, also after a crash or a timeout."""
     command = [sys.executable, "-m", "scalarviz.faces.cli.doctor", name]
     try:
         done = subprocess.run(
@@ -256,15 +256,15 @@ def as_table(findings: Findings) -> Table:
     return table
 
 
-# Probes. Each imports what it tests, which may be slow, missing or broken. It returns what it
-# found, or raises a Lack.
+# Probes. Each imports the tested package, which may be slow, missing or broken. It returns a
+# description, or raises a Lack.
 
-SMOOTH = 15.0  # pictures a second
+SMOOTH = 15.0  # pictures per second
 GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """Something does not work, or, with `works`, not well; the others are those of a Finding."""
+    """A failure, or, with `works`, a limitation; the other fields are the same as in Finding."""
 
     def __init__(
         self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
@@ -288,7 +288,7 @@ def need(*modules: str) -> str:
 
 
 def version_of(module: str) -> str:
-    """Return the name and the version of the package that a module belongs to."""
+    """Return name and version of the package that contains a module."""
     names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
     package = names.get(module, module)
     try:
@@ -404,14 +404,14 @@ def window() -> str:
         toolkit = import_module("PySide6.QtGui")
     except ImportError as error:
         raise Lack(f"Qt cannot be loaded: {first_line(error)}") from error
-    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as a window does
+    os.environ.setdefault("QT_XCB_GL_INTEGRATION", "xcb_egl")  # as for a window
     application = toolkit.QGuiApplication([])  # aborts if libraries are missing
     require(toolkit.QOpenGLContext().create(), "Qt finds no OpenGL on this display")
     return text("doctor.found.window", found=found, platform=application.platformName())
 
 
 def check_libraries() -> None:
-    """Raise Lack with the libraries that Qt lacks on X11; Qt names only the first, or none."""
+    """Raise Lack with the libraries that Qt lacks on X11; Qt reports only the first, or none."""
     why = display_check.lack_of_qt()
     absent = display_check.missing(why) if why else []
     if absent:
@@ -466,7 +466,7 @@ def onnx() -> str:
 
 
 def jupyter() -> str:
-    """JupyterLab, a local port, and the packages that the lessons draw with."""
+    """JupyterLab, a local port, and the packages for drawing in the lessons."""
     found = need("jupyterlab", "matplotlib", "ipykernel")
     try:
         socket.create_server(("127.0.0.1", 0)).close()
@@ -521,7 +521,7 @@ def room() -> str:
     )
     memory = import_module("scalarviz.base.limits").memory_size() / 2**30
     require(
-        not 0.0 < memory < GIGABYTES,  # 0: not known
+        not 0.0 < memory < GIGABYTES,  # 0 if unknown
         f"{memory:.1f} GB of memory, and {GIGABYTES:g} are needed",
         NOTHING,
     )
@@ -531,7 +531,7 @@ def room() -> str:
     return text("doctor.found.room", processors=processors, disk=free)
 
 
-EXTRAS = "serve", "sklearn", "pandas", "cluster"  # which nothing else tests
+EXTRAS = "serve", "sklearn", "pandas", "cluster"  # not tested elsewhere
 PROBES: dict[str, Callable[[], str]] = {
     **{
         probe.__name__: probe
@@ -549,7 +549,7 @@ def first_line(error: BaseException) -> str:
 
 
 def answer(name: str) -> Finding:
-    """Return what a probe finds here."""
+    """Return the finding of a probe on this machine."""
     try:
         return Finding(True, PROBES[name](), NOTHING)
     except Lack as lack:
@@ -561,4 +561,4 @@ def answer(name: str) -> Finding:
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(asdict(answer(sys.argv[1]))))
     sys.stdout.flush()
-    os._exit(0)  # some libraries crash when they are unloaded
+    os._exit(0)  # some libraries crash when unloaded

@@ -1,4 +1,4 @@
-"""`scalarviz warm` and `bench`: kernels compiled ahead of time, steps a second on each engine."""
+"""`scalarviz warm` and `bench`: compile kernels ahead of time, measure steps per second."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ from scalarviz.training.session.session import Session
 
 
 def warm(engine: str = "cpu") -> None:
-    """Compile kernels, with a progress bar, and those of large pictures.
+    """Compile kernels, including the kernels of large pictures, with a progress bar.
 
     Args:
-        engine: "cpu", by default: all kernels; "cuda": those of the scenes, for a GPU; "auto": the
-            one of these that is the fastest here
+        engine: "cpu", the default: all kernels; "cuda": scene kernels, for a GPU; "auto": the
+            fastest engine on this machine
 
     Raises:
         EngineError: if the engine cannot run here, or a kernel cannot be compiled.
-        InputError: for an engine that has no kernels.
+        InputError: if the engine has no kernels.
     """
     row = choose(engine)
     require(
@@ -61,18 +61,18 @@ def warm(engine: str = "cpu") -> None:
 
 
 def compile_for_scenes() -> Iterator[tuple[int, int]]:
-    """Compile what is lacking for the scenes on a GPU; iterate as `compile_all` does."""
+    """Compile the missing kernels of the scenes for a GPU; iterate as `compile_all` does."""
     lacking = [kind for kind in dict.fromkeys(kinds_of_scenes()) if not precompile.is_ready(kind)]
     paths = dict.fromkeys(path for kind in lacking for path in precompile.paths_of(kind))
     yield from compile_files([path for path in paths if not is_compiled(path)], start_child)
 
 
 def kinds_of_scenes() -> Iterator[str]:
-    """Iterate over the kinds that the scenes need on a GPU; a line names a scene left out."""
+    """Yield the kinds that the scenes require on a GPU; print a line for a skipped scene."""
     for name, path in scenes().items():
         try:
             session = played(load(path), {}).session
-        except ScalarvizError as error:  # such as a package that is missing
+        except ScalarvizError as error:  # such as a missing package
             say(text("warm.left_out", scene=name, why=error.lines[0]), file=sys.stderr)
             continue
         yield precompile.kind_of(session, "cuda")
@@ -84,17 +84,17 @@ def start_child(paths: Sequence[Path]) -> Any:
     return processes.start([*precompile.COMMAND, f"cuda={files}"], stdin=PIPE)
 
 
-# Steps a second of some scenes, on each available engine. The full benchmark, against micrograd
+# Steps per second of some scenes, on each available engine. The full benchmark, against micrograd
 # and PyTorch, is `make bench`.
 
 SCENES = ("rgb", "xor", "circle", "texture")
-SECONDS = 1.5  # for each scene
-ROUNDS = 3  # the best counts, because other programs only slow it down
-LARGEST = 1_000_000  # most weights times samples for the python engine
+SECONDS = 1.5  # per scene
+ROUNDS = 3  # the fastest counts, since other programs only slow it down
+LARGEST = 1_000_000  # maximum weights times samples for the python engine
 
 
 def measure() -> None:
-    """Print steps a second, one row per scene, one column per engine."""
+    """Print steps per second, one row per scene, one column per engine."""
     console = Console()
     engines = [name for name, row in ENGINES.items() if not row.lack()]
     table = Table(box=box.SIMPLE_HEAD, title=text("bench.title"), title_justify="left")
@@ -128,7 +128,7 @@ def words_for(pace: float) -> str:
 
 
 def steps_a_second(session: Session) -> float:
-    """Return the best pace of several rounds, after compiling, without what a scene measures."""
+    """Return the best speed of several rounds, after compilation and without a scene's metrics."""
     session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)

@@ -1,4 +1,4 @@
-"""`scalarviz render` and `page`: a scene becomes a picture, a video or a page."""
+"""`scalarviz render` and `page`: a picture, a video or a page of a scene."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from scalarviz.stage.render import picture, record, storyboard
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 
-SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # of pictures and pages
+SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # default sizes of pictures and pages
 VIDEO = (1280, 720)
 KINDS = (".png", ".mp4", ".gif", ".html")
 VIDEOS = (".mp4", ".gif")
@@ -56,7 +56,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> i
 
 
 def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> None:
-    """Draw into the file of the options, and print a summary."""
+    """Draw to the output file of the options, and print a summary."""
     chosen, path, kind, look = wanted(given, name)
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
@@ -81,7 +81,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
 
 
 def render_several(several: Several, given: Mapping[str, Any]) -> int:
-    """Train several scenes on one clock and draw them into a file; return the exit code."""
+    """Train several scenes on one clock and draw them to a file; return the exit code."""
     name = "-".join(show.title for show in several.shows)
     chosen, path, kind, look = wanted(given, name, len(several.shows))
     if kind in VIDEOS:
@@ -100,14 +100,14 @@ def render_several(several: Several, given: Mapping[str, Any]) -> int:
 def wanted(
     given: Mapping[str, Any], name: str, count: int = 1
 ) -> tuple[dict[str, Any], Path, str, RenderOptions]:
-    """Return all options of a file, its path and kind, and how it is rendered.
+    """Return all options of a file, its path and kind, and its render options.
 
     Args:
-        name: of the file, unless it is given
-        count: how many scenes stand side by side
+        name: default name of the file
+        count: number of scenes side by side
 
     Raises:
-        InputError: for a kind of file that these scenes and options do not have.
+        InputError: if these scenes and options do not support the kind of file.
     """
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
@@ -139,7 +139,7 @@ def write_video(
     """Train one session or several, write a video, and print its length.
 
     Args:
-        given: number of steps; None: one if operations are shown, else `most`; a film has its own
+        given: number of steps; None: one if operations are shown, else `most`; not used for a film
     """
     steps = given or (None if chosen["film"] else 1 if chosen["operations"] else most)
     count = record(
@@ -157,14 +157,14 @@ def write_video(
 
 
 def tell_lost(show: Show) -> None:
-    """Print why the loss is not finite, if it is not."""
+    """Print the reason if the loss is not finite."""
     if why := why_lost(show.session):
         say(why)
 
 
 @contextmanager
 def saving(keep: Autosave, show: Show) -> Iterator[Callable[[int, int], None]]:
-    """Return a progress function for a video: it draws a bar, and autosaves the training."""
+    """Return a progress function for a video: it draws a bar, and autosaves the session."""
     with Progress(0, unit="pictures") as bar:
 
         def tell(done: int, total: int) -> None:
@@ -209,10 +209,10 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
     """Train if steps are given, and write the page; return the exit code.
 
     Args:
-        show: of the scene
+        show: show of the scene
         given: options: out, theme, steps, no_engine, record, every
-        name: of the scene, for the name of the file
-        keep: saves the training
+        name: name of the scene, for the name of the file
+        keep: saves the session
     """
     path = Path(given.get("out") or f"{name}.html")
     for option in [each for each in ("record", "every") if given.get(each) is not None]:

@@ -1,4 +1,4 @@
-"""`scalarviz sweep`: a scene under many settings and seeds, as a table and a file."""
+"""`scalarviz sweep`: a scene with many settings and seeds, as a table and a file."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
 
 
 def show_of(path: Path, /, seed: int = 0, **options: Any) -> Show:
-    """Return what the scene of a file shows with some options."""
+    """Return the show of a scene file with some options."""
     scene = scene_of(path)
     known = RUNNING | options_of(scene)
     usual: dict[str, Any] = {name: option.default for name, option in known.items()}
     return make_show(scene, usual | options | {"seed": seed}, typed=[*options, "seed"])
 
 
-scene_of = cache(load)  # of all settings and seeds: its code runs once
+scene_of = cache(load)  # of all settings and seeds: its code is run once
 
 
 def options_of(scene: Scene) -> dict[str, Option]:
-    """Return the options of a scene that a grid can name."""
+    """Return the options of a scene that a grid may contain."""
     return SHARED | own_options(scene)
 
 
@@ -74,17 +74,17 @@ def sweep_scene(
     Args:
         name: name or path of the scene
         grid: texts such as lr=0.1,0.3
-        seeds: a number of seeds from 0, or a range such as 5-14
-        steps: of each training
+        seeds: number of seeds, starting at 0, or a range such as 5-14
+        steps: number of steps of each run
         every: steps between two checks; None: 40 checks
-        success: a bound on the loss; None: that of `sv.sweep`
-        goal: what settings are ranked by; None: that of `sv.sweep`
-        ends: whether networks end at their success
+        success: upper limit of the loss for success; None: the default of `sv.sweep`
+        goal: quantity by which settings are ranked; None: the default of `sv.sweep`
+        ends: whether networks stop at success
         executor: here, processes, dask or the address of a scheduler
-        out: file for the runs, .csv or .parquet; None: none
-        folder: where results are kept; None: beside `out`, or nowhere
-        picture: file of a picture, .png; None: none
-        watched: whether a window shows how all networks learn; closing it ends the training
+        out: file for the runs, .csv or .parquet; or None
+        folder: folder for results; None: beside `out`, or none
+        picture: file of a picture, .png; or None
+        watched: whether to open a window with all networks; closing it ends training
         look: options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
@@ -116,7 +116,7 @@ def sweep_scene(
         **more,
     )
     seen: dict[str, Any] = dict(look or {})
-    SweepStage(runs, "dark", sweep_look(runs, **seen))  # raises what cannot be drawn so
+    SweepStage(runs, "dark", sweep_look(runs, **seen))  # raises errors of the look
     stopped = False
     try:
         if watched:
@@ -142,7 +142,7 @@ def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> N
 
 
 def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:
-    """Return the grid of texts NAME=VALUE,VALUE; semicolons separate values with commas."""
+    """Parse the grid from texts NAME=VALUE,VALUE; semicolons separate values with commas."""
     found: dict[str, list[Any]] = {}
     for each in texts:
         name, sign, values = each.partition("=")
@@ -160,7 +160,7 @@ def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list
 
 
 def seeds_in(words: str) -> range:
-    """Return the seeds of a text: a number of them, or a range such as 5-14."""
+    """Return the seeds of a text: a number of seeds, or a range such as 5-14."""
     found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", words)
     if found is None:
         raise InputError(f"--seeds takes a number, or a range such as 5-14, not {shorten(words)}")

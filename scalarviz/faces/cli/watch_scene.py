@@ -1,6 +1,6 @@
-"""`scalarviz watch` and `open`: a window, else a page that trains and a picture.
+"""`scalarviz watch` and `open`: a window, or without a screen a page that trains and a picture.
 
-`open` follows a link, and shows its moment.
+`open` shows the moment of a link.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
 
-# Options that are arguments of `watch`.
+# Options passed to `watch`.
 PASSED = [each for each in ("steps", *WATCHING) if each in signature(faces.watch).parameters]
-ENDS = {".html": 0, ".png": 12}  # bytes of a file that stay behind its signature: IEND
+ENDS = {".html": 0, ".png": 12}  # bytes at the end of a file that follow its signature: IEND
 
 
 def watch_anywhere(
@@ -80,21 +80,21 @@ def watch_anywhere(
     """Open a window; without a screen train, and write pages and a picture; return the exit code.
 
     Args:
-        shown: a Show, or several by their names
+        shown: a Show, or several by name
         given: options of WATCHING, and steps
-        name: of the scene, for the files
-        keep: saves the training
-        recipe: as for `watch`, which also takes `more`
+        name: name of the scene, for the files
+        keep: saves the session
+        recipe: as for `watch`, which also receives `more`
 
     Raises:
-        DisplayError: if the screen is lost later on.
+        DisplayError: if the display is lost later.
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
     look = RenderOptions(**{each: given[each] for each in PASSED if hasattr(RenderOptions, each)})
     several = shown if isinstance(shown, Mapping) else {name: shown}
     shows = {each: Show.of(show) for each, show in several.items()}
-    for show in shows.values():  # before anything is said or written
+    for show in shows.values():  # before any output
         end_of(show, given["steps"])
     plays, keep = more.get("play") is not False, keep or Autosave()
     more = {each: given[each] for each in PASSED} | {"keep": keep, "recipe": recipe} | more
@@ -103,7 +103,7 @@ def watch_anywhere(
         more |= {"address": address, "share": "control" if given["control"] else "look"}
         return int(faces.watch(shown, **more))
     if given["serve"] or given["address"]:
-        import_module("scalarviz.pages.web_server")  # says what to install
+        import_module("scalarviz.pages.web_server")  # raises the error with the install command
         from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
 
         opening_over()
@@ -131,16 +131,16 @@ def in_files(
     *,
     plays: bool,
 ) -> tuple[dict[str, bytes], int]:
-    """Write pages that begin here, train, and write a picture; return the pages and the exit code.
+    """Write pages of the initial state, train, and write a picture; return pages and exit code.
 
-    A file that cannot be made is left out, with a sentence that says why.
+    A file that cannot be created is skipped with an explanation.
     """
     code, (one, *others) = 0, shows.values()
     several = Several.of(shows) if others else None
     look.check_names(several or one)
     places, image = free_places(list(shows))
     pages: dict[str, bytes] = {}
-    with Progress(0, is_informed(), "kernels"):  # one bar, those of the training included
+    with Progress(0, is_informed(), "kernels"):  # a common bar, including training
         for place, show in zip(places, shows.values(), strict=True):
             paced = replace(show, speed=given["speed"] or show.speed)
             if page := written(place, partial(page_text, paced, look)):
@@ -170,7 +170,7 @@ def page_text(show: Show, look: Look) -> bytes:
 
 
 def written(place: Path, make: Callable[[], bytes]) -> bytes:
-    """Write a file with what `make` returns; return that, or b"" and a sentence if it fails."""
+    """Write the result of `make` to a file; return it, or b"" with an explanation if it fails."""
     try:
         content = make()
         replace_file(place, signed(content, place.suffix))
@@ -181,7 +181,7 @@ def written(place: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def free_places(names: list[str]) -> tuple[list[Path], Path]:
-    """Return places for pages and their picture, at which nothing is but what was written here."""
+    """Return paths for pages and their picture that do not exist or were written here."""
     stems = [name.replace(os.sep, "-") for name in names]
     for i in count(1):
         end = "" if i == 1 else f"-{i}"
@@ -195,7 +195,7 @@ def free_places(names: list[str]) -> tuple[list[Path], Path]:
 
 
 def signed(content: bytes, kind: str) -> bytes:
-    """Return a file with a comment that says by whom it was written, and has its digest."""
+    """Return a file with a comment that contains its origin and its digest."""
     words = b"scalarviz watch " + sha256(content).hexdigest().encode()
     mark = b"<!-- " + words + b" -->\n" if kind == ".html" else chunk(b"tEXt", b"Comment\0" + words)
     cut = len(content) - ENDS[kind]
@@ -203,12 +203,12 @@ def signed(content: bytes, kind: str) -> bytes:
 
 
 def is_own(place: Path) -> bool:
-    """Return whether a file is as `signed` made it, and nobody has changed it since."""
+    """Return whether a file was created by `signed` and has not been changed."""
     if not place.is_file() or place.is_symlink():
         return False
     try:
         found = place.read_bytes()
-    except OSError:  # it is protected from this user
+    except OSError:  # not accessible for this user
         return False
     length = len(signed(b"", place.suffix))
     cut = len(found) - ENDS[place.suffix]
@@ -216,7 +216,7 @@ def is_own(place: Path) -> bool:
 
 
 def has_browser() -> bool:
-    """Return whether there is a browser that shows pictures; text browsers cannot train a page."""
+    """Return whether there is a graphical browser; text browsers cannot train a page."""
     if sys.platform == "linux" and not has_display() and not os.environ.get("BROWSER"):
         return False
     try:
@@ -226,7 +226,7 @@ def has_browser() -> bool:
     return True
 
 
-# A link becomes a window at its moment.
+# Open a window at the moment of a link.
 
 
 def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
@@ -244,7 +244,7 @@ def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
 
 
 def unused(name: str, names: Mapping[str, Any]) -> str:
-    """Return a name, or with a number behind it one that is not used yet."""
+    """Return a name, with a number appended if it is already used."""
     return next(each for i in count(1) if (each := name if i == 1 else f"{name} {i}") not in names)
 
 
@@ -253,12 +253,12 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
     Args:
         words: the link
-        given: options: those of WATCHING, steps, limit, and those of `keep_of`
+        given: options of WATCHING and of `keep_of`, steps and limit
 
     Raises:
-        InputError: for what is wrong in the link.
+        InputError: if the link is invalid.
     """
-    opening_over()  # what the link asks for comes first, with a bar of its own
+    opening_over()  # computing the moment comes first, with a separate bar
     link = read_link(words)
     show, recipe = opened(link, given)
     keep = autosave_of(given)
@@ -271,7 +271,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
         show.session.focus = link.sample
     speed = link.play if given["speed"] is None else given["speed"]
     plays = link.play is not None or given["speed"] is not None or not link.names_moment
-    # What was typed wins over the link.
+    # Typed options override the link.
     of_link = {k: v for k, v in link.look.items() if given[k] == LOOK[k].default}
     chosen = {**given, "speed": speed, **of_link}
     return watch_anywhere(
@@ -280,7 +280,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
 
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
-    """Return the show of the scene or the file that a link names; raise InputError for others."""
+    """Return the show of the scene or the file of a link; raise InputError for anything else."""
     target = link.target
     if target in scenes():
         return show_with(load(scenes()[target]), target, link.options)
@@ -303,7 +303,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     session = Session.load(target, limit=given["limit"])
     run = session.trainer.run
     if isinstance(run, RecordedRun) and not run.followed.record.is_done:
-        session.seek(session.current_branch.end.step)  # its newest moment
+        session.seek(session.current_branch.end.step)  # its latest moment
     return replace(Show.of(session), title=os.path.basename(target)), None
 
 
@@ -313,8 +313,8 @@ def show_with(
     """Return the show of a scene and its recipe; raise InputError for an unknown option.
 
     Args:
-        name: of the scene, for the error
-        texts: options as a link and a command line have them behind a ?
+        name: name of the scene, for the error
+        texts: options after a ?, as in a link or a command line
         values: other options by name
     """
     known = SHARED | own_options(scene)
@@ -327,7 +327,7 @@ def show_with(
 
 
 def pinned_by(session: Session, link: Link) -> int | Neuron | None:
-    """Return what a link pins, checked; raise InputError for what the network does not have."""
+    """Return the validated pin of a link; raise InputError if the network does not have it."""
     if link.neuron is not None:
         buffers = {each.name: each for each in session.network.program.buffers}
         buffer, place = link.neuron
@@ -338,10 +338,10 @@ def pinned_by(session: Session, link: Link) -> int | Neuron | None:
 
 
 def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
-    """Go to the moment of a link; return whether it was reached, and not stopped by Ctrl-C.
+    """Go to the moment of a link; return whether it was reached before Ctrl-C.
 
-    A step beyond the end is trained up to, with a bar. Raises InputError for an operation that the
-    step does not have.
+    Steps beyond the end are trained, with a progress bar. Raises InputError for an operation that
+    the step does not have.
     """
     step = session.step_index if link.step is None and link.operation else link.step
     if step is not None:
@@ -359,7 +359,7 @@ def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
         )
         session.advance(link.operation, "operation")
     if step is not None:
-        with session.doing():  # what the user of a file did at this moment
+        with session.doing():  # the user's actions at this moment
             timeline = session.timeline
             actions = timeline.branch.actions_at(timeline.clock.place)
             timeline.go(timeline.clock._replace(actions=len(actions)))

@@ -1,1 +1,1 @@
-"""What a user can do to a training and its picture, independent of a toolkit."""
+"""User actions on a session and its picture, independent of a GUI toolkit."""

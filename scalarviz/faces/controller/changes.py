@@ -1,8 +1,8 @@
-"""Changes that a user makes to a training, and Undo.
+"""Changes by the user, and Undo.
 
-Weights, learning rates, frozen layers, options, neurons and layers, presets and inputs are changed.
-Each change can be undone; some show another training in place of this one, from which Undo leads
-back.
+They apply to weights, learning rates, frozen layers, options, neurons and layers, presets and
+inputs. Each change can be undone; some replace the shown session by another one, and Undo returns
+to the previous one.
 """
 
 from __future__ import annotations
@@ -53,13 +53,13 @@ class Edits:
 
     def __init__(self, session: Session) -> None:
         self.session = session
-        self._drag: tuple[Rows, Change] | None = None  # the rows that were dragged last
+        self._drag: tuple[Rows, Change] | None = None  # the rows of the last drag
 
     def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
-        """Set a weight, or some; `dragged` edits of the same ones at one moment are one change.
+        """Set one or several weights; `dragged` edits of the same at one moment are one change.
 
-        Within a step they are set where it began, and its operations are done again: all that is
-        shown is then of one network.
+        Within a step they are applied at its start, and its operations are repeated, so that all
+        shown numbers belong to the same weights.
         """
         session, timeline = self.session, self.session.timeline
         with session.doing():
@@ -80,24 +80,24 @@ class Edits:
 
 
 def type_value(controller: Controller) -> None:
-    """Open the field of the pinned weight's value, or say how a weight is pinned."""
+    """Open the field of the pinned weight's value, or explain how to pin a weight."""
     if controller.stage.pinned is None:
         controller.tell(text("notices.pin_first"))
     else:
         controller.face.start_editing("edit")
 
 
-# Learning rates, of all weights and of pinned weights and layers; layers that are frozen.
+# Learning rates, of all weights and of pinned weights and layers; frozen layers.
 
 HIGHEST_RATE = 100.0
 
 
 @dataclass(frozen=True)
 class PinnedRows:
-    """Rows of the bank, of a pinned weight or a layer, and what controls show of them.
+    """Rows of the bank, of a pinned weight or a layer, and their values for controls.
 
     Attributes:
-        name: of the first row, as `value`
+        name: name of the first row, as for `value`
         rate: learning rate before the schedule; NaN if the rows have several
     """
 
@@ -109,7 +109,7 @@ class PinnedRows:
 
 
 def pinned_rows(session: Session, rows: range) -> PinnedRows:
-    """Return what controls show of some rows."""
+    """Return the values of some rows for controls."""
     bank, optimizer = session.network.bank, settings_now(session).optimizer
     own = optimizer.own_rates.of_all(rows)
     rate = optimizer.rate(bank.step_count) if own is None else own
@@ -119,7 +119,7 @@ def pinned_rows(session: Session, rows: range) -> PinnedRows:
 
 
 def pinned_weight(session: Session, row: int | None) -> PinnedRows | None:
-    """Return a weight by its bank index; None if there is none."""
+    """Return a weight by its bank index, or None."""
     if row is None or not 0 <= row < len(session.network.bank):
         return None
     return pinned_rows(session, range(row, row + 1))
@@ -139,7 +139,7 @@ def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> Pi
     return pinned_rows(session, whole)
 
 
-# The commands. A rate of a part that is left empty is that of the session again.
+# The commands. An empty rate of a part restores the rate of the session.
 
 
 @computes
@@ -160,7 +160,7 @@ def scale_learning_rate(controller: Controller, factor: float) -> None:
 
 
 def set_rate(controller: Controller, rows: Rows, rate: float | str) -> None:
-    """Give some weights a learning rate of their own."""
+    """Set a separate learning rate for some weights."""
     session = controller.session
     own = None if isinstance(rate, str) and not rate.strip() else rate
     controller.do(lambda: session.set_rate(rows, None if own is None else as_number(own)))
@@ -171,11 +171,11 @@ def freeze_rows(controller: Controller, rows: Rows, on: bool) -> None:
     controller.do(partial(controller.session.freeze, rows, on))
 
 
-# Options: of every training, or of a scene, whose training may begin anew.
+# Options of every session or of a scene; some restart training.
 
 
 def set_option(controller: Controller, name: str, value: object) -> None:
-    """Choose the value of an option."""
+    """Set the value of an option."""
     session, options = controller.session, controller.options
     change, did = options.changes(name), text("changes.option", name=name, value=value)
     if change == "engine":
@@ -199,16 +199,16 @@ def set_option(controller: Controller, name: str, value: object) -> None:
 
 
 def set_common(controller: Controller, name: str, value: object, did: str) -> None:
-    """Choose the value of an option that every training has; `did` says so."""
+    """Set the value of an option that every session has; `did` is the message."""
     row, session = TRAINING[name], controller.session
     if row.value(session, settings_now(session)) == value:
-        return None  # chosen once more
+        return None  # unchanged choice
     if row.anew:
         return grow(controller, lambda now: cast(Session, row.choose(now, value)))
     return controller.do(partial(row.choose, session, value), changing=True, said=did)
 
 
-# Networks that grow and shrink: each change makes another training, and Undo leads back.
+# Networks that grow and shrink: each change creates another session, and Undo returns.
 
 
 def grow(
@@ -216,10 +216,10 @@ def grow(
     make: Callable[[Session], Session],
     seen: Callable[[Session], Neuron | None] = nothing,
 ) -> None:
-    """Go on with the session that a function makes of this one.
+    """Continue with the session that a function creates from this one.
 
     Args:
-        seen: returns the neuron to point at then, until the mouse points at something
+        seen: returns the neuron to point at, until the mouse moves
     """
 
     def begin(made: Session) -> None:
@@ -231,7 +231,7 @@ def grow(
 
 
 def show_made(controller: Controller, session: Session) -> str:
-    """Show a session that was made from the one that is shown; return what was done."""
+    """Show a session that was created from the shown one; return a description of the change."""
     origin = session.origin
     assert origin is not None, "a session that was made from another one has an origin"
     show_another(controller, *with_session(controller, session), origin.did)
@@ -242,13 +242,13 @@ def show_made(controller: Controller, session: Session) -> str:
 
 
 def one_more(controller: Controller) -> None:
-    """Add a neuron to the layer that is pointed at, by default the first hidden one."""
+    """Add a neuron to the layer of the pinned item, by default the first hidden one."""
     place = layer_at(controller)
     grow(controller, partial(add_neurons, layer=place), partial(last_neuron, place))
 
 
 def one_less(controller: Controller) -> None:
-    """Remove the neuron that is pinned, by default the last one of the first hidden layer."""
+    """Remove the pinned neuron, by default the last one of the first hidden layer."""
     neuron = controller.stage.pinned_neuron
     operation = neuron and writer_of(controller.session.network.program, neuron[0])
     place = layer_at(controller)
@@ -259,26 +259,26 @@ def one_less(controller: Controller) -> None:
 
 
 def layer_more(controller: Controller) -> None:
-    """Add a layer before the one that is pointed at, by default before the last one."""
+    """Add a layer before the layer of the pinned item, by default before the last one."""
     place = layer_at(controller, len(controller.session.network.layers) - 1)
     grow(controller, partial(insert_layer, layer=place))
 
 
 def layer_less(controller: Controller) -> None:
-    """Remove the layer that is pointed at, by default the one before the last one."""
+    """Remove the layer of the pinned item, by default the one before the last."""
     place = layer_at(controller, max(0, len(controller.session.network.layers) - 2))
     grow(controller, partial(remove_layer, layer=place))
 
 
 def layer_at(controller: Controller, default: int = 0) -> int:
-    """Return the index of the layer of the neuron or the weight that is pinned, else `default`."""
+    """Return the index of the layer of the pinned neuron or weight, else `default`."""
     stage = controller.stage
     found = operation_of(controller.session, stage.pinned, stage.pinned_neuron)
     return default if found is None else found.layer
 
 
 def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
-    """Return the operation that writes a neuron, or else has a weight; None if there is none."""
+    """Return the operation that computes a neuron, or uses a weight; or None."""
     if neuron is not None:
         return writer_of(session.network.program, neuron[0])
     operations = session.network.program.operations
@@ -286,16 +286,16 @@ def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Op
 
 
 def last_neuron(place: int, session: Session) -> Neuron:
-    """Return the last neuron of a layer, given by its index."""
+    """Return the last neuron of the layer with this index."""
     operations = session.network.program.operations
     target = next(each.target for each in reversed(operations) if each.layer == place)
     return target.name, target.size - 1
 
 
-# PRESETS: what goes wrong in trainings, each set up by one click and mended by an undo.
+# PRESETS: common failures of training, set up by a click and reverted by Undo.
 
-TOO_FAST = 100.0  # how much larger a rate is that is too large
-FAR = -10.0  # biases with which no sum is positive
+TOO_FAST = 100.0  # factor of a learning rate that is too large
+FAR = -10.0  # bias with which no sum is positive
 
 
 def too_fast(session: Session) -> None:
@@ -309,7 +309,7 @@ def all_zero(session: Session) -> None:
 
 
 def dead(session: Session) -> None:
-    """Make the neurons of the first hidden layer never positive, with relu."""
+    """Use relu with biases that keep the first hidden layer from ever being positive."""
     check_hidden_layers(session)
     with session.doing(as_one=True):
         session.set_activation(0, "relu")
@@ -337,8 +337,8 @@ def check_hidden_layers(session: Session) -> None:
         raise InputError("this needs a network of two or more Dense layers: try it on rgb or xor")
 
 
-# What each does to a session: it changes that, or returns another one, which is shown instead. The
-# texts `presets.NAME` say what it is called and what to look for.
+# Functions that change a session or return a replacement. The texts `presets.NAME` contain their
+# names and hints.
 PRESETS: dict[str, Callable[[Session], Session | None]] = {
     "rate": too_fast,
     "zero": all_zero,
@@ -348,16 +348,16 @@ PRESETS: dict[str, Callable[[Session], Session | None]] = {
 
 
 def preset_names(shallow: bool) -> dict[str, str]:
-    """Return the presets by the names that people read.
+    """Return the presets by their displayed names.
 
     Args:
-        shallow: whether no hidden layer is one of them, see `needs_hidden_layers`
+        shallow: whether to include "no hidden layer", see `needs_hidden_layers`
     """
     return {text(f"presets.{name}"): name for name in PRESETS if shallow or name != "shallow"}
 
 
 def go_wrong(controller: Controller, name: str) -> None:
-    """Set up what goes wrong, say what to look for, and play."""
+    """Set up a failure, show a hint, and play."""
     session, log = controller.session, controller.session.undo_log
 
     def act() -> Session | None:
@@ -382,7 +382,7 @@ def go_wrong(controller: Controller, name: str) -> None:
 
 
 def teach(controller: Controller, words: str) -> None:
-    """Let the caption say what to look for while the branch of the last preset is shown."""
+    """Show a hint in the caption while the branch of the last preset is shown."""
     session, change = controller.session, controller.preset
     branch = session.current_branch
 
@@ -393,16 +393,15 @@ def teach(controller: Controller, words: str) -> None:
     controller.stage.narration.lesson = lesson
 
 
-# Whether removing the hidden layers is one of the presets: only where one layer cannot learn the
-# data.
+# Whether removing the hidden layers is a preset: only if a single layer cannot learn the data.
 
-SAMPLED = 500  # samples by which it is decided
-BENT = 0.25  # share of them that one weighted sum gets wrong, from which on this is seen
+SAMPLED = 500  # number of samples for the decision
+BENT = 0.25  # error rate of a single weighted sum above which it counts as insufficient
 IS_BENT: WeakKeyDictionary[TableSet, bool] = WeakKeyDictionary()
 
 
 def needs_hidden_layers(session: Session) -> bool:
-    """Return whether Dense layers learn what one weighted sum of the inputs gets wrong."""
+    """Return whether Dense layers learn samples that one weighted sum of the inputs gets wrong."""
     data, layers = session.data, session.network.layers
     dense = len(layers) > 1 and all(isinstance(each, Dense) for each in layers)
     if not dense or data.outputs != 1 or not isinstance(data, TableSet):
@@ -415,18 +414,18 @@ def needs_hidden_layers(session: Session) -> bool:
     return IS_BENT[data]
 
 
-# Custom inputs: the network answers them in place of the samples.
+# Custom inputs: the network evaluates them in place of the samples.
 
-FEW = 3  # answers that are offered beside the other buttons
+FEW = 3  # answers offered beside the other buttons
 MOST_ANSWERS = 12
-MOST_READ = 10_000  # targets that are looked at for it
+MOST_READ = 10_000  # maximum targets examined for it
 
 
 def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
-    """Show the answer to some inputs, and a button that leads back to the samples.
+    """Show the output for custom inputs, with a button to return to the samples.
 
     Args:
-        inputs: the numbers; None, the default: those that are shown, or an empty image to draw on
+        inputs: the numbers; by default None: the shown ones, or an empty image to draw on
     """
     controller.guide.interrupt()
     stage = controller.stage
@@ -435,19 +434,19 @@ def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
         stage.put_in()
     else:
         stage.own = inputs
-    if begins and stage.own is not None:  # offers are not made anew at each move of the mouse
+    if begins and stage.own is not None:  # offers are not recreated at each move of the mouse
         stage.offer(offers_of_input(controller))
 
 
 def begin_input(controller: Controller) -> None:
-    """Put in what is shown, or an empty image to draw on; pick a colour where inputs are one."""
+    """Start a custom input from the shown one or an empty image; pick a color for color inputs."""
     put_in(controller)
     if controller.session.data.input_tint == "rgb":
         pick_color(controller)
 
 
 def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
-    """Return what is offered while an input of the user's own is shown."""
+    """Return the buttons offered while a custom input is shown."""
     found: dict[str, Callable[[], None]] = {text("own.end"): partial(take_out, controller)}
     session = controller.session
     answers = answers_of(session)
@@ -463,15 +462,14 @@ def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
 
 
 def label_of(answer: str) -> str:
-    """Return the label of the button that learns an answer; "" is the one that follows."""
+    """Return the label of the button for learning an answer; "" is the computed one."""
     return text("own.learn.one", answer=answer) if answer else text("own.learn")
 
 
 def answers_of(session: Session) -> dict[str, FloatArray | None]:
-    """Return the targets that a sample of the user's own can have, by their names.
+    """Return the possible targets of a custom sample, by name.
 
-    The target is None, and its name "", where it follows from the inputs, such as the colour that a
-    map gives.
+    The target is None, and its name "", if it follows from the inputs, such as the color of a map.
     """
     data = session.data
     if not isinstance(data, TableSet):
@@ -493,7 +491,7 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
 
 
 def ask_answer(controller: Controller) -> None:
-    """Offer the targets that the input can be learned with, all of them in one line."""
+    """Offer the possible targets for learning the input, in one row."""
     found = {
         answer: partial(learn_input, controller, answer)
         for answer in answers_of(controller.session)
@@ -502,7 +500,7 @@ def ask_answer(controller: Controller) -> None:
 
 
 def learn_input(controller: Controller, answer: str) -> None:
-    """Add the input that is shown to the samples, with a target given by its name."""
+    """Add the shown input to the samples, with a target given by name."""
     own, session = controller.stage.own, controller.session
     if own is None:
         return
@@ -518,11 +516,11 @@ def learn_input(controller: Controller, answer: str) -> None:
 
 
 def pick_color(controller: Controller) -> None:
-    """Let the user pick a colour, which is put in while it is picked."""
+    """Open a color picker; each picked color becomes the input."""
     own = controller.stage.own
     if own is not None and controller.face.ask_color is not None:
         put_in(controller, own)
-        controller.stage.offer(offers_of_input(controller))  # the button took all of them away
+        controller.stage.offer(offers_of_input(controller))  # the button removed all of them
         controller.face.ask_color(own, partial(put_in, controller))
 
 
@@ -536,7 +534,7 @@ def take_out(controller: Controller) -> None:
 
 
 def switch(controller: Controller, name: str) -> None:
-    """Switch to a branch, given by its text, and say its name."""
+    """Switch to a branch, given by its text, and report its name."""
     if len(controller.session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
     number = int(name.partition(":")[0])
@@ -545,29 +543,30 @@ def switch(controller: Controller, name: str) -> None:
 
 
 def tell_branch(controller: Controller, number: int) -> None:
-    """Say that a branch is shown, given by its number."""
+    """Report the shown branch, given by its number."""
     branches = controller.session.branches
     name, last = branches[number].name, len(branches) - 1
     controller.tell(text("notices.switched", number=number, last=last, name=name))
 
 
 def rename(controller: Controller, name: str) -> None:
-    """Give the branch that is shown another name."""
+    """Rename the shown branch."""
     controller.do(partial(setattr, controller.session.current_branch, "name", name))
 
 
-# Trainings that were shown before, and the ways back and on again.
+# Previously shown sessions, for Undo and Redo.
 
-MOST_BEFORE = 10  # trainings that are kept for the way back
+MOST_BEFORE = 10  # sessions kept for Undo
 
 
 @final
 @dataclass(frozen=True, eq=False)
 class LeftTraining:
-    """A training that was left, with its options; `did` says what lies between it and the next.
+    """A session that is no longer shown, with its options; `did` describes the change to the next.
 
     Attributes:
-        undone: if it was left by Undo: the list of the training before it, which a change replaces
+        undone: for a session left by Undo: the undo list of the previous one, which a change
+            replaces
     """
 
     show: Show
@@ -578,16 +577,16 @@ class LeftTraining:
 
 @final
 class ShownTrainings:
-    """The trainings before the one that is shown, oldest first, and those after it, newest last."""
+    """The sessions before the shown one, oldest first, and those after it, latest last."""
 
     def __init__(self) -> None:
         self.before: deque[LeftTraining] = deque(maxlen=MOST_BEFORE)
         self.after: list[LeftTraining] = []
 
     def count(self, way: str, session: Session) -> int:
-        """Return how many trainings "undo" or "redo" leads to from a session.
+        """Return how many sessions "undo" or "redo" can reach from a session.
 
-        Before it is also the one that it was made from; after it none if it was changed since.
+        Undo includes the session from which it was created; redo none if it has changed since.
         """
         if way == "redo":
             is_next = self.after and self.after[-1].undone is session.undo_log.undone
@@ -597,7 +596,7 @@ class ShownTrainings:
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
-    """Show another training, from which Undo leads back."""
+    """Show another session; Undo returns to the present one."""
     trail = controller.trail
     trail.before.append(LeftTraining(controller.show, controller.options, did))
     trail.after.clear()
@@ -606,13 +605,13 @@ def show_another(controller: Controller, show: Show, options: Options, did: str)
 
 
 def tell_another(controller: Controller, did: str) -> None:
-    """Say what was done that another training is shown for, with a button for the way back."""
+    """Report the reason for showing another session, with a button to return."""
     words = text("notices.grown", did=sentence(did))
     controller.tell(words, text("notices.earlier"), controller.undo)
 
 
 def show_left(controller: Controller, way: str) -> str:
-    """Show the training before this one, or the one after it; return what lies between them."""
+    """Show the session before this one, or after it; return the change between them."""
     trail, origin = controller.trail, controller.session.origin
     if way == "redo":
         place = trail.after.pop()
@@ -631,7 +630,7 @@ def show_left(controller: Controller, way: str) -> str:
 
 
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
-    """Return the show with another session in its place, under its own sizes, and its options."""
+    """Return the show and the options with another session, and its sizes as title."""
     show = controller.show
     sizes = sizes_of(show.session), sizes_of(session)
     title = show.title.replace(*sizes) if all(sizes) else show.title
@@ -639,25 +638,25 @@ def with_session(controller: Controller, session: Session) -> tuple[Show, Option
     return made, controller.options.anew(made)
 
 
-# Undo and redo: of changes of a session, and of the step from one training to another.
+# Undo and redo: of changes of a session, and of switches between sessions.
 
 
 def changes_of(session: Session, way: str) -> Sequence[Change]:
-    """Return what "undo" or "redo" takes back or does again, the next one last."""
+    """Return the changes that "undo" or "redo" would apply, the next one last."""
     log = session.undo_log
     return log.done if way == "undo" else log.undone
 
 
 def leads_elsewhere(controller: Controller, way: str) -> bool:
-    """Return whether "undo" or "redo" shows another training, since nothing is left in this one."""
+    """Return whether "undo" or "redo" shows another session, since this one has no more changes."""
     session = controller.session
     return not changes_of(session, way) and bool(controller.trail.count(way, session))
 
 
 def reverse(controller: Controller, way: str) -> None:
-    """Do "undo", of the last change, or "redo", of the one undone last, and say what that is.
+    """Undo the last change, or redo the last undone one, and report it.
 
-    Without one, show the training before or after this one, even while this is held.
+    Without one, show the previous or next session, even while this one is held.
     """
     if not leads_elsewhere(controller, way):
         return change(controller, way)
@@ -667,7 +666,7 @@ def reverse(controller: Controller, way: str) -> None:
 
 @computes
 def change(controller: Controller, way: str) -> None:
-    """Undo or do again the last change of the session, and say what it is."""
+    """Undo or redo the last change of the session, and report it."""
     controller.time.stand_still()
     session = controller.session
 
@@ -689,7 +688,7 @@ def change(controller: Controller, way: str) -> None:
 
 
 def words_for(change: Change) -> str:
-    """Return what a change did: its actions, or where it led without any."""
+    """Return a description of a change: its actions, or without any its destination."""
     before, after = change.before, change.after
     if change.name is not None:
         return text("changes.name", number=change.name[0].number)
@@ -703,7 +702,7 @@ def words_for(change: Change) -> str:
 
 
 def tell_undone(controller: Controller, way: str, words: str) -> None:
-    """Say what "undo" or "redo" did, with a button for the opposite."""
+    """Report the result of "undo" or "redo", with a button for the opposite."""
     if way == "undo":
         said, back, word = text("changes.undone", did=words), "redo", text("controls.redo")
     else:

@@ -1,4 +1,4 @@
-"""ClockControl: plays, steps and goes back with the sessions of some panes, on one clock."""
+"""ClockControl: play, step and go back with the sessions of some panes, on one clock."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.face import Face
 
 
-MOST_STEPS = 100  # most steps taken by a command; for more, it plays
+MOST_STEPS = 100  # maximum steps of a command; beyond, it plays
 WHOLE = "step", "epoch"  # units of whole steps
-WALK = 1.0  # operations a second at which it plays first where the unit is the operation
-LAGS = 0.8  # share of the wanted speed below which a training cannot keep up
+WALK = 1.0  # initial operations per second when playing by operation
+LAGS = 0.8  # fraction of the requested speed below which training is too slow
 APART = 0.1  # seconds between two measurements of the speed
 
 
 def when_ready(command: CommandT) -> CommandT:
-    """Decorator of commands on time; while kernels are compiled first, that is said instead."""
+    """Decorate a command on time; while kernels are being compiled, report that instead."""
 
     @wraps(command)
     def done(time: ClockControl, *given: Any, **named: Any) -> Any:
@@ -56,27 +56,26 @@ def when_ready(command: CommandT) -> CommandT:
 
 @final
 class ClockControl:
-    """What a user can do with the time of one pane, or of all panes of a face together.
+    """User commands on the time of one pane, or of all panes of an interface together.
 
     Args:
-        owner: shows what concerns all of it: a controller, or the face of several
-        panes: those whose sessions move
-        steps: number of steps after which they pause, the first time; None: those of the shows
-        speed: steps a second, 0 for as fast as possible; None: the speed of the first show
+        owner: shows common messages: a controller, or the interface of several sessions
+        panes: panes whose sessions move
+        steps: number of steps after which they first pause; None: the steps of the shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
 
     Attributes:
-        clock: what the commands move: the session, or the clock of several; it plays on a thread of
-            its own
-        walk: the operations that are done one after the other
-        unit: of `step`; it plays by steps, or by one operation after the other if that is the unit,
-            each at a speed of its own, which stays as it was chosen
+        clock: the session, or the shared clock of several; it plays in a separate thread
+        walk: operations that are done one after the other
+        unit: unit of `step`; it plays by steps, or by operations if that is the unit; each has a
+            separate speed
         until: the step where it pauses, or None
-        films: whether it plays a film after the tour: where no speed was asked for
+        films: whether it plays a film after the tour, if no speed was given
         asked: whether it should play
         errand: whether it plays only to reach `until`, at full speed
-        film: whether it plays a film, until the user does something
-        explained: the sample that was chosen last because its step is easy to follow
-        measured: the speed while it plays, in steps a second, else 0
+        film: whether it plays a film, until the user interacts
+        explained: the sample that was last chosen because its step is easy to follow
+        measured: the speed during playback, in steps per second, else 0
     """
 
     def __init__(
@@ -93,19 +92,19 @@ class ClockControl:
         self.films = speed is None
         self.unit: FaceUnit = "step"
         self.measured = self._given = 0.0
-        self._told: Halted = {}  # those of which it was said that they were halted
-        self._walk_speed = WALK  # operations a second where the unit is the operation
+        self._told: Halted = {}  # stops that were already reported
+        self._walk_speed = WALK  # operations per second if the unit is the operation
         show = panes[0].show
         clock: Session | SharedClock = show.session
         if self.several:
             shows = Several(tuple(pane.show for pane in panes), panes[0].face.names)
             show = replace(show, steps=shows.steps, speed=shows.speed)
             clock = SharedClock(shows.sessions)
-        self._speed = (show.speed if speed is None else speed) or None  # steps a second otherwise
+        self._speed = (show.speed if speed is None else speed) or None  # steps per second otherwise
         self.begin(clock, show.steps if steps is None else size(steps, "steps"))
 
     def begin(self, clock: Session | SharedClock, steps: int) -> None:
-        """Start over with a session, or with several, at the chosen speed, for `steps` steps."""
+        """Start over with one or several sessions, at the chosen speed, for `steps` steps."""
         self.clock = clock
         self.asked = self.errand = self.film = False
         self.explained = 0
@@ -124,11 +123,11 @@ class ClockControl:
 
     @property
     def held(self) -> bool:
-        """Whether a session waits for kernels, so that nothing may be computed."""
+        """Whether a session waits for kernels and nothing may be computed."""
         return any(pane.warming.held for pane in self.panes)
 
     def waits(self) -> bool:
-        """Return whether kernels are compiled first, and say so."""
+        """Return whether kernels are being compiled, and report it."""
         for pane in self.panes:
             pane.look_at_kernels()
         if self.held:
@@ -148,7 +147,7 @@ class ClockControl:
         """Play in the background.
 
         Args:
-            anew: whether it plays beyond the step where it pauses, if it is there
+            anew: whether it continues beyond the step where it is paused
             film: whether it plays a film first, see `Session.play`
         """
         self.walk.stop()
@@ -164,18 +163,18 @@ class ClockControl:
             self.asked = True
 
     def end_film(self) -> None:
-        """Play at the ordinary speed, as after any action of the user, if a film plays."""
+        """Play at normal speed if a film plays, as after any action of the user."""
         if self.film:
             self.film = False
             with reporting_errors(self):
                 self._play_on()
 
     def play_on(self) -> None:
-        """Play as before, up to the same step."""
+        """Continue playing to the same step."""
         self.play(anew=False)
 
     def pause(self) -> None:
-        """Pause; report the error that has stopped a training, if there is one."""
+        """Pause; report the error if one has stopped training."""
         self.walk.stop()
         if self.several:
             self.stop(self.halt)
@@ -187,17 +186,17 @@ class ClockControl:
             self.stop(self.halt)
 
     def halt(self) -> None:
-        """Pause; raise the error that has stopped the clock, if there is one."""
+        """Pause; raise the error if one has stopped the clock."""
         self.asked, self.errand = False, False
         self._seen.clear()
         self.clock.pause(AT_ONCE)
 
     def stop(self, pause: Callable[[], None]) -> None:
-        """Call what pauses, and report its error."""
+        """Call a pausing function, and report its error."""
         try:
             with reporting_errors(self):
                 pause()
-        except Exception as error:  # an error of the training's thread must be reported
+        except Exception as error:  # errors of the training thread must be reported
             self.owner.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def stand_still(self) -> None:
@@ -207,7 +206,7 @@ class ClockControl:
             pane.show_whole_operations()
 
     def attend(self) -> None:
-        """Handle what happens by itself: walks, the end of a run, an error."""
+        """Handle automatic events: walks, the end of a run, an error."""
         sessions = tuple(pane.session for pane in self.panes)
         if isinstance(self.clock, SharedClock) and sessions != self.clock.sessions:
             plays = self.asked
@@ -229,7 +228,7 @@ class ClockControl:
             self.stop(partial(self.clock.pause, 0.0))
 
     def _arrive(self, *, is_errand: bool) -> None:
-        """Say what is to be said where it pauses by itself."""
+        """Report the arrival where it pauses by itself."""
         lead = self.panes[0]
         if self.several and not is_errand:
             self.owner.tell(text("compared.arrived", step=self.clock.step_index))
@@ -243,7 +242,7 @@ class ClockControl:
                 offer_more(lead)
 
     def tell_stop(self, _: object = None) -> None:
-        """Say why a training has stopped by itself, if one has; of several, once."""
+        """Report once why training has stopped by itself, if it has."""
         if not isinstance(self.clock, SharedClock):
             if why := self.clock.stopped:
                 self.panes[0].tell(why[0].upper() + why[1:])
@@ -256,7 +255,7 @@ class ClockControl:
         self._told = halted
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Show an error; of several sessions, under the name of the one that it came from."""
+        """Show an error; with several sessions, under the name of its session."""
         halted = self.clock.halted if isinstance(self.clock, SharedClock) else {}
         known = {session: why for session, (_, why) in halted.items()}
         found = (pane for pane in self.panes if known.get(pane.session) is error)
@@ -264,18 +263,18 @@ class ClockControl:
 
     @property
     def by_operation(self) -> bool:
-        """Whether it does one operation after the other."""
+        """Whether it plays operation by operation."""
         return self.unit in WALKED
 
     @property
     def speed(self) -> float | None:
-        """Steps a second that are wanted, None for as fast as possible."""
+        """Requested steps per second, None for as fast as possible."""
         return self._walk_speed / len(self.clock.operations) if self.by_operation else self._speed
 
     def set_speed(self, speed: float | None) -> None:
-        """Set the steps a second; None for as fast as possible.
+        """Set the steps per second; None for as fast as possible.
 
-        Where the unit is the operation, they are at most SLOW operations a second.
+        If the unit is the operation, at most SLOW operations per second.
         """
         for pane in self.panes:
             pane.guide.interrupt()
@@ -294,12 +293,12 @@ class ClockControl:
         self._play_on()
 
     def _play_on(self) -> None:
-        """Play at the speed that is wanted now, if it plays."""
+        """Apply the requested speed, if it plays."""
         if self.asked and not self.errand:
             self._start(self.speed)
 
     def _start(self, speed: float | None) -> None:
-        """Play by steps, or by operations if they are slow enough to be seen."""
+        """Play by steps, or by operations if they are slow enough to be visible."""
         pace = math.inf if speed is None else speed * len(self.clock.operations)
         if self.film and isinstance(self.clock, Session):
             self.clock.play(speed, "step", self.until, film=True)
@@ -309,7 +308,7 @@ class ClockControl:
             self.clock.play(speed, "step", self.until)
 
     def _measure(self) -> float:
-        """Return the measured steps a second since the last pause."""
+        """Return the measured steps per second since the last pause."""
         now, clock = perf_counter(), self.clock.clock
         if not self._seen or now - self._seen[-1][0] > APART:
             part = clock.operation / len(self.clock.operations)
@@ -319,7 +318,7 @@ class ClockControl:
 
     @property
     def flat_out(self) -> bool:
-        """Whether it plays as fast as it can, so that drawing slows it down."""
+        """Whether it plays at full speed, so that drawing slows it down."""
         if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed
@@ -328,8 +327,8 @@ class ClockControl:
     def undisturbed(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the python engine waits.
 
-        The python engine and drawing compete for Python's global lock, so one picture would take
-        seconds. Compiled engines release the lock. A step that takes long is waited for only once.
+        The python engine and drawing compete for Python's global lock; a picture would take
+        seconds. Compiled engines release the lock. A slow step is waited for only once.
         """
         now = self.clock.clock
         is_slow = any(pane.session.engine == "python" for pane in self.panes)
@@ -342,7 +341,7 @@ class ClockControl:
     # Steps.
 
     def set_unit(self, unit: str) -> None:
-        """Choose the unit of `step`; if it is the operation, that of playing, too."""
+        """Set the unit of `step`; an operation is also the unit of playing."""
         lead = self.panes[0]
         with reporting_errors(self):
             if self.several:
@@ -357,11 +356,11 @@ class ClockControl:
                 self._play_on()
 
     def step(self, direction: int, times: int = 1) -> None:
-        """Go forward (+1) or back (-1), `times` times the chosen unit."""
+        """Go forward (+1) or backward (-1) by `times` times the chosen unit."""
         self.go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
-        """Go forward or back by one operation, or by one neuron if that is the unit."""
+        """Go forward or backward by one operation, or by one neuron if that is the unit."""
         self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
 
     @when_ready
@@ -384,9 +383,9 @@ class ClockControl:
         return None
 
     def advance(self, times: int, unit: Unit) -> None:
-        """Advance; a step that is walked shows the sample that is easiest to follow.
+        """Advance; a step by operations shows the sample that is easiest to follow.
 
-        A sample that a user has chosen stays.
+        A sample chosen by the user is kept.
         """
         session = self.clock
         begins = unit == "operation" and session.clock.operation == 0
@@ -397,7 +396,7 @@ class ClockControl:
         session.advance(times, unit)
 
     def _go_by_neuron(self, by: int) -> None:
-        """Show more neurons of the last operation, or fewer; go on where there are no others."""
+        """Show more or fewer neurons of the last operation; continue when there are no more."""
         self.pause()
         (pane,) = self.panes
         pane.withdraw()
@@ -411,28 +410,28 @@ class ClockControl:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Step and operation that the training has come to, of several the last one."""
+        """Last step and operation reached by training, the maximum over several."""
         return max(pane.session.current_branch.end.place for pane in self.panes)
 
     @when_ready
     def seek(self, step: int, operation: int = 0) -> None:
-        """Go to a step, of those that it has come to, and on to an operation of it."""
+        """Go to a step already reached, and to an operation of it."""
         self.stand_still()
         place = min((max(0, step), operation), self.end)
         self.do(partial(go_to, self.clock, *place), name="seek")
 
     @when_ready
     def reset(self) -> None:
-        """Start again with the same initial weights, and scales that fit them; the speed stays."""
+        """Restart with the same initial weights, and fitting scales; the speed is unchanged."""
         self.stand_still()
         self.do(self._start_again, self.fit)
 
     def _start_again(self) -> None:
-        """Go to the start; begin a branch there only if something was changed on the way."""
+        """Go to the start; begin a branch there only if something has changed in between."""
         sessions = [pane.session for pane in self.panes]
         for session in sessions:
             with session.doing():
-                pass  # what a program has written into the weights is journalled
+                pass  # writes of a program into the weights are recorded
         if any(session.current_branch.journal for session in sessions):
             self.clock.reset()
         else:
@@ -449,14 +448,14 @@ class ClockControl:
         *,
         name: str = "",
     ) -> None:
-        """Execute a command on the clock, and then call `then` with its result on this thread."""
+        """Execute a command on the clock, then call `then` with its result in this thread."""
         self.panes[0].do(command, then, name=name, time=self)
 
     # Walks.
 
     @when_ready
     def slow_step(self) -> None:
-        """Do the operations up to the end of a step slowly; then go on if it plays."""
+        """Do the operations up to the end of a step slowly; then continue if it plays."""
         plays = self.is_playing or self.walk.then == self.play_on
         self.stand_still()
         done = max(pane.session.clock.operation for pane in self.panes)
@@ -465,14 +464,14 @@ class ClockControl:
         self.attend_walk()
 
     def _pauses(self) -> Sequence[float]:
-        """Return the seconds that a slow step gives to each of its operations."""
+        """Return the duration in seconds of each operation of a slow step."""
         again, clock = self.walk.again, self.clock
         if isinstance(clock, Session):
             return pauses(clock.network.program, again=again)
         return shared([SUM] * len(clock.operations), again=again)
 
     def attend_walk(self) -> None:
-        """Do the operation that is due, if one is."""
+        """Do the next operation if it is due."""
         if self.panes[0].hand.busy or self.held:
             return
         if direction := self.walk.due():
@@ -486,7 +485,7 @@ class ClockControl:
                 pane.stage.given = self._given
 
     def finish(self) -> None:
-        """Show the end of the operation of a slow step that is under way."""
+        """Show the end of the current operation of a slow step."""
         for pane in self.panes if self.walk.slow else ():
             pane.stage.motion.finish()
 
@@ -500,7 +499,7 @@ def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
 
 @contextmanager
 def reporting_errors(speaker: ClockControl | Controller | Face) -> Iterator[None]:
-    """Let a speaker report the ScalarvizErrors of this block."""
+    """Report the ScalarvizErrors of this block by a speaker."""
     try:
         yield
     except ScalarvizError as error:

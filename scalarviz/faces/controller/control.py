@@ -1,8 +1,8 @@
-"""Control, a row of the table CONTROLS, and the FaceState that controls show.
+"""Control, a row of the table CONTROLS, and the FaceState shown by controls.
 
-A state is read often and without waiting for the training. A control has a getter (from
-`FaceState`) and a setter (on `Controller`); its row of COMMANDS in stage/commands.py has its words
-and its kind, by which window and notebook choose their widget.
+A state is read often and without waiting for training. A control has a getter (from `FaceState`)
+and a setter (on `Controller`); its row of COMMANDS in stage/commands.py has its texts and its kind,
+which determines the widget in window and notebook.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-FaceUnit = Unit | Literal["neuron"]  # neurons are gone through in the picture alone
+FaceUnit = Unit | Literal["neuron"]  # neurons are stepped in the picture only
 UNITS: dict[str, FaceUnit] = {
     "neuron": "neuron",
     "operation": "operation",
@@ -49,13 +49,13 @@ UNITS: dict[str, FaceUnit] = {
     "step": "step",
     "epoch": "epoch",
 }
-WALKED = "neuron", "operation"  # units with which one operation after the other is done
-SLOW = 36.0  # operations a second, up to which they are done one by one: more cannot be seen
+WALKED = "neuron", "operation"  # units for playing operation by operation
+SLOW = 36.0  # maximum operations per second done individually: faster ones are invisible
 
 
 @dataclass(frozen=True)
 class FaceState:
-    """Everything that controls show at one moment; a `speed` of None is as fast as possible."""
+    """The state of all controls at one moment; a `speed` of None is as fast as possible."""
 
     title: str
     playing: bool
@@ -66,42 +66,42 @@ class FaceState:
     end: int  # last step of the branch
     loss: float
     speed: float | None
-    measured: float  # steps a second while it plays, rounded; 0 if that is not known
+    measured: float  # steps per second during playback, rounded; 0 if unknown
     rate: float
     focus: int
     samples: int
     branch: int
     branches: tuple[Branch, ...]
-    common: tuple[OptionChoice, ...]  # options that every training has, the engine first
+    common: tuple[OptionChoice, ...]  # options of every session, the engine first
     options: tuple[OptionChoice, ...]  # of the scene
-    scene: str  # of the package, or ""
+    scene: str  # name of a built-in scene, or ""
     pinned: PinnedRows | None
     pinned_layer: PinnedRows | None
-    undoable: int  # changes that can be undone
-    redoable: int  # and done again
+    undoable: int  # number of undoable changes
+    redoable: int  # number of changes that can be redone
     offered: tuple[str, ...]  # labels of the large buttons
-    needs_hidden_layers: bool  # whether one layer could not learn the data
-    look: Look  # of the picture; its camera is that of the chosen session
+    needs_hidden_layers: bool  # whether a single layer could not learn the data
+    look: Look  # of the picture, with the selected session's camera
     channels: tuple[str, ...]
     smooth: bool  # whether the loss curve shows means
     large_curve: bool
-    looks: tuple[object, ...]  # what else is seen: where it changes, all is drawn anew
+    looks: tuple[object, ...]  # changes with the rest of the view, to trigger redrawing
     has_walls: bool
     has_plane: bool
-    recorded: bool  # whether another program has trained it, so that nothing can be changed
+    recorded: bool  # whether it was trained by another program, so that nothing can be changed
     marks: bool
     guesses: bool  # whether the user guesses before a weight moves
     can_guess: bool
-    stops: str  # the conditions at which it stops by itself
-    metrics: tuple[str, ...]  # names of those that are measured
-    work: Work | None  # files that are written in the background
-    names: tuple[str, ...] = ()  # of the sessions, if several are shown; the rest is of one of them
-    name: str = ""  # of that one
-    together: bool = False  # whether commands are for all of them
+    stops: str  # the stopping conditions
+    metrics: tuple[str, ...]  # names of the measured metrics
+    work: Work | None  # files being written in the background
+    names: tuple[str, ...] = ()  # of several sessions; the rest belongs to one of them
+    name: str = ""  # name of that one
+    together: bool = False  # whether commands apply to all of them
 
     @property
     def branch_name(self) -> str:
-        """The name of the branch that is shown."""
+        """The name of the shown branch."""
         return next(each.name for each in self.branches if each.number == self.branch)
 
     @property
@@ -110,17 +110,17 @@ class FaceState:
 
     @property
     def by_operation(self) -> bool:
-        """Whether it plays one operation after the other."""
+        """Whether it plays operation by operation."""
         return self.unit in WALKED
 
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
-        """The options that every training has, and those of the scene."""
+        """The options of every session, and of the scene."""
         return *self.common, *self.options
 
     @property
     def place(self) -> str:
-        """The step, of how many, and the branch if there are several."""
+        """The step, the last step, and the branch if there are several."""
         return "   ".join(self._place(""))
 
     def _place(self, loss: str) -> list[str]:
@@ -132,16 +132,16 @@ class FaceState:
 
     @property
     def where(self) -> str:
-        """The position of the training in words."""
+        """The position in training as text."""
         loss = "" if math.isnan(self.loss) else text("where.loss", loss=self.loss)
         return "   ".join(self._place(loss))
 
     @property
     def pace(self) -> str:
-        """The speed in words: as measured while it plays, else as wanted."""
+        """The speed as text: as measured during playback, else as requested."""
         speed = self.measured or self.speed
         walks = self.by_operation or (self.speed is not None and self.speed < 1.0)
-        if self.speed is not None and walks:  # single operations are seen
+        if self.speed is not None and walks:  # single operations are visible
             pace = self.speed * self.operations
             if pace < 1.01:
                 return text("where.operation", seconds=1.0 / pace)
@@ -152,7 +152,7 @@ class FaceState:
 
 
 def units_of(session: Session) -> tuple[FaceUnit, ...]:
-    """Return the units to move by; "sample" only if a step has one sample."""
+    """Return the units of stepping; "sample" only if a step has one sample."""
     if session.trainer.recorded is not None:
         return ("step",)
     one, small = session.trainer.batches.size == 1, has_neurons(session.network.program)
@@ -161,7 +161,7 @@ def units_of(session: Session) -> tuple[FaceUnit, ...]:
 
 
 def common_units(time: ClockControl) -> tuple[FaceUnit, ...]:
-    """Return the units to move by with all sessions of a time; one alone may go by neurons."""
+    """Return the common units of all sessions of a clock; a single one may step by neurons."""
     units = [units_of(pane.session) for pane in time.panes]
     return tuple(
         unit
@@ -171,7 +171,7 @@ def common_units(time: ClockControl) -> tuple[FaceUnit, ...]:
 
 
 def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
-    """Return a unit if one can move by it, else the next larger one that is always there."""
+    """Return a unit if it is available, else the next larger one that always is."""
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
@@ -188,11 +188,11 @@ def engine_of(controller: Controller) -> OptionChoice:
 
 
 def state_of(controller: Controller, here: Position | None = None) -> FaceState:
-    """Return everything that controls show of a pane; reads plain attributes without a lock.
+    """Return the state of all controls of a pane; reads plain attributes without a lock.
 
     Args:
-        here: where the session stood when the next picture was read, of `Stages.read`, so that both
-            show the same moment; by default where it stands now
+        here: position of the session read for the next picture, of `Stages.read`, so that both show
+            the same moment; by default the present one
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage
@@ -251,23 +251,23 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
 
 
 def count_of_changes(controller: Controller, way: str) -> int:
-    """Return how often "undo" or "redo" can be done; changes of other panes count as one."""
+    """Return the number of available "undo" or "redo"; a change of several panes counts as one."""
     session = controller.session
     others = set(controller.face.changed_by(way)) - {controller}
     return len(changes_of(session, way)) + controller.trail.count(way, session) + bool(others)
 
 
-# What rows of COMMANDS do and show, and the scales of sliders.
+# Actions and values of rows of COMMANDS, and the scales of sliders.
 
-PER_DECADE = 60  # places of a slider per decade
+PER_DECADE = 60  # positions of a slider per decade
 
 
 @final
 @dataclass(frozen=True)
 class Scale:
-    """Linear scale of a slider: places 0 to `last` are the numbers from `low` to `high` by `step`.
+    """Linear scale of a slider: positions 0 to `last` for numbers from `low` to `high` by `step`.
 
-    `small` and `large` are the steps of the arrow and page keys, in places.
+    `small` and `large` are the steps of the arrow and page keys, in positions.
     """
 
     low: float
@@ -281,12 +281,12 @@ class Scale:
         return round((self.high - self.low) / self.step)
 
     def number(self, place: int) -> float:
-        """Return the number at a place; an int if `low` and `step` are."""
+        """Return the number at a position; an int if `low` and `step` are."""
         found = self.low + place * self.step
         return found if isinstance(found, int) else float(f"{found:.9g}")
 
     def place(self, number: float) -> int:
-        """Return the place nearest to a number."""
+        """Return the position closest to a number."""
         return round((min(max(number, self.low), self.high) - self.low) / self.step)
 
 
@@ -310,13 +310,13 @@ class LogScale:
         return self._most + self.endless * PER_DECADE // 2
 
     def number(self, place: int) -> float | None:
-        """Return the number at a place, rounded to two digits."""
+        """Return the number at a position, rounded to two digits."""
         if self.endless and place > self._most:
             return None
         return float(f"{self.low * 10.0 ** (place / PER_DECADE):.2g}")
 
     def place(self, number: float | None) -> int:
-        """Return the place nearest to a number."""
+        """Return the position closest to a number."""
         if number is None:
             return self.last
         if number <= self.low or math.isnan(number):
@@ -343,20 +343,21 @@ Says = Callable[[FaceState], str]
 @final
 @dataclass(frozen=True)
 class Control:
-    """What a row of COMMANDS does and shows in window and notebook.
+    """The action and the value of a row of COMMANDS, in window and notebook.
 
     Attributes:
-        name: of the row
+        name: name of the row
         set: setter: receives the chosen name, bool or number, a string if the number was typed; a
-            button passes how many times, 1, or 10 for its key with shift
+            button passes a count, 1, or 10 for its key with shift
         get: getter of the displayed value; not used by buttons
-        names: names of a choice, or texts that an entry completes
+        names: names of a choice, or completions of an entry
         enabled: whether the control can be used now; by default always
         scale: scale of a slider; by default 0 to 100
         marks: marked values of a timeline
         drag: setter while a number is dragged; by default `set`
-        about: words in place of those of the row, for each state others; likewise `icon` and `help`
-        option: the row of an option, which is in no table; None, the default: that of COMMANDS
+        about: text that depends on the state, replacing the row's text; likewise `icon` and
+            `help`
+        option: the row of an option, which is not in a table; by default None, the row in COMMANDS
     """
 
     name: str
@@ -395,7 +396,7 @@ class Control:
         )
 
 
-OPTION = "option "  # before the name of an option, in that of its control
+OPTION = "option "  # prefix of an option's name in the name of its control
 OPTION_KINDS = {bool: "tick", int: "whole"}
 
 

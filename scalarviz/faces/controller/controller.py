@@ -1,9 +1,9 @@
-"""Controller: everything that a user can do to a training and its picture, without a toolkit.
+"""Controller: all user actions on a session and its picture, independent of a GUI toolkit.
 
-A window or widget calls a command for each user action, and several times a second reads `state`
-and calls `attend`, all on one thread. This thread never waits for a training longer than a moment:
-playing has a thread of its own, a `CommandQueue` executes commands on another, and a picture asks
-by an `Answer`. What keys do, and their help, follows from the rows of CONTROLS.
+A window or widget calls a command for each user action, and several times per second reads `state`
+and calls `attend`, all in one thread. This thread never blocks noticeably: playing uses a separate
+thread, a `CommandQueue` executes commands in another, and pictures use `Answer`. The effects of
+keys, and their help, are derived from the rows of CONTROLS.
 """
 
 from __future__ import annotations
@@ -46,19 +46,20 @@ if TYPE_CHECKING:
 
 @final
 class Controller:
-    """A pane of a face: a show, its picture, and the commands on both.
+    """A pane of an interface: a show, its picture, and the commands on both.
 
     Args:
-        face: the face that it is a pane of
+        face: the interface that contains the pane
         stage: the picture of the show
-        recipe: how the show was made, so that its options can be changed
-        steps: number of steps after which it pauses, the first time; None: those of the show
-        speed: steps a second, 0 for as fast as possible; None: the speed of the show
+        recipe: how the show was created, so that its options can be changed
+        steps: number of steps after which it first pauses; None: the steps of the show
+        speed: steps per second, 0 for as fast as possible; None: the speed of the show
 
-    `time` has the commands on its time alone. `last_words` is what was told after `quit`. `trail`
-    has the trainings before this one and after it, `own_session` is the one that the face was
-    opened for, and `preset` the change of the last preset, if it was one. `mark` is the same in all
-    panes while one command goes to all of them: changes that have it are undone together.
+    `time` has the commands on its time only. `last_words` are the messages after `quit`. `trail`
+    has the sessions before this one and after it, `own_session` is the one for which the interface
+    was opened, and `preset` the change of the last preset, if it was one. `mark` is equal in all
+    panes while one command is applied to all of them; changes with the same mark are undone
+    together.
     """
 
     def __init__(
@@ -98,17 +99,17 @@ class Controller:
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The engines that can run what is shown, on this machine."""
+        """The engines that can run the session on this machine."""
         known = engines_for(self.session.network.program)
         return tuple(name for name in self._engines if name in known)
 
     def look_at_kernels(self) -> None:
-        """Make sure that kernels which are not compiled are not called."""
+        """Check for missing kernels, so that these are not called."""
         self.warming.take(self.session)
         self.stage.reading.asleep = self.warming.held
 
     def await_kernels(self) -> None:
-        """Compile what the session needs on its engine, and wait for that."""
+        """Compile the kernels of the session for its engine, and wait for them."""
         load_kernels(self.session)
         self.look_at_kernels()
 
@@ -121,26 +122,26 @@ class Controller:
 
     @property
     def played_by(self) -> ClockControl:
-        """The time with which it plays: that of all panes, if they go together."""
+        """The clock for playing: the shared clock of all panes, if they are linked."""
         return self.face.all if self.face.together else self.time
 
     def play_soon(self) -> None:
-        """Play, as soon as the kernels are compiled."""
+        """Play as soon as the kernels are compiled."""
         self._plays_soon, self._resumes = self.warming.held, False
         if not self._plays_soon:
             self.played_by.play()
 
     def stand_by(self) -> None:
-        """Stop what leads on by itself."""
+        """Stop automatic actions."""
         self._plays_soon = self._resumes = False
         self.guide.stop()
 
     def attend(self) -> None:
-        """Handle what happens by itself: results, errors, end of a run, opening speed."""
+        """Handle automatic events: results, errors, end of a run, initial speed."""
         self.guide.attend()
         self.guessing.attend()
         words = self.options.words(settings_now(self.session))
-        if words["title"] != self.show.title:  # other data, perhaps those of the past
+        if words["title"] != self.show.title:  # other data, perhaps after going back in time
             self.show = self.stage.show = replace(self.show, **words)
         time = self.time
         if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers
@@ -162,26 +163,26 @@ class Controller:
 
     @computes
     def travel(self, operations: int) -> None:
-        """Go forward, or back if negative, by some operations, one after the other."""
+        """Go forward, or backward if negative, by some operations, one after the other."""
         self.time.stand_still()
         self.time.walk.begin(operations)
         self.guide.attend()
 
     def withdraw(self) -> None:
-        """Remove the large buttons, except those of an input of the user's own."""
+        """Remove the large buttons, except those of a custom input."""
         if self.stage.own is None:
             self.stage.offer({})
 
     def cancel_exports(self) -> None:
-        """End the processes that write files, and a search in the past."""
+        """End the processes that write files, and a search of the past."""
         self.search.cancel()
         for result in self.exports.stop():
             self.tell(result)
 
     def quit(self) -> None:
-        """Stop everything but files that are to be written, after the current command; see `rest`.
+        """Stop everything except requested files, after the current command; see `rest`.
 
-        What is told from now on is added to `last_words`.
+        Messages from now on are added to `last_words`.
         """
         self._is_left = True
         self.hand.drop()
@@ -191,7 +192,7 @@ class Controller:
         self.warming.stop()
 
     def rest(self) -> None:
-        """Wait until everything has stopped, and what is kept is done."""
+        """Wait until everything has stopped and kept commands are done."""
         self.hand.finish()
         self.hand.attend(kept=True)
         self.time.stop(self.session.pause)
@@ -215,16 +216,16 @@ class Controller:
         changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
-        """Undo the last change; without one, show the training before, even while this is held."""
+        """Undo the last change; without one, show the previous session, even while this is held."""
         changes.reverse(self, "undo")
 
     def redo(self) -> None:
-        """Do the change that was undone last again, or show the training after this one."""
+        """Redo the last undone change, or show the next session."""
         changes.reverse(self, "redo")
 
     @computes
     def set_option(self, name: str, value: object) -> None:
-        """Set an option of the training or of the scene; some options begin another training."""
+        """Set an option of the session or the scene; some options start another session."""
         changes.set_option(self, name, value)
 
     # Samples, branches.
@@ -243,7 +244,7 @@ class Controller:
         self.do(partial(self.session.switch, branch), self.time.fit, branching=False)
 
     def replace(self, show: Show, options: Options) -> None:
-        """Show another training, and play it if this one was playing."""
+        """Show another session, and play it if this one was playing."""
         plays = self.session.playing or self._resumes
         self.time.pause()
         self.show, self.options = show, options
@@ -267,7 +268,7 @@ class Controller:
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Show an error without code; for a refused step, with a button to go back."""
+        """Show an error in plain words; for a refused step, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
             action = text("notices.back", step=error.back)
             self.tell(as_sentence(error.lines[0]), action, partial(self.time.seek, error.back))
@@ -286,19 +287,19 @@ class Controller:
         said: str = "",
         time: ClockControl | None = None,
     ) -> None:
-        """Execute a command on the training, and then call `then` with its result on this thread.
+        """Execute a command on the session, then call `then` with its result in this thread.
+
+        A slow command runs while the interface stays responsive. Errors are reported.
 
         Args:
-            command: called on the hand's thread
+            command: called in the command thread
             then: called with the result
-            name: of waiting commands with one name, only the newest is executed
+            name: of queued commands with the same name, only the latest is executed
             branching: whether to report a new branch
-            kept: whether it is executed though the face is closed
-            changing: whether other kernels may be needed then: it plays on when they are compiled
-            said: what it does, shown while it takes long
-            time: whose sessions it moves, which report errors; None, the default: this one's
-
-        A command that takes long runs while the face continues. Errors are reported.
+            kept: whether to execute it even after the interface is closed
+            changing: whether other kernels may be needed afterwards: it plays again once compiled
+            said: description shown while it is slow
+            time: clock whose sessions it moves, which reports errors; by default None, this one's
         """
         time = time or self.time
         mark = self.mark or self.face.next_mark(several=time.several)
@@ -347,16 +348,15 @@ class Controller:
             self.tell(words, action, partial(self.switch, before.number))
 
 
-# The thread that executes commands, so that a face does not wait for them.
+# A thread that executes commands, so that an interface does not wait for them.
 
 
 @dataclass(eq=False)
 class QueuedCommand:
     """A command, and the callback for its result or error.
 
-    Of consecutive waiting commands with the same `name`, only the newest is executed; commands
-    without a name are always executed. One that is `kept` is executed and reported after `drop`,
-    too.
+    Of consecutive queued commands with the same `name`, only the latest is executed; commands
+    without a name are always executed. A `kept` one is executed and reported even after `drop`.
     """
 
     do: Callable[[], Any]
@@ -370,11 +370,10 @@ class QueuedCommand:
 
 @final
 class CommandQueue:
-    """Executes commands one after the other on a thread of its own.
+    """A queue that executes commands one after the other in a separate thread.
 
-    A quick command is done when `do` returns. One that takes longer than `patience` seconds
-    continues, and a later `attend` calls back with its result. Both are called on the face's
-    thread.
+    A quick command is done when `do` returns. A command slower than `patience` seconds continues,
+    and a later `attend` calls back with its result. Both are called in the interface's thread.
     """
 
     def __init__(self) -> None:
@@ -383,16 +382,16 @@ class CommandQueue:
         self._waiting: deque[QueuedCommand] = deque()
         self._done: deque[QueuedCommand] = deque()
         self._thread = Background()
-        self._now: tuple[str, float] = "", 0.0  # what the present command is called, and its start
+        self._now: tuple[str, float] = "", 0.0  # name of the current command, and its start
 
     @property
     def busy(self) -> bool:
-        """Whether a command is being executed, or a result has not been reported."""
+        """Whether a command is running, or a result has not been reported."""
         return self._thread.busy or bool(self._done)
 
     @property
     def said(self) -> str:
-        """What is being done, and for how long; "" for nothing, and for what has no words."""
+        """The current command and its duration; "" without one, or without a description."""
         words, since = self._now
         return words and text("notices.busy", what=words, seconds=monotonic() - since)
 
@@ -405,14 +404,14 @@ class CommandQueue:
         kept: bool = False,
         said: str = "",
     ) -> None:
-        """Execute a command after those that wait already.
+        """Queue a command for execution.
 
         Args:
             command: the function to call
             then: called with its result and its error, one of them None
-            name: commands of one name replace each other while they wait
-            kept: whether `drop` does not forget it
-            said: what it does, for the property of this name
+            name: queued commands with the same name replace each other
+            kept: whether it survives `drop`
+            said: its description, for the property of this name
         """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:
@@ -431,7 +430,7 @@ class CommandQueue:
                 command.then(command.result, command.error)
 
     def drop(self) -> None:
-        """Forget the waiting commands that are not kept."""
+        """Discard the queued commands that are not kept."""
         with self._lock:
             self._waiting = deque(each for each in self._waiting if each.kept)
 

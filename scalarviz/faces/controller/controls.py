@@ -1,7 +1,7 @@
-"""CONTROLS: what each row of COMMANDS does, and what it shows of a FaceState.
+"""CONTROLS: the action of each row of COMMANDS, and its value in a FaceState.
 
-Window, notebook, keyboard and help have it from here, in the order in which it appears. A new
-control is two places: its row in stage/commands.py, and its Control here.
+Window, notebook, keyboard and help use this table, in its order. A new control needs a row in
+stage/commands.py, and a Control here.
 """
 
 from __future__ import annotations
@@ -43,45 +43,45 @@ Setter = Callable[[Any, Any], object]
 Getter = Callable[[FaceState], Any]
 
 
-# How controls read a state, and what they call: a named command of a face, or a function.
+# Getters of a state, and setters: a named command of an interface, or a function.
 
 
 def field(name: str) -> Getter:
-    """Return what reads a field of the state."""
+    """Return a getter for a field of the state."""
     assert hasattr(FaceState, name) or name in FaceState.__annotations__, name
     return attrgetter(name)
 
 
 def of(pinned: str, name: str, default: Any = None) -> Getter:
-    """Return what reads a field of what is pinned; `default` if nothing is."""
+    """Return a getter for a field of the pinned item; `default` without one."""
     return lambda state: getattr(getattr(state, pinned), name, default)
 
 
 def give(command: str | Callable[..., object], *first: object, **more: object) -> Setter:
-    """Return what calls a command with the value, behind other arguments."""
+    """Return a setter that calls a command with the value after other arguments."""
     if isinstance(command, str):
         return lambda face, value: attrgetter(command)(face)(*first, value, **more)
     return lambda face, value: command(face, *first, value, **more)
 
 
 def press(command: str | Callable[..., object], *given: object) -> Setter:
-    """Return what calls a command with these arguments alone."""
+    """Return a setter that calls a command with only these arguments."""
     if isinstance(command, str):
         return lambda face, _: attrgetter(command)(face)(*given)
     return lambda face, _: command(face, *given)
 
 
 def put(owner: str, name: str) -> Setter:
-    """Return what sets an attribute of a part of the face."""
+    """Return a setter for an attribute of a part of the interface."""
     return lambda face, value: setattr(attrgetter(owner)(face), name, value)
 
 
 def to_pinned(
     command: str | Callable[..., object], *, layer: bool = False, **more: object
 ) -> Setter:
-    """Return what calls a command with the pinned weight, or the rows of its layer, and the value.
+    """Return a setter that calls a command with the pinned weight, or its layer, and the value.
 
-    It does nothing where nothing is pinned.
+    It does nothing if nothing is pinned.
     """
 
     def put_to(controller: Controller, value: object) -> None:
@@ -93,15 +93,15 @@ def to_pinned(
     return put_to
 
 
-# Time: scales, and words that are others for each state.
+# Time: scales, and texts that depend on the state.
 
-FASTEST = 1e5  # steps a second on a slider; its right end is as fast as possible
-SLOWEST = 0.25  # operations a second
+FASTEST = 1e5  # steps per second on a slider; its right end is as fast as possible
+SLOWEST = 0.25  # operations per second
 RATES = LogScale(1e-6, HIGHEST_RATE)
 
 
 def speeds(state: FaceState) -> LogScale:
-    """Return the scale of speeds, in steps a second; 1, 10, ... are among its places."""
+    """Return the scale of speeds, in steps per second; 1, 10, ... are among its positions."""
     place = round(PER_DECADE * math.log10(SLOWEST / state.operations))
     lowest = 10.0 ** (place / PER_DECADE)
     if state.by_operation:
@@ -114,11 +114,11 @@ def has_samples(state: FaceState) -> bool:
 
 
 def listed(branch: Branch) -> str:
-    """Return a branch as the list of branches has it."""
+    """Return the text of a branch in the list of branches."""
     return text("branches.listed", number=branch.number, name=branch.name, end=branch.end.step)
 
 
-# The pinned weight, its layer, and what goes wrong.
+# The pinned weight, its layer, and presets.
 
 
 def name_of_pinned(state: FaceState) -> str:
@@ -138,13 +138,13 @@ def choose_preset(controller: Controller, name: str) -> None:
         go_wrong(controller, found)
 
 
-# Pointing at cubes and neurons by keys.
+# Keyboard selection of cubes and neurons.
 
 WAYS = ("left", "right", "up", "down")
 
 
 def point(controller: Controller) -> None:
-    """Begin to point at cubes and neurons, then pin what is pointed at, or unpin it."""
+    """Start keyboard selection of cubes and neurons, or pin or unpin the selected item."""
     if controller.stage.walking and controller.warming.held:
         controller.tell(text("notices.wait"))
     elif controller.stage.walking:
@@ -156,7 +156,7 @@ def point(controller: Controller) -> None:
 
 
 def walk(controller: Controller, key: str) -> bool:
-    """Go on by an arrow to the next cube or neuron; return whether that is what arrows do now."""
+    """Select the next cube or neuron by an arrow key; return whether arrow keys select."""
     if not controller.stage.walking or key not in WAYS:
         return False
     controller.stage.walk(key)
@@ -171,11 +171,11 @@ def toggle_help(controller: Controller) -> None:
 
 
 def scene_names(state: FaceState) -> tuple[str, ...]:
-    """Return the scenes, and before them an entry for a training that is none."""
+    """Return the scenes, preceded by an entry for a session without a scene."""
     return (*(() if state.scene else (text("controls.choose"),)), *entries())
 
 
-# What of the view needs something in the picture: fields of Look, and of FaceState.
+# Options of the view that depend on the picture: fields of Look, and of FaceState.
 NEEDS = {
     "every_weight": "has_walls",
     "neuron_maps": "has_plane",
@@ -257,7 +257,7 @@ CONTROLS = table(
         # Several sessions.
         Control("together", give("set_together"), field("together")),
         Control("session", give("choose"), field("name"), names=field("names")),
-        # What cubes show, and the sample.
+        # Quantities shown by cubes, and the sample.
         *map(of_look, CUBES),
         Control("before", press("next_sample", -1), enabled=has_samples),
         Control(

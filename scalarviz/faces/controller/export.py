@@ -1,4 +1,4 @@
-"""Files, scenes and links that a face opens and writes; exports drawn by other processes.
+"""Files, scenes and links that an interface opens and writes; exports by other processes.
 
     python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
 
@@ -50,12 +50,12 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.face import Face
 
 
-# Files: trainings, networks, pictures to learn, exports.
+# Files: sessions, networks, pictures to learn, exports.
 
 
 @computes
 def drop(controller: Controller, path: str | Path) -> None:
-    """Open a dropped file: a picture to learn, or a saved training."""
+    """Open a dropped file: a picture to learn, or a saved session."""
     if str(path).endswith(".safetensors"):
         return open_run(controller, path)
     session, options, name = controller.session, controller.options, Path(path).name
@@ -73,7 +73,7 @@ def drop(controller: Controller, path: str | Path) -> None:
 
 
 def open_run(controller: Controller, path: str | Path) -> None:
-    """Load a training from a file."""
+    """Load a session from a file."""
 
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
@@ -94,7 +94,7 @@ def open_run(controller: Controller, path: str | Path) -> None:
 
 @computes
 def save(controller: Controller, path: str | Path) -> None:
-    """Save the session, though the window is closed meanwhile."""
+    """Save the session, even if the window is closed meanwhile."""
     controller.do(
         partial(controller.session.save, path),
         lambda _: controller.tell(text("notices.saved", path=path)),
@@ -105,7 +105,7 @@ def save(controller: Controller, path: str | Path) -> None:
 
 @computes
 def save_network(controller: Controller, path: str | Path) -> None:
-    """Save the network as it is now; the ending of the path says how."""
+    """Save the present network; the suffix of the path determines the format."""
     session = controller.session
 
     def act() -> None:
@@ -117,9 +117,9 @@ def save_network(controller: Controller, path: str | Path) -> None:
 
 
 def export_to(face: Face, path: str | Path, what: str = "") -> None:
-    """Draw it into a file in the background, all sessions side by side; see `export_of`.
+    """Export to a file in the background, all sessions side by side; see `export_of`.
 
-    A page, or a step as one, is of the chosen session.
+    A page, or a step as a page, shows only the selected session.
     """
     controller = face.lead
     panes = [controller] if what in ("step", "page") else face.panes
@@ -137,31 +137,31 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
         controller.do(partial(controller.exports.start, export), kept=True)
 
 
-# The menu of scenes: another scene is opened in place of the training that is shown.
+# The menu of scenes: open another scene in place of the shown session.
 
-TAKEN_OVER = ("engine",)  # options that another scene takes over if they were given
+TAKEN_OVER = ("engine",)  # options kept by another scene if they were given
 
 
 @cache
 def entries() -> dict[str, str]:
-    """Return the scenes of the package: how a menu names each, and its name."""
+    """Return the built-in scenes: menu entry and name."""
     found = scenes().items()
     return {text("scenes.entry", name=name, about=about(path)): name for name, path in found}
 
 
 def entry_of(name: str) -> str:
-    """Return how the menu names a scene; "" for none of the package."""
+    """Return the menu entry of a scene; "" if it is not built in."""
     return next((entry for entry, each in entries().items() if each == name), "")
 
 
 def choose_scene(controller: Controller, entry: str) -> None:
-    """Open the scene of an entry of the menu."""
+    """Open the scene of a menu entry."""
     if entry in entries():
         open_scene(controller, entries()[entry])
 
 
 def open_scene(controller: Controller, name: str) -> None:
-    """Open a scene of the package and play it; Undo leads back to the training before."""
+    """Open a built-in scene and play it; Undo returns to the previous session."""
     recipe = controller.options.recipe
     given = {} if recipe is None else {k: v for k, v in recipe.unusual.items() if k in TAKEN_OVER}
 
@@ -177,16 +177,16 @@ def open_scene(controller: Controller, name: str) -> None:
 
 
 def options_of(name: str, given: dict[str, object]) -> Options:
-    """Return a scene's show with its options, made anew."""
+    """Return a newly created scene show with its options."""
     recipe = Recipe(load(find(name)), given)
     return Options(recipe, recipe.make({}), elsewhere=True)
 
 
-# Links: the present moment as a text that `scalarviz open` follows.
+# Links: the present moment as a text for `scalarviz open`.
 
 
 def copy_link(controller: Controller) -> None:
-    """Put a link to this moment on the clipboard, and say so."""
+    """Copy a link to this moment to the clipboard, and report it."""
     stage, recipe = controller.stage, controller.options.recipe
     pinned = stage.pinned_part
 
@@ -207,11 +207,11 @@ def link_here(
     """Return the link to the present moment of a session.
 
     Args:
-        recipe: how the session was made, if it is that of a scene
+        recipe: how the session was created, if from a scene
         pinned: the row of a weight, or a neuron
 
     Raises:
-        InputError: for a session that neither a scene nor a file leads to.
+        InputError: if the session comes from neither a scene nor a file.
     """
     timeline = session.timeline
     name, kept = recipe.name if recipe else "", timeline.kept
@@ -235,22 +235,22 @@ def link_here(
     return link_to(session, str(kept.path), None, pinned)
 
 
-# Processes of our own that read copies of sessions: a window with the branches of a training, side
-# by side, as `replay --branches` opens, and exports, which draw into a file.
+# Child processes that read copies of sessions: a window with the branches of a session, side by
+# side, as opened by `replay --branches`, and exports to a file.
 
 REPLAY = "-m", "scalarviz", "replay"
-ANY = 2**62  # bytes: our own process has just written a run
+ANY = 2**62  # bytes: the run was just written by this process
 
 
 @final
 class RunProcess:
-    """A process of Python with copies of sessions; `done` of `total` pictures are drawn.
+    """A Python process with copies of sessions; `done` of `total` pictures are drawn.
 
     Args:
         sessions: saved in a temporary folder as 0.safetensors and so on
         words: returns the arguments of Python, given the path of the folder
 
-    `child` is None until `start` has saved the copies, and `total` is 0 while nobody knows it.
+    `child` is None until `start` has saved the copies, and `total` is 0 until known.
     """
 
     def __init__(self, sessions: Sequence[Session], words: Callable[[str], Sequence[str]]) -> None:
@@ -268,7 +268,7 @@ class RunProcess:
             for number, session in enumerate(self.sessions):
                 run = Path(self.folder.name) / f"{number}.safetensors"
                 with session.doing():
-                    save_timeline(session.timeline, run)  # a file that is gone soon
+                    save_timeline(session.timeline, run)  # temporary file
         except ScalarvizError:
             self.folder.cleanup()
             raise
@@ -277,10 +277,10 @@ class RunProcess:
         child = processes.start(words, **streams, text=True, errors="replace")
         self._listener = threading.Thread(target=self._listen, args=(child.stdout,), daemon=True)
         self._listener.start()
-        self.child = child  # last: whoever sees it may wait for the listener
+        self.child = child  # set last: readers may wait for the listener
 
     def _listen(self, said: Iterable[str]) -> None:
-        """Read how far the process is; what else it says last is why it failed."""
+        """Read the progress of the process; its last other output is the reason of a failure."""
         for line in said:
             words = line.split()
             if len(words) == 2 and all(word.isdecimal() for word in words):
@@ -296,14 +296,14 @@ class RunProcess:
 
     @property
     def seconds_left(self) -> float:
-        """How long the rest will take if it goes on as before; 0.0 if nobody knows."""
+        """Estimated seconds for the rest; 0.0 if unknown."""
         since, first = self._first
         if self.done <= first:
             return 0.0
         return (self.total - self.done) * (monotonic() - since) / (self.done - first)
 
     def failure(self) -> str:
-        """Wait for its end and return why it has failed; "" if it has not."""
+        """Wait for its end and return the reason of a failure; "" for success."""
         code = self.child.wait()
         self._listener.join()
         self.child.stdout.close()
@@ -311,13 +311,13 @@ class RunProcess:
         return (without_code(self._last_line) or text("exports.ended", code=code)) if code else ""
 
     def let_go(self) -> None:
-        """Let it continue alone; its temporary files are removed when it ends."""
+        """Let it continue on its own; its temporary files are removed when it ends."""
         processes.let_go(self.child)
         threading.Thread(target=self.failure, daemon=True).start()
 
 
 def open_branches(controller: Controller) -> None:
-    """Open a window with the newest branches side by side, as they are now."""
+    """Open a window with the latest branches side by side, in their present state."""
     session, theme = controller.session, controller.stage.look.theme
     if len(session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
@@ -332,37 +332,37 @@ def open_branches(controller: Controller) -> None:
 
 
 def attend_branches(controller: Controller) -> None:
-    """Say why windows with branches have failed, of those that have ended."""
+    """Report failures of windows with branches that have ended."""
     for window in [each for each in controller.branch_windows if each.has_ended]:
         controller.branch_windows.remove(window)
         if why := window.failure():
             controller.tell(text("notices.no_branch_window", why=why))
 
 
-# Exports: files that such processes draw.
+# Exports: files drawn by such processes.
 
 COMMAND = ("-m", "scalarviz.faces.controller.export")
 HTML = (".html", ".htm")
-KINDS = {"video": (".mp4", ".gif"), "step": HTML, "page": HTML}  # endings of what can be made
+KINDS = {"video": (".mp4", ".gif"), "step": HTML, "page": HTML}  # suffixes of each kind
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
-FRAME = 0.05  # seconds between two looks at processes that are waited for
+FRAME = 0.05  # seconds between two checks of awaited processes
 
 
 def export_of(
     shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
 ) -> RunProcess:
-    """Return the process that draws a show as it is seen, or several side by side.
+    """Return the process that draws one show as displayed, or several side by side.
 
     Args:
         what: "video": the history so far, as a video; "step": the next step, as a page; "page": a
-            page that trains; "": a video or the next step, by the ending of the path; several shows
-            have videos only
-        pin: what is pinned, as `sv.record` takes it
+            page that trains; "": a video or the next step, by the suffix of the path; several shows
+            support only videos
+        pin: the pinned item, in the form that `sv.record` accepts
 
     Raises:
-        InputError: for another ending, or if there are no steps for a video.
-        EngineError: for a session that no page can have.
-        FileError: if nothing can be written there.
+        InputError: for another suffix, or if there are no steps for a video.
+        EngineError: if the session cannot be a page.
+        FileError: if the file cannot be written.
     """
     kind, sessions = path.suffix.lower(), [show.session for show in shows]
     if not what:
@@ -390,7 +390,7 @@ def export_of(
 
 
 def last_step(sessions: Sequence[Session]) -> int:
-    """Return the last step that one of the sessions has come to, on its branch."""
+    """Return the last step reached by any of the sessions, on its branch."""
     return max(session.timeline.branch.end.step for session in sessions)
 
 
@@ -400,15 +400,15 @@ class Exports:
 
     Attributes:
         failures: number of failed exports
-        told: results of those that ended after the face was closed
-        lasting: whether they go on when the face is closed
+        told: results of exports that ended after the interface was closed
+        lasting: whether they continue when the interface is closed
     """
 
     def __init__(self) -> None:
         self.failures = 0
         self.told: list[str] = []
         self.lasting = False
-        # The file that each writes; `start`, in another thread, removes one: copies are read.
+        # The output file of each; `start`, in another thread, may remove one: iterate over copies.
         self._all: dict[RunProcess, Path] = {}
 
     @property
@@ -418,7 +418,7 @@ class Exports:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Number of pictures drawn, and of all; 0 of 0 while one of the numbers is not known."""
+        """Number of drawn pictures, and total; 0 of 0 until both are known."""
         found = [*self._all]
         if not all(each.total for each in found):
             return 0, 0
@@ -426,7 +426,7 @@ class Exports:
 
     @property
     def work(self) -> Work | None:
-        """What a picture shows of it: what is being written, and how far it is; None for none."""
+        """Description for the picture: the file being written, and its progress; or None."""
         found = [*self._all]
         if not found:
             return None
@@ -441,11 +441,11 @@ class Exports:
         return Work(said, text("exports.cancel"), done / total)
 
     def expect(self, process: RunProcess, path: Path) -> None:
-        """Note what `start` will be called with; until then it can be cancelled."""
+        """Announce a later call of `start`; until then it can be cancelled."""
         self._all[process] = path
 
     def start(self, process: RunProcess) -> None:
-        """Begin to draw, unless that was cancelled; raise InputError if it cannot be saved."""
+        """Start drawing, unless it was cancelled; raise InputError if it cannot be saved."""
         if (path := self._all.get(process)) is None:
             return
         try:
@@ -474,7 +474,7 @@ class Exports:
         return [stopped(process, path) for process, path in everything.items()]
 
     def finish(self) -> int:
-        """Wait until all are written, with a bar in a terminal; return the exit code.
+        """Wait until all are written, with a progress bar in a terminal; return the exit code.
 
         Ctrl-C ends them instead.
         """
@@ -488,7 +488,7 @@ class Exports:
         return stop.code
 
     def let_go(self) -> list[str]:
-        """Let all exports continue alone; return the names of their files."""
+        """Let all exports continue on their own; return the names of their files."""
         begun = [each for each in [*self._all] if each.child is not None]
         for each in begun:
             each.let_go()
@@ -503,7 +503,7 @@ def result_of(process: RunProcess, path: Path) -> tuple[str, bool]:
 
 
 def stopped(process: RunProcess, path: Path) -> str:
-    """End an export, which leaves an existing file as it was; return the result in a sentence."""
+    """End an export, which leaves an existing file unchanged; return the result as a sentence."""
     if process.child is not None:
         ended = process.has_ended
         processes.end(process.child)
@@ -515,13 +515,13 @@ def stopped(process: RunProcess, path: Path) -> str:
 
 
 def named(files: Sequence[str]) -> str:
-    """Return the names of files as a part of a sentence."""
+    """Return the names of files as part of a sentence."""
     *others, last = files or [""]
     return text("exports.and", most=", ".join(others), last=last) if others else last
 
 
 def main(folder: str, path: str, about: str) -> None:
-    """Draw the saved runs of a folder into a file, and print how far it is."""
+    """Draw the saved runs of a folder into a file, and print the progress."""
     from scalarviz.pages.page import page
     from scalarviz.stage.render import (
         record,  # slow to import
@@ -530,14 +530,14 @@ def main(folder: str, path: str, about: str) -> None:
 
     told = json.loads(about)
     runs = [Path(folder) / f"{number}.safetensors" for number in range(len(told["titles"]))]
-    # No limit: our own process has just written them.
+    # No limit: they were just written by this program.
     sessions = [Session.load(run, limit=ANY) for run in runs]
-    shutil.rmtree(folder, ignore_errors=True)  # the process that wrote it may have ended
+    shutil.rmtree(folder, ignore_errors=True)  # the parent process may have ended
     shows = [Show(each, title=title) for each, title in zip(sessions, told["titles"], strict=True)]
     if told["what"] == "video":
         steps = last_step(sessions)
         for session in sessions:
-            session.stops.are_ignored = True  # it may have gone on afterwards
+            session.stops.are_ignored = True  # it may have continued afterwards
             session.seek(0)
         several = replace(Several.of(shows), replays=True)
         record(several, path, steps, progress=tell, **told["look"])
@@ -548,7 +548,7 @@ def main(folder: str, path: str, about: str) -> None:
 
 
 def tell(done: int, total: int) -> None:
-    """Print how many pictures are drawn, for the process that waits; it may have ended."""
+    """Print the number of drawn pictures for the parent process, which may have ended."""
     try:
         sys.stdout.write(f"{done} {total}\n")
         sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""Face: what a user sees and commands at once: a list of panes, mostly one, and what they share.
+"""Face: an interface for one or several panes, with their common state.
 
-WatchOptions say how a face is made, and an Opening what happens until the training plays.
+WatchOptions are its options; an Opening controls the start until training plays.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from scalarviz.training.session.shared_clock import SharedClock
 
 @final
 class Face:
-    """One training or several side by side, whoever shows them.
+    """One session or several side by side, in any interface.
 
     Args:
         stage: their picture, a pane for each
-        recipes: how their shows were made, one for each; empty, the default: nobody knows
-        steps: number of steps after which they pause, the first time; None: those of the shows
-        speed: steps a second, 0 for as fast as possible; None: the speed of the first show
+        recipes: how their shows were created, one for each; by default empty
+        steps: number of steps after which they first pause; None: the steps of the shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
 
     Attributes:
         panes: a controller for each session
-        all: the time of all panes: that of the one, or a clock of several
-        together: whether commands on time, rates and samples are for all of several
-        jumps: how often pages were told that the next moment may be far from the last
+        all: the time of all panes: the clock of a single session, or a shared one
+        together: whether commands on time, rates and samples apply to all sessions
+        jumps: counter of jumps, announced to pages
 
-    Who shows it sets `start_editing`, which opens the field of a control, given its name, `leave`,
-    which closes everything, `fill_screen`, which enters and leaves full screen, `copy_text`, which
-    puts a text on the clipboard, and, if it has one, `ask_color`: a dialog that begins with a
-    colour and calls a function for each one picked.
+    Its window or page sets `start_editing`, which opens the field of a control, given its name,
+    `leave`, which closes everything, `fill_screen`, which toggles full screen, `copy_text`, which
+    copies a text to the clipboard, and optionally `ask_color`: a dialog that starts with a color
+    and calls a function for each picked one.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class Face:
         stage.still = self.still
         stage.common.keys = help_rows(self.state)
 
-    # Which panes.
+    # Selection of panes.
 
     @property
     def several(self) -> bool:
@@ -97,20 +97,20 @@ class Face:
 
     @property
     def lead(self) -> Controller:
-        """The controller of the chosen session."""
+        """The controller of the selected session."""
         return self.panes[self.stage.chosen]
 
     @property
     def time(self) -> ClockControl:
-        """What commands on time are for: all sessions that go together, or the chosen one."""
+        """The target of commands on time: all linked sessions, or the selected one."""
         return self.all if self.together else self.lead.time
 
     def choose(self, name: str) -> None:
-        """Choose the session of a name."""
+        """Select a session by name."""
         self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
     def set_together(self, on: bool) -> None:
-        """Let commands be for all sessions, or for the chosen one."""
+        """Apply commands to all sessions, or only to the selected one."""
         self.all.pause()
         self.together = self.stage.together = on
 
@@ -121,21 +121,21 @@ class Face:
 
     @property
     def flat_out(self) -> bool:
-        """Whether a session plays as fast as it can, so that drawing slows it down."""
+        """Whether a session plays at full speed, so that drawing slows it down."""
         return self.all.flat_out or any(pane.time.flat_out for pane in self.panes)
 
     def still(self) -> Any:
-        """Hold the clock of several, for a picture of one moment."""
+        """Hold the shared clock, for a picture of one moment."""
         clock = self.all.clock
         return clock.still(AT_ONCE) if isinstance(clock, SharedClock) else nullcontext(True)
 
-    # What faces do.
+    # Actions.
 
     def act(self, row: Control, value: Any, setter: Callable[..., object] | None = None) -> None:
-        """Do what a control does with a value: with the chosen session, with each, or with all.
+        """Apply a control to the selected session, to each, or to all.
 
         Args:
-            setter: the setter of the row; None, the default: `set`
+            setter: the setter of the row; by default None, `set`
         """
         self.time.end_film()
         act: Callable[..., object] = setter or row.set
@@ -146,7 +146,7 @@ class Face:
             act({"one": self.lead, "time": self.time, "all": self}[acts_on], value)
 
     def change(self, act: Callable[[Controller], object]) -> None:
-        """Change the commanded sessions, which `undo` takes back together."""
+        """Change the target sessions; `undo` reverts them together."""
         mark = self.next_mark()
         for pane in self.panes if self.together else [self.lead]:
             pane.mark = mark
@@ -154,12 +154,12 @@ class Face:
             pane.mark = None
 
     def next_mark(self, *, several: bool = True) -> tuple[float, bool]:
-        """Return a mark for the changes that a command makes, in several panes if they are."""
+        """Return a mark for the changes of a command, shared by several panes if applicable."""
         self._commands += 1
         return self._commands, several and self.together
 
     def press(self, key: str, shift: bool = False) -> bool:
-        """Execute the command of a key; return whether it has one."""
+        """Execute the command of a key; return whether there is one."""
         self.time.end_film()
         self.time.finish()
         if self.lead.guessing.press(key) or walk(self.lead, key):
@@ -180,15 +180,16 @@ class Face:
             pane.look_at_kernels()
 
     def reverse(self, way: str) -> None:
-        """Do "undo" or "redo": of all sessions, if one command made the change in all of them."""
+        """Apply "undo" or "redo": to all sessions if one command changed all of them."""
         elsewhere = leads_elsewhere(self.lead, way)
         for pane in [self.lead] if elsewhere else self.changed_by(way):
             reverse(pane, way)
 
     def changed_by(self, way: str) -> list[Controller]:
-        """Return the panes of the command that "undo" or "redo" is of.
+        """Return the panes of the command that "undo" or "redo" refers to.
 
-        It is the last one that changed the chosen one, or several, or that was undone there.
+        It is the last command that changed the selected session, or several, or that was undone
+        there.
         """
         logs = [(pane, changes_of(pane.session, way)) for pane in self.panes]
         marks = {
@@ -200,7 +201,7 @@ class Face:
         return [pane for pane, mark in marks.items() if mark == which(marks.values())]
 
     def attend(self) -> None:
-        """Handle what happens by itself: results, errors, end of a run, opening speed."""
+        """Handle automatic events: results, errors, end of a run, initial speed."""
         self.hand.attend()
         for pane in self.panes:
             pane.attend()
@@ -210,12 +211,12 @@ class Face:
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while nothing computes in parallel."""
         for pane in self.panes:
-            pane.warming.settle()  # code that bypasses faces may have moved the session
+            pane.warming.settle()  # code that bypasses the interface may have moved the session
         self.all.undisturbed(work)
 
     @property
     def state(self) -> FaceState:
-        """Everything that controls show; does not wait for the training."""
+        """The state of all controls; does not wait for training."""
         return state_of(self.lead)
 
     def tell(self, words: str) -> None:
@@ -232,25 +233,25 @@ class Face:
             self.stage.take(**{field: value})
 
     def quit(self) -> None:
-        """Stop everything but files that are to be written, after the current command."""
+        """Stop everything except requested files, after the current command."""
         if self.several:
             self.all.stop(partial(self.all.clock.pause, 0.0))
         for pane in self.panes:
             pane.quit()
 
     def rest(self) -> None:
-        """Wait until everything has stopped, and what is kept is done."""
+        """Wait until everything has stopped and kept commands are done."""
         self.all.stop(self.all.clock.pause)
         for pane in self.panes:
             pane.rest()
 
     def detach(self) -> None:
-        """Detach from the sessions, each on its own engine."""
+        """Detach from the sessions, and restore their engines."""
         for pane in self.panes:
             pane.warming.leave()
 
 
-# How a window or a notebook shows a training.
+# Options of a window or a notebook.
 
 
 @final
@@ -259,8 +260,8 @@ class WatchOptions:
     """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
 
     Attributes:
-        recipes: how the scenes were made, one for each session; empty: nobody knows
-        look: how the picture is drawn at first
+        recipes: how the scenes were created, one for each session; empty if unknown
+        look: initial options of the view
     """
 
     steps: int | None = None
@@ -294,10 +295,10 @@ class WatchOptions:
             object.__setattr__(self, "size", RenderOptions(size=self.size).size)
 
     def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
-        """Return the face of a show, or of several, with their picture in a `theme`, if not chosen.
+        """Return the interface of one or several shows, with a default `theme`.
 
         Args:
-            reduced_motion: True: no animations, whatever the options say
+            reduced_motion: if True, no animations, whatever the options
         """
         still = self.reduced_motion or reduced_motion
         if self.speed is not None and isinstance(show, Show):
@@ -310,19 +311,19 @@ class WatchOptions:
         return Face(stages, self.recipes, steps=self.steps, speed=self.speed)
 
 
-# What happens at the start, until the training plays.
+# The start, until training plays.
 
 
 @final
 class Opening:
-    """At the start, kernels are compiled if needed, and the tour is shown, or playing begins.
+    """The start: kernels are compiled if necessary, then the tour is shown or playback begins.
 
     Args:
-        face: one training, or several
-        tour: whether the tour is shown, which several sessions do not have; None: only the first
-            time on this machine, and only at the start of a training without a film
-        play: whether it plays without a tour, or when that is skipped; a film never does without
-            animations
+        face: one session, or several
+        tour: whether the tour is shown, which is not available for several sessions; None: only the
+            first time on this machine, and only at the start of a session without a film
+        play: whether to play without a tour, or when it is skipped; a film never plays with reduced
+            motion
     """
 
     def __init__(self, face: Face, tour: bool | None = None, *, play: bool = True) -> None:
@@ -338,7 +339,7 @@ class Opening:
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
-        """Do what is due; called several times a second from the first picture on."""
+        """Do pending work; called several times per second from the first picture on."""
         face = self.face
         if face.all.held or not (self._tours or self._plays):
             return

@@ -1,4 +1,4 @@
-"""What leads a user through the operations: slow steps, the tour, the sum of a batch, guessing."""
+"""Guided playback: slow steps, the tour, accumulation over a batch, and guessing."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 OPERATION = 0.45  # seconds for each operation of a walk
 LONGEST_WALK = 3.0  # seconds
 SEEN = "tour-seen"
-SAMPLE = 1.2  # seconds for each sample of a batch that is added up
+SAMPLE = 1.2  # seconds for each accumulated sample of a batch
 LONGEST_SUM = 10.0  # seconds
-SUM_STANDS = 1.5  # seconds for which the whole sum stands
+SUM_STANDS = 1.5  # seconds for which the complete sum is shown
 
 
 def was_seen() -> bool:
@@ -61,31 +61,31 @@ def seen() -> Path:
 
 @final
 class Walk:
-    """A way of some operations, forward or back, slow enough that each is seen.
+    """A sequence of operations, forward or backward, slow enough to be visible.
 
     Attributes:
-        left: number of operations that are still to be done, negative back; 0 at its end
-        then: called at the end; None for nothing
-        slow: whether it is a slow step; `again`, whether there was a whole one before
+        left: number of remaining operations, negative for backward; 0 at its end
+        then: called at the end, or None
+        slow: whether it is a slow step; `again`, whether a complete one came before
     """
 
     def __init__(self) -> None:
         self.left = 0
         self._pause = 0.0
         self.slow = self.again = False
-        self._pauses: list[float] = []  # of the operations that are left
+        self._pauses: list[float] = []  # of the remaining operations
         self._last = 0.0
         self.then: Callable[[], None] | None = None
 
     def begin(
         self, operations: int, pauses: Sequence[float] = (), then: Callable[[], None] | None = None
     ) -> None:
-        """Begin with the first operation, which is due at once.
+        """Start with the first operation, which is due at once.
 
         Args:
-            operations: how many, negative back
-            pauses: seconds for each, of a slow step; by default short, and shorter for many
-            then: called at the end of the last one
+            operations: number of operations, negative for backward
+            pauses: seconds for each in a slow step; by default short, and shorter for many
+            then: called after the last one
         """
         usual = min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
         self.left, self.slow, self.then = operations, bool(pauses), then
@@ -93,16 +93,16 @@ class Walk:
         self._last = -math.inf
 
     def stop(self) -> None:
-        """Leave out the rest."""
+        """Cancel the rest."""
         self.left, self.slow, self.then = 0, False, None
 
     @property
     def given(self) -> float:
-        """The seconds that a slow step gives to the operation done last; else 0."""
+        """The duration of the last operation of a slow step in seconds; else 0."""
         return self._pause if self.slow else 0.0
 
     def due(self) -> int:
-        """Return +1 or -1 if an operation is due, which counts as done then; else 0."""
+        """Return +1 or -1 if an operation is due, which then counts as done; else 0."""
         if not self.left or perf_counter() - self._last < self._pause:
             return 0
         self._last, self._pause = perf_counter(), self._pauses.pop(0)
@@ -111,7 +111,7 @@ class Walk:
         return direction
 
     def end(self) -> None:
-        """Do what is to follow, once, if the last operation was long enough ago."""
+        """Call the follow-up once, if the last operation has had enough time."""
         if self.left or perf_counter() - self._last < self._pause:
             return
         self.again, self.slow = self.again or self.slow, False
@@ -122,10 +122,10 @@ class Walk:
 
 @final
 class BatchAddition:
-    """The samples of a batch, added up over time; the session's focus goes along.
+    """Accumulates the samples of a batch over time; the session's focus moves along.
 
     Args:
-        session: stands after an operation that computed weight gradients
+        session: after an operation that computed weight gradients
     """
 
     def __init__(self, session: Session) -> None:
@@ -138,53 +138,53 @@ class BatchAddition:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is more to show, and nobody else has moved the session or its focus."""
+        """Whether there is more to show, and the session and its focus have not been moved."""
         session = self.session
         over = perf_counter() - self._began > self._pause * self.count + SUM_STANDS
         return not over and session.focus == self._focus and session.clock.place == self._place
 
     def added(self) -> float:
-        """Return how many samples are added up by now, after showing the one that is added."""
+        """Return the number of accumulated samples, after showing the current one."""
         samples = min((perf_counter() - self._began) / self._pause, float(self.count))
         self.session.focus = self._focus = min(int(samples), self.count - 1)
         return max(samples, 1e-6)
 
     def end(self) -> None:
-        """Show the former sample again, unless another one was chosen."""
+        """Show the previous sample again, unless another one was chosen."""
         if self.session.focus == self._focus:
             self.session.focus = self._former
 
 
 @final
 class Guide:
-    """Leads a controller's session from one operation to the next, over time.
+    """Steps a controller's session through operations, over time.
 
     Attributes:
-        tour: what is left of the tour; None if none is under way
-        adding: the batch that is added up, or None
+        tour: the rest of the tour, or None
+        adding: the batch being accumulated, or None
     """
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
         self.tour: Tour | None = None
         self.adding: BatchAddition | None = None
-        self._seconds = self._looked = 0.0  # of the tour, and when that was last asked
-        self._first = 0  # its step
-        self._left: Clock | None = None  # where the tour has led the session
+        self._seconds = self._looked = 0.0  # of the tour, and the time of the last check
+        self._first = 0  # its first step
+        self._left: Clock | None = None  # position to which the tour has moved the session
         self._then: Callable[[], None] = nothing
 
     def stop(self) -> None:
-        """End what goes on; the session stays where it is."""
+        """End the current action; the session is not moved."""
         self.controller.time.walk.stop()
         self.interrupt()
 
     def attend(self) -> None:
-        """Do what is due."""
+        """Do pending work."""
         controller = self.controller
         if controller.hand.busy or controller.warming.held:
             return
         if self._left is not None and controller.session.clock.place != self._left.place:
-            self.interrupt()  # somebody else has moved the session
+            self.interrupt()  # the session was moved elsewhere
         if self.adding is not None and self.adding.goes_on:
             controller.stage.adding = self.adding.added()
         elif self.adding is not None:
@@ -196,7 +196,7 @@ class Guide:
     # The batch.
 
     def add_up(self) -> None:
-        """Add up the weight gradients of the last operation; else go to the next that has some."""
+        """Accumulate the weight gradients of the last operation; else go to the next ones."""
         controller = self.controller
         session, here = controller.session, controller.session.timeline.here
         if controller.warming.held:
@@ -227,9 +227,9 @@ class Guide:
     # The tour.
 
     def show_tour(self, then: Callable[[], None] | None = None) -> None:
-        """Show the tour from where the session stands; `then` is called at its end, and by Skip.
+        """Show the tour from the present position; `then` is called at its end, and by Skip.
 
-        By default it plays then.
+        By default it plays afterwards.
         """
         controller = self.controller
         session = controller.session
@@ -258,7 +258,7 @@ class Guide:
         then()
 
     def interrupt(self) -> None:
-        """End the tour, the sum or a film, as any action of the user does."""
+        """End the tour, the accumulation or a film, as any action of the user does."""
         self._end_adding()
         self.controller.time.end_film()
         if self.tour is not None:
@@ -272,7 +272,7 @@ class Guide:
         before, self._looked = self._looked, perf_counter()
         seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
         if self._seconds <= STEP and self.controller.warming.compiling.said:
-            seconds = min(seconds, STEP)  # the python engine stands in, which takes few steps
+            seconds = min(seconds, STEP)  # the slow python engine is in use
         self._seconds = seconds
         steps, operations = tour.due(seconds)
         tour.count(steps, operations)
@@ -290,7 +290,7 @@ class Guide:
             then()
 
     def _lead(self, count: int, unit: Unit) -> None:
-        """Advance the session, and note where it is to stand then."""
+        """Advance the session, and record its destination."""
         session = self.controller.session
         now = self._left or session.clock
         until = self.controller.time.until
@@ -312,20 +312,20 @@ class Guide:
         self.controller.do(advance)
 
 
-# Guessing: time stops before an operation, and the user says where a weight goes.
+# Guessing: time stops before an operation, and the user predicts the change of a weight.
 
-TYPED = "0123456789.,-\b"  # keys of a number; the last one takes a letter back
+TYPED = "0123456789.,-\b"  # keys for numbers, and backspace
 NUMBER = re.compile(r"-?\d{0,9}\.?\d{0,9}")
-LEAST = 14.0  # pixels of a drag from which on it is an arrow
+LEAST = 14.0  # pixels of a drag that count as an arrow
 
 
 @final
 class Guessing:
-    """What is asked, and how many guesses were right.
+    """The current question, and the number of right guesses.
 
     Attributes:
-        on: whether one guesses
-        right: how many of those that were answered, `asked`, were right
+        on: whether guessing is turned on
+        right: number of right guesses; `asked` is the number of questions
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -333,10 +333,10 @@ class Guessing:
         self.on = False
         self.right = self.asked = 0
         self._question = GuessQuestion("value", 0, 0)
-        self._at: tuple[object, ...] = ()  # where that was asked, or answered
+        self._at: tuple[object, ...] = ()  # position of the last question or its answer
 
     def turn(self, on: bool) -> None:
-        """Begin with the first question, or end; the session stays where it is then."""
+        """Start with the first question, or end; the session is not moved afterwards."""
         self.right = self.asked = 0
         if on:
             return self.ask()
@@ -346,7 +346,7 @@ class Guessing:
         return None
 
     def ask(self) -> None:
-        """Go to the moment before the next operation that is asked about, and ask."""
+        """Go to the moment before the next operation with a question, and ask it."""
         controller, stage = self.controller, self.controller.stage
         if stage.own is not None:
             stage.own = None
@@ -361,7 +361,7 @@ class Guessing:
         return compute(controller, go, self._pose)
 
     def _pose(self, question: GuessQuestion) -> None:
-        """Ask, unless the session has stopped on the way."""
+        """Ask the question, unless the session has stopped before."""
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
             self._question, self._at = question, session.timeline.here
@@ -373,7 +373,7 @@ class Guessing:
         return self._at == self.controller.session.timeline.here
 
     def lean(self, way: int, typed: str = "") -> None:
-        """Say which way it goes, and to which number; "" for none."""
+        """Enter a direction, and a number or ""."""
         if self.controller.stage.hidden is not None and self._is_here():
             question = self._question
             now = said(number_asked(question, bank_now(self.controller.session)), 3)
@@ -383,15 +383,15 @@ class Guessing:
             self.attend()
 
     def show(self) -> None:
-        """Do the operation, and show what came."""
+        """Do the operation, and show the result."""
         controller, guess = self.controller, self.controller.stage.hidden
         if guess is not None and guess.way is not None and self._is_here():
-            self._at = ()  # it is done once, however long it takes
+            self._at = ()  # done only once, however slow
             go = partial(numbers_of, controller.session, self._question)
             compute(controller, go, partial(self._tell, guess))
 
     def _tell(self, guess: Guess, numbers: tuple[float, float]) -> None:
-        """Say what came, and whether the guess was right."""
+        """Report the result, and whether the guess was right."""
         asked = self._question.kind, guess.way or 0, guess.label, guess.typed
         is_right, words = reply_to_guess(*asked, *numbers)
         came, after = way_of(*numbers), both(*numbers)[1]
@@ -401,7 +401,7 @@ class Guessing:
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
 
     def attend(self) -> None:
-        """End, or forget the question, where something else goes on; offer the buttons."""
+        """End, or discard the question, if another action starts; offer the buttons."""
         controller, stage = self.controller, self.controller.stage
         if not self.on or controller.hand.busy:
             return
@@ -423,7 +423,7 @@ class Guessing:
         return {**shows, **{label: partial(self.lean, way) for way, label in ways}}
 
     def press(self, key: str) -> bool:
-        """Do what a key does while one guesses; return whether it does something then."""
+        """Handle a key during guessing; return whether it had an effect."""
         asked = self.controller.stage.hidden
         acts = {"escape": partial(self.turn, False), "enter": partial(self.ask)}
         if asked is not None:
@@ -438,13 +438,13 @@ class Guessing:
         return self.on and key in acts
 
     def drag(self, up: float) -> None:
-        """Guess by a drag of so many pixels upwards."""
+        """Guess by dragging up by `up` pixels."""
         if abs(up) >= LEAST:
             self.lean(1 if up > 0.0 else -1)
 
 
 def labels(question: GuessQuestion) -> dict[int, str]:
-    """Return what the arrows mean: 1 up, -1 down, 0 neither."""
+    """Return the meaning of the arrows: 1 up, -1 down, 0 neither."""
     up, down = text(f"guess.up.{question.kind}"), text(f"guess.down.{question.kind}")
     return {1: up, -1: down, 0: text(f"guess.stays.{question.kind}")}
 
@@ -459,7 +459,7 @@ def compute(
 
 
 def to_question(session: Session, number: int, pinned: int | None) -> GuessQuestion:
-    """Go to the moment at which a question is asked, and return it."""
+    """Go to the moment of a question, and return it."""
     with session.doing():
         question = question_of(facts_of(session), bank_now(session), number, pinned)
         ahead = (question.at - session.clock.operation) % len(session.trainer.moments)
@@ -468,7 +468,7 @@ def to_question(session: Session, number: int, pinned: int | None) -> GuessQuest
 
 
 def numbers_of(session: Session, question: GuessQuestion) -> tuple[float, float]:
-    """Return the number that is asked about, before and after the operation, which is done."""
+    """Return the requested number before and after the operation, which is executed."""
     before = number_asked(question, bank_now(session))
     session.advance(1, "operation")
     return before, number_asked(question, bank_now(session))

@@ -1,4 +1,4 @@
-"""Keys of a face: their commands and their help, from the rows of COMMANDS."""
+"""Keys of an interface: their commands and their help, from the rows of COMMANDS."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def keys_of(row: Command, names: Sequence[str]) -> tuple[str, ...]:
 
 
 def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
-    """Return the control that a key belongs to, and the value for its setter; None without one."""
+    """Return the control of a key, and the value for its setter; or None."""
     for control in controls_for(state):
         names = tuple(control.names(state))
         if key and key in (*keys_of(control.row, names), control.row.also):
@@ -31,7 +31,7 @@ def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] |
 
 
 def controls_for(state: FaceState) -> list[Control]:
-    """Return the controls that there are: some only for several sessions, or for no record."""
+    """Return the available controls: some only for several sessions, or not for a record."""
     found = [each for each in CONTROLS.values() if state.names or not each.row.several]
     return [each for each in found if not (state.recorded and each.name in OF_TRAININGS)]
 

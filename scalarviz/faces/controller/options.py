@@ -1,8 +1,8 @@
 """Options as controls, and the effect of choosing one.
 
-A scene has options of its own, and each training has some besides its engine and its rate:
-optimizer, loss, batch, ... Some change the running session, such as its data; the others make the
-show, or another session of it, anew.
+A scene has specific options, and every session has common ones besides its engine and its rate:
+optimizer, loss, batch, ... Some change the running session, such as its data; others recreate the
+show or its session.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def rate_now(session: Session) -> float:
 
 @dataclass(frozen=True)
 class OptionChoice:
-    """An option, its value and its choices; `restarts` says that it begins another training.
+    """An option, its value and its choices; `restarts` marks options that restart training.
 
     Without `choices`, any value of its kind is valid. `label` is its name in plain words.
     """
@@ -72,10 +72,10 @@ class OptionChoice:
 
 @final
 class Recipe:
-    """A scene and its options, from which its show can be made anew with others.
+    """A scene and its options, from which its show can be recreated with other ones.
 
-    `given` are the options given on the command line by name, including those of every scene.
-    `name` is that of a scene of the package, or "".
+    `given` are the options given on the command line by name, including the options of every scene.
+    `name` is the name of a built-in scene, or "".
     """
 
     def __init__(self, scene: Scene, given: Mapping[str, Any] | None = None) -> None:
@@ -89,7 +89,7 @@ class Recipe:
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """The options, of the scene or of every scene, that are not as usual."""
+        """The options, of the scene or of every scene, that differ from their defaults."""
         own = {name: self.values[name] for name in self.own}
         found = {name: value for name, value in own.items() if value != self.own[name].default}
         shared = {name: self._given[name] for name in SHARED if name not in self.own}
@@ -108,7 +108,7 @@ class Recipe:
 
 @dataclass(frozen=True, eq=False)
 class AppliedChoice:
-    """A past choice: the parts of the settings that it led to, all options, and its words."""
+    """A past choice: the resulting parts of the settings, all options, and its texts."""
 
     parts: Mapping[str, Any]
     values: Mapping[str, Any]
@@ -117,15 +117,15 @@ class AppliedChoice:
 
 @final
 class Options:
-    """The options of the session of a `show`, and which choices are in force.
+    """The options of the session of a `show`, and the choices in effect.
 
     Args:
-        elsewhere: whether the training is another one than that which its face was opened for
-        basis: what the training of the scene began with; None, the default: what it has now
-        chosen: options that every scene has, as they were chosen in the training before
+        elsewhere: whether the session is not the one for which its interface was opened
+        basis: initial options of the scene's session; by default None, the present ones
+        chosen: options of every scene, as chosen in the previous session
 
-    Going back in time can restore earlier data and activations. So each choice is stored with the
-    parts of the settings that it led to, and looked up by them; likewise what is said of it.
+    Going back in time can restore earlier data and activations. Therefore each choice is stored
+    with the resulting parts of the settings, and looked up by them; likewise its texts.
     """
 
     def __init__(
@@ -147,20 +147,20 @@ class Options:
         self._note(settings, self.recipe.values if self.recipe else {}, show)
 
     def anew(self, show: Show) -> Options:
-        """Return the same options of another show, whose session was made from this one's."""
+        """Return the same options for another show, whose session was created from this one's."""
         basis, chosen, recipe = self._basis, self._chosen, self.recipe
         if recipe is not None:
             recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
         return Options(recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
 
     def changes(self, name: str) -> str:
-        """Return what an option changes in a session, "" if it restarts; "data" without a scene."""
+        """Return the part of a session an option changes; "" to restart, "data" without a scene."""
         if self.recipe is not None and name in self.recipe.own:
             return self.recipe.own[name].info.changes
         return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
 
     def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
-        """Return the options that every training has, with their values and choices."""
+        """Return the options of every session, with their values and choices."""
         values = {name: row.value(session, settings) for name, row in TRAINING.items()}
         return tuple(
             OptionChoice(
@@ -176,7 +176,7 @@ class Options:
         )
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
-        """Return the options of the scene, but for those of `common` names."""
+        """Return the options of the scene, except those in `common`."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
@@ -214,14 +214,14 @@ class Options:
         return found
 
     def words(self, settings: Settings) -> Mapping[str, Any]:
-        """Return what a Show says under these settings: its title, task and `about`."""
+        """Return the texts of a Show under these settings: its title, task and `about`."""
         now = parts_of(settings)
         of_it = "data", "activations"
         same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
         return next((m.words for m in same if m.words), words_of(self.show))
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
-        """Choose a value, in the running session if possible; else return those of a new show.
+        """Set a value, in the running session if possible; else return the options of a new show.
 
         Raise UnknownNameError for an unknown option, InputError for an invalid value.
         """
@@ -237,7 +237,7 @@ class Options:
         common = self._chosen | chosen_since(session, self._basis)
         try:
             made = recipe.make(values | common)
-        except InputError:  # this one may not go with what was chosen before
+        except InputError:  # it may not be compatible with earlier choices
             made, common = recipe.make(values), {}
         change = self.changes(name)
         if change in LIVE and alike(session, made.session):
@@ -266,33 +266,33 @@ class Options:
 
 
 def words_of(show: Show) -> Mapping[str, Any]:
-    """Return what a show says of its result."""
+    """Return the texts of a show about its result."""
     return {name: getattr(show, name) for name in ("title", "task", "about")}
 
 
 def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
-    """Return the options of a scene that say how wide its hidden layers are, and how many."""
+    """Return the options of a scene for the width and number of its hidden layers."""
     layers = session.network.layers
     if "hidden" not in recipe.own or not all(isinstance(each, Dense) for each in layers):
         return {}
     widths = [layer.outputs for layer in layers[:-1]]
     if recipe.own["hidden"].kind is str:
         return {"hidden": ",".join(map(str, widths))} if widths else {}
-    if len(set(widths)) > 1:  # one number cannot say that
+    if len(set(widths)) > 1:  # not a single number
         return {}
     found = {"hidden": widths[0] if widths else 0}
     return found | ({"depth": len(widths)} if widths and "depth" in recipe.own else {})
 
 
 def settings_of_data(now: Settings) -> dict[str, Any]:
-    """Return the settings of the data set; {} for data made by code."""
+    """Return the settings of the data set; {} for generated data."""
     try:
         return now.data.settings()
     except InputError:
         return {}
 
 
-# What a running training adopts from the training that a choice would begin.
+# Changes that a running session adopts from a newly created one.
 
 
 def take_data(session: Session, now: Settings, made: Settings) -> None:
@@ -313,11 +313,11 @@ def take_penalties(session: Session, now: Settings, made: Settings) -> None:
 
 @dataclass(frozen=True)
 class LiveChange:
-    """What an option can change in a running training.
+    """A change of an option in a running session.
 
     Attributes:
         part: the part of the settings that it changes
-        known: values of options that follow from the settings alone, by their names
+        known: values of options that follow from the settings alone, by name
         take: copies this part from the settings of another session
     """
 
@@ -335,7 +335,7 @@ LIVE = {
         take_penalties,
     ),
 }
-HAVE_CONTROLS = "rate", "engine"  # changes that have controls of their own
+HAVE_CONTROLS = "rate", "engine"  # changes with separate controls
 
 
 def parts_of(settings: Settings) -> dict[str, Any]:
@@ -344,7 +344,7 @@ def parts_of(settings: Settings) -> dict[str, Any]:
 
 
 def alike(session: Session, made: Session) -> bool:
-    """Return whether two trainings differ only in settings that a running training can adopt."""
+    """Return whether two sessions differ only in settings that a running session can adopt."""
     now, then = session.trainer, made.trainer
     return (
         now.settings.batch == then.settings.batch
@@ -354,18 +354,18 @@ def alike(session: Session, made: Session) -> bool:
     )
 
 
-# Options that every training has. Choosing one changes the session, or makes another one of it,
-# from which Undo leads back.
+# Options of every session. Choosing one changes the session, or creates another one, and Undo
+# returns.
 
 
 @dataclass(frozen=True)
 class TrainingOption:
-    """An option of every training.
+    """An option of every session.
 
     Attributes:
         kind: type of its values
-        value: its value now, for a session and its settings; None: this training has no such option
-        choose: takes another value, in the session or by returning another session
+        value: returns its present value for a session and its settings; None if not applicable
+        choose: sets another value, in the session or by returning another session
         names: names to choose from, or a table of them; by default any value of its kind is valid
         anew: whether `choose` returns another session
     """
@@ -469,11 +469,11 @@ TRAINING: Mapping[str, TrainingOption] = {
 }
 
 
-# ---- from one training of a scene to the next ----------------------------------------------------
+# ---- from one session of a scene to the next -----------------------------------------------------
 
 
 def basis_of(session: Session) -> dict[str, Any]:
-    """Return what a training has now, of the options that every scene has."""
+    """Return the present values of the options of every scene."""
     now = settings_now(session)
     rows = {name: row for name, row in TRAINING.items() if name != "precision"}
     found = {name: row.value(session, now) for name, row in rows.items()}
@@ -481,7 +481,7 @@ def basis_of(session: Session) -> dict[str, Any]:
 
 
 def chosen_since(session: Session, basis: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a user has chosen since a training had this basis, as options by name."""
+    """Return the choices since a session had these options, as options by name."""
     now = basis_of(session)
     found = {name: value for name, value in now.items() if value != basis[name]}
     if "optimizer" in found:
@@ -493,10 +493,10 @@ def chosen_since(session: Session, basis: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-# ---- errors in plain words: what to click, in place of what an error tells to write -------------
+# ---- errors in plain words: what to click, in place of code to write -----------------------------
 
-# The parts of errors that only a programmer can follow, and the text `clicks.NAME` in the place of
-# each. The named groups of a pattern are the fields of its text.
+# Parts of errors that only a programmer understands, and the text `clicks.NAME` that replaces each.
+# The named groups of a pattern are the fields of its text.
 CLICKS = {
     re.compile(r"write s\.freeze\(part, False\) first"): "unfreeze",
     re.compile(
@@ -533,13 +533,13 @@ CLICKS = {
         r"path\)\)"
     ): "saved_here",
 }
-PLAIN_WORD = re.compile(r"[a-z]+(?: |, |: |$)")  # none that is part of a name, as in "a.png"
-# Options as they stand before an error about their values: "features='z', batch=3: unknown ...".
+PLAIN_WORD = re.compile(r"[a-z]+(?: |, |: |$)")  # not part of a name, as in "a.png"
+# Options before an error about their values: "features='z', batch=3: unknown ...".
 OPTIONS_BEFORE = re.compile(r"(?:\w+=(?:'[^']*'|[^\s',]+)(?:, |: ))+")
 
 
 def without_code(message: str) -> str:
-    """Return the message of an error, with what to click in place of what to write."""
+    """Return the message of an error, with clicks in place of code."""
     if found := OPTIONS_BEFORE.match(message):
         message = found[0].replace("=", " ") + message[found.end() :]
     for pattern, name in CLICKS.items():
@@ -548,14 +548,14 @@ def without_code(message: str) -> str:
 
 
 def as_sentence(message: str) -> str:
-    """Return the message of an error as a face shows it: without code, and with a capital letter.
+    """Return the message of an error for an interface: without code, and capitalized.
 
-    What begins with a name, such as that of a file, keeps its letters.
+    A beginning that is a name, such as a file name, is not capitalized.
     """
     message = without_code(message)
     return sentence(message) if PLAIN_WORD.match(message) else message
 
 
 def click_words(name: str, found: re.Match[str]) -> str:
-    """Return the text in the place of a part of an error."""
+    """Return the text that replaces a part of an error."""
     return text(f"clicks.{name}", **found.groupdict())

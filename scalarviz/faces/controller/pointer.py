@@ -1,4 +1,4 @@
-"""Pointer: the mouse over the picture and on the loss curve, independent of a toolkit."""
+"""Pointer: the mouse on the picture and the loss curve, independent of a GUI toolkit."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ NOTCH = 1.15  # zoom factor per notch of the wheel
 class Pointer:
     """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
 
-    On the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
-    up for more; on the sphere of an input, the image of the inputs or the panel of what is learned
-    it puts in an input of the user's own; around the cube that is guessed about it turns the
-    arrow. With shift, a click on a cube pins it beside the one that is pinned.
+    For the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
+    up to increase it; on the sphere of an input, the image of the inputs or the exhibit it enters a
+    custom input; around the cube of a guess it turns the arrow. With shift, a click on a cube pins
+    it in addition to the pinned one.
 
-    Of several sessions, a press chooses the one under the pointer.
+    With several sessions, a press selects the one under the pointer.
 
     Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
     """
@@ -47,18 +47,18 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
-        self._handle: Handle | None = None  # the cube, or the guess, that is held
-        self._grip: Grip | None = None  # what puts in an input
+        self._handle: Handle | None = None  # the dragged cube or guess
+        self._grip: Grip | None = None  # control of a custom input
 
     @property
     def controller(self) -> Controller:
-        """The controller of the chosen session."""
+        """The controller of the selected session."""
         return self.face.lead
 
     def press(
         self, button: int, x: float, y: float, *, shift: bool = False, twice: bool = False
     ) -> None:
-        """Begin; `twice` is the second press of a double click."""
+        """Press a button; `twice` is the second press of a double click."""
         if self._button is None:
             self.face.time.end_film()
             self._button, self._moved = button, False
@@ -107,7 +107,7 @@ class Pointer:
         if self._grip is not None and (self._moved or self._grip.at_once):
             return
         if not self._moved and button == LEFT:
-            stages = self.face.stage.panes  # only one alone has pins beside each other
+            stages = self.face.stage.panes  # only a single session supports additional pins
             if not (self._shift and len(stages) == 1 and stages[0].pin_beside(x, y)):
                 self.face.click(x, y)
         elif self._moved and self._handle is not None:
@@ -121,7 +121,7 @@ class Pointer:
             self.face.stage.zoom(NOTCH**notches, x, y)
 
     def pinch(self, factor: float, x: float, y: float) -> None:
-        """Zoom in by a factor, out by one below 1."""
+        """Zoom in by a factor, out for a factor below 1."""
         if not self.curve.zoom(factor, x, y):
             self.face.stage.zoom(factor, x, y)
 
@@ -130,7 +130,7 @@ class Pointer:
         self.face.stage.hover_at(-1.0, -1.0)
 
 
-# The loss curve: the mouse goes to steps and branches, and zooms.
+# The loss curve: selection of steps and branches, and zoom.
 
 LEFT = 1
 STILL = 4.0  # pixels; a press that moves less is a click
@@ -139,13 +139,12 @@ CURVE_NOTCH = 1.3  # zoom factor of the curve per notch of the wheel
 
 @final
 class CurvePointer:
-    """What the mouse does on the loss curve.
+    """The mouse on the loss curve.
 
-    The left button goes to a step, and to others as long as it is held; a click on the line of a
-    branch goes over to it. Dragged over the strip of weights, it compares two steps. On a landscape
-    it drags the ball of the present weights, or goes to a step of the path. Other buttons, or the
-    left one with shift, move the curve, the wheel shows fewer steps around the pointer, a double
-    click all of them.
+    The left button goes to a step, and scrubs while it is held; a click on the line of a branch
+    switches to it. Dragged over the strip of weights, it compares two steps. On a landscape it
+    drags the ball of the present weights, or goes to a step of the path. Other buttons, or the left
+    one with shift, move the curve, the wheel zooms at the pointer, a double click shows all steps.
     """
 
     def __init__(self, face: Face) -> None:
@@ -153,9 +152,9 @@ class CurvePointer:
         # While a button is held: "seek", "choose", "compare", "ball", "spot", "move" or "rest".
         self._does = ""
         self._start, self._x = (0.0, 0.0), 0.0
-        self._step: int | None = None  # the one that was asked for last
-        self._branch: int | None = None  # the one that was pressed on
-        self._before = 0  # the step of the training before the last press
+        self._step: int | None = None  # the last requested one
+        self._branch: int | None = None  # the pressed one
+        self._before = 0  # step of the session before the last press
 
     @property
     def _chart(self) -> Chart | None:
@@ -166,7 +165,7 @@ class CurvePointer:
         return self.face.stage.panes[0].reading.curves.past.terrain
 
     def press(self, button: int, x: float, y: float, *, shift: bool, twice: bool) -> bool:
-        """Begin at a pixel; return whether it is on the curve."""
+        """Press at a pixel; return whether it is on the curve."""
         self._does = ""
         chart = self._chart
         if chart is None or (chart.step_under(x, y) is None and chart.spot_at(x, y) is None):
@@ -181,7 +180,7 @@ class CurvePointer:
             self._does = "move"
         elif twice and self.face.stage.common.curve_view.show_all():
             self._does = "rest"
-            self.face.time.seek(self._before)  # where it was before the first click
+            self.face.time.seek(self._before)  # the step before the first click
         else:
             self._before = self.face.lead.session.step_index
             self._branch = chart.branch_at(x, y)
@@ -199,7 +198,7 @@ class CurvePointer:
             self.face.time.seek(step)
 
     def move(self, x: float, y: float) -> bool:
-        """Go on with what `press` began; return whether it is still held."""
+        """Continue the action of `press`; return whether the button is still held."""
         chart, stage = self._chart, self.face.stage
         if not self._does or chart is None:
             return bool(self._does)
@@ -225,7 +224,7 @@ class CurvePointer:
         return True
 
     def release(self) -> bool:
-        """End what `press` began; return whether that was on the curve."""
+        """End the action of `press`; return whether it was on the curve."""
         did, self._does = self._does, ""
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
@@ -244,7 +243,7 @@ class CurvePointer:
         return bool(did)
 
     def zoom(self, factor: float, x: float, y: float) -> bool:
-        """Show fewer steps around a pixel's, by a factor; return whether it is on the curve."""
+        """Zoom in on a pixel by a factor; return whether it is on the curve."""
         chart = self._chart
         if chart is None or chart.step_under(x, y) is None:
             return False
@@ -254,9 +253,9 @@ class CurvePointer:
 
 @computes
 def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
-    """Set the weights to those of a point of the plane; all that one drag does is undone together.
+    """Set the weights to a point of the plane; all changes of a drag are undone together.
 
-    Weights that the plane does not move stay as they are.
+    Weights that the plane does not change are kept.
     """
     plane = terrain.shown.plane
     if plane is None:
@@ -280,13 +279,13 @@ def go_over(controller: Controller, branch: int, step: int) -> None:
     controller.do(go, lambda _: tell_branch(controller, branch), branching=False)
 
 
-# A weight that the mouse changes by its cube.
+# Dragging a weight by its cube.
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:
-    """Set the weight of a cube, or turn an arrow, that was dragged by so many pixels upwards.
+    """Set the weight of a cube, or turn an arrow, dragged up by `up` pixels.
 
-    The picture follows meanwhile; all that one drag does is undone together.
+    The picture follows meanwhile; all changes of a drag are undone together.
     """
     if handle.guesses:
         return controller.guessing.drag(up)
@@ -296,7 +295,7 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
-    """Say what a drag has changed, and offer to train on, unless it plays anyway."""
+    """Report the change of a drag, and offer to continue training, unless it plays."""
     if not handle.guesses:
         controller.stage.common.scales.stops.hold(False)
         controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
@@ -314,7 +313,7 @@ def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
 
 
 def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> str:
-    """Return how the output goes that a drag between two steps has moved most, or ""."""
+    """Return the change of the output that a drag between two steps moved most, or ""."""
     session, before = controller.session, handle.answers
     stage = controller.stage
     stage.reading.refresh()

@@ -1,15 +1,15 @@
-"""Kernels: compiled in other processes before they are needed, while a session awaits them.
+"""Kernels: compiled in other processes before they are needed, while a session waits.
 
     python -m scalarviz.faces.controller.precompile means
 
-compiles these kinds. Compiled kernels load quickly. The kind of a training names the kernels that
-it needs on an engine, and no others; see `kernel_units` and `cuda_file`. That of large pictures is
+compiles these kinds. Compiled kernels load quickly. The kind of a session identifies exactly the
+kernels that it needs on an engine; see `kernel_units` and `cuda_file`. That of large pictures is
 marked on disk.
 
-Meanwhile neither the thread of a face, nor a training that it may wait for, calls a kernel that is
-not compiled. A small training without compiled steps continues with the python engine; the switch
-is journalled, so it replays identically. Any other training is held: it is shown, but actions on it
-are refused.
+Meanwhile neither the thread of an interface, nor a session that it may wait for, calls a kernel
+that is not compiled. A small session without compiled steps continues with the python engine; the
+switch is recorded in the journal, so that it is reproducible. Any other session is held: it is
+shown, but actions on it are refused.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-SMALL = 3e5  # multiplications per step, up to which the python engine stands in
+SMALL = 3e5  # maximum multiplications per step for replacement by the python engine
 
 
 @final
 class CompilingThread:
-    """Compiles on a thread of this process, where another process could not share its cache."""
+    """Compiles in a thread of this process, if another process could not share its cache."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -74,7 +74,7 @@ class CompilingThread:
         self._thread.start()
 
     def _compile(self) -> None:
-        with suppress(Exception):  # numba's errors are reported to whoever trains with it
+        with suppress(Exception):  # errors of numba are reported by the session that uses it
             compile_kind(self._kind)
 
     def poll(self) -> int | None:
@@ -84,7 +84,7 @@ class CompilingThread:
 
 @final
 class Compiling:
-    """The kinds of kernels being compiled, each in a process of its own."""
+    """The kinds of kernels being compiled, each in a separate process."""
 
     def __init__(self) -> None:
         self._going: dict[str, tuple[Any, float]] = {}  # the worker, and its start
@@ -92,7 +92,7 @@ class Compiling:
         self._over = False
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
-        """Return the kinds that are not compiled, and start compiling them."""
+        """Return the kinds that are not compiled, and start their compilation."""
         found = {
             kind
             for kind in filter(None, kinds)
@@ -121,7 +121,7 @@ class Compiling:
 
     @property
     def said(self) -> str:
-        """What is compiled, and for how long; "" for nothing."""
+        """The current compilation and its duration, or ""."""
         if not self._going:
             return ""
         names = ", ".join(dict.fromkeys(map(name_of, self._going)))
@@ -143,7 +143,7 @@ class Warming:
 
     Attributes:
         held: whether nothing of the session may be computed until then
-        stood_in: the engine that the python engine stands in for, or did; "" if it never did
+        stood_in: the engine replaced by the python engine; "" if it never was
     """
 
     def __init__(self) -> None:
@@ -153,11 +153,11 @@ class Warming:
         self.stood_in = ""
         self._large = False  # whether its picture has mip levels
         self._lacking: set[str] = set()
-        self._lacked = False  # whether something was missing that has not been reported as ready
+        self._lacked = False  # whether something was missing and is not yet reported as ready
         self._actions: list[Action] = []  # switches to the python engine
 
     def take(self, session: Session) -> None:
-        """Attach to a session, or look again what it needs after formulas were added."""
+        """Attach to a session, or check its kernels again after formulas were added."""
         if session is not self.session:
             self._give_back()
             self.session, self.stood_in = session, ""
@@ -171,7 +171,7 @@ class Warming:
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
-        """Switch to the python engine while the session's own kernels are missing.
+        """Switch to the python engine while the session's kernels are missing.
 
         If the session is busy for longer than `seconds`, the next call tries again.
         """
@@ -198,7 +198,7 @@ class Warming:
             self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
-        """Return whether everything missing has just become ready, and the engine is restored."""
+        """Return whether all missing kernels have just become ready, and the engine is restored."""
         session = self.session
         if session is None:
             return False
@@ -211,7 +211,7 @@ class Warming:
         return lacked
 
     def _give_back(self, seconds: float = AT_ONCE) -> bool:
-        """Restore the engine that the python engine stands in for, except in the past.
+        """Restore the engine that the python engine replaces, except in the past.
 
         Return whether that is settled; if the session is busy, the next call tries again.
         """
@@ -232,14 +232,14 @@ class Warming:
         mip_levels.held = False
 
     def leave(self) -> None:
-        """Detach from the session, on its own engine."""
+        """Detach from the session, and restore its engine."""
         self.stop()
         self._give_back(math.inf)
         self.session = None
 
 
 def kinds_of(session: Session) -> set[str]:
-    """Return the kinds that a session needs, its past included."""
+    """Return the kinds that a session needs, including its past."""
     timeline = session.timeline
     engines = {first_engine(timeline), settings_now(session).engine}
     for branch in timeline.branches:
@@ -248,7 +248,7 @@ def kinds_of(session: Session) -> set[str]:
 
 
 def engines_at_work(timeline: Timeline) -> set[str]:
-    """Return the engines that computed something, which going back would need again."""
+    """Return the engines used so far, which going back would need again."""
     found: set[str] = set()
     for branch in timeline.branches:
         chosen = [(each.place, each.details["name"]) for each in changes(branch.journal)]
@@ -259,17 +259,17 @@ def engines_at_work(timeline: Timeline) -> set[str]:
 
 
 def first_engine(timeline: Timeline) -> str:
-    """Return the engine that a training began on."""
+    """Return the initial engine of a session."""
     return str(timeline.branches[0].frames[0].settings.engine)
 
 
 def changes(journal: Iterable[Action]) -> list[Action]:
-    """Return the actions that chose an engine."""
+    """Return the actions that selected an engine."""
     return [action for action in journal if action.kind == "engine"]
 
 
 def last_change(timeline: Timeline) -> Any:
-    """Return the action that chose the current engine, or that of the next step; or None."""
+    """Return the action that selected the engine of the current or the next step; or None."""
     now = timeline.clock.place
     done = [
         each
@@ -279,13 +279,13 @@ def last_change(timeline: Timeline) -> Any:
     return done[-1] if done else None
 
 
-# Commands that are refused while the training is held.
+# Commands that are refused while the session is held.
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 def computes(command: CommandT) -> CommandT:
-    """Decorator of commands that compute; they are refused while the training is held."""
+    """Decorate a command that computes; it is refused while the session is held."""
 
     @wraps(command)
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
@@ -305,11 +305,10 @@ def computes(command: CommandT) -> CommandT:
 COMMAND = ("-m", "scalarviz.faces.controller.precompile")
 DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MEANS = "means"
-LOW_PRIORITY = 10  # of a process that compiles ahead; 19 is the lowest
+LOW_PRIORITY = 10  # priority of a compiling process; 19 is the lowest
 
 
-# The kernels of a kind, their type, and the module that has their files: `kernel_units` or
-# `cuda_file`.
+# The kernels of a kind, their type, and the module of their files: `kernel_units` or `cuda_file`.
 _units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
 
 
@@ -338,7 +337,7 @@ def kind_of(session: Session, engine: str) -> str:
 
 
 def load_kernels(session: Session) -> None:
-    """Load what a session needs on its engine, before its first step; compile what is lacking."""
+    """Load the kernels of a session for its engine before its first step; compile missing ones."""
     if kind := kind_of(session, session.engine):
         units, dtype, files = _units[kind]
         files.load(units, dtype)
@@ -347,7 +346,7 @@ def load_kernels(session: Session) -> None:
 def kind_of_training(
     network: Model, batches: Batches, used: Sequence[tuple[Loss, Optimizer]], engine: str
 ) -> str:
-    """Return the kind for trainings of a network on an engine.
+    """Return the kind for training a network on an engine.
 
     Args:
         used: losses and optimizers that are used together
@@ -393,7 +392,7 @@ def is_ready(kind: str) -> bool:
 
 
 def paths_of(kind: str) -> list[Path]:
-    """Return the files of the kernels of a kind; [] for large pictures, which have none."""
+    """Return the files of the kernels of a kind; [] for large pictures."""
     if kind not in _units:
         return []
     units, dtype, files = _units[kind]
@@ -408,12 +407,12 @@ def mark_of(kind: str) -> Path:
 
 
 def words_for(kind: str) -> str:
-    """Return the argument for another process, so that it compiles the same kernels."""
+    """Return the argument with which another process compiles the same kernels."""
     return f"{kind}={os.pathsep.join(map(str, paths_of(kind)))}"
 
 
 def compile_kind(word: str) -> None:
-    """Compile a kind, from source files of another process if the word names them."""
+    """Compile a kind, from source files of another process if the argument contains them."""
     kind, _, names = word.partition("=")
     if kind == MEANS:
         compile_means()
@@ -437,7 +436,7 @@ def kept_means() -> str:
 
 def compile_means() -> None:
     """Fill the mip levels of a plate, and of a tiled one."""
-    side = 512  # so large that all kernels are used
+    side = 512  # large enough to use all kernels
     wide, pair = Network([side, side]), ([[0.0] * side], [[0.0] * side])
     kernels = Network([Conv2d((16, 4, 4), 16, 3)])
     pictures = [[0.0] * kernels.inputs], [[0.0] * kernels.outputs]
@@ -452,7 +451,7 @@ def compile_means() -> None:
 
 
 if __name__ == "__main__":
-    if hasattr(os, "nice"):  # what the user does meanwhile comes first
+    if hasattr(os, "nice"):  # interactive work has priority
         os.nice(LOW_PRIORITY)
     threading.Thread(target=compiling.end_with_parent, daemon=True).start()
     for each in sys.argv[1:]:

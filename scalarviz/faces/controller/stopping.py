@@ -1,4 +1,4 @@
-"""Stops: where a training stops by itself, the first such time, and what is offered then."""
+"""Stopping conditions, the search for the first step that met one, and offers afterwards."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-# Conditions: those at which it stops by itself, and the search for the first step that met one.
+# Conditions at which it stops by itself, and the search for the first step that met one.
 
 
 class CancelledError(Exception):
-    """A search that the user has cancelled."""
+    """Raised if the user has cancelled a search."""
 
 
 @final
 class Search:
-    """A search for the first time that a condition held, made on the thread of the hand."""
+    """A search for the first step at which a condition held, in the command thread."""
 
     def __init__(self) -> None:
         self.words = ""
@@ -39,7 +39,7 @@ class Search:
 
     @property
     def work(self) -> Work | None:
-        """What is done, with a button to end it; None if nothing is."""
+        """Description of the search, with a button to end it; or None."""
         if not self.words:
             return None
         said = text("notices.searching", condition=self.words)
@@ -96,13 +96,13 @@ def find_first(controller: Controller, words: str) -> None:
 
 
 def stop_when(controller: Controller, words: str) -> None:
-    """Stop by itself from now on where a condition holds; without words nowhere any more."""
+    """Stop when a condition holds from now on; without words, remove the condition."""
     given = [words] if words.strip() else []
     controller.do(partial(controller.session.stop_when, *given))
 
 
 def completions(state: FaceState) -> list[str]:
-    """Return conditions that a field completes; those of weights name the pinned one."""
+    """Return completions of a condition; those about weights use the pinned one."""
     return examples(state.metrics, 0 if state.pinned is None else state.pinned.rows.start)
 
 

@@ -39,7 +39,7 @@ from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 
-FRAME = 1 / 20  # seconds from one update of the bar to the next
+FRAME = 1 / 20  # seconds between two updates of the bar
 LINES = 10  # lines of progress without a bar
 
 
@@ -48,11 +48,14 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
     Args:
         show: a Show or a Session
-        steps: number of steps; None: those of the show
-        keep: saves the training
+        steps: number of steps; None: the steps of the show
+        keep: saves the session
 
-    Returns 0, 130 on Ctrl-C, or 1 if the last loss is not finite. Raises InputError if `steps` is
-    not a positive number.
+    Returns:
+        0, 130 after Ctrl-C, or 1 if the last loss is not finite.
+
+    Raises:
+        InputError: if `steps` is not a positive number.
     """
     show, keep = Show.of(show), keep or Autosave()
     end = end_of(show, steps)
@@ -60,9 +63,9 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
     say(show.title, about(show.session))
     with Stop() as stop:
         start = show.session.step_index
-        with keep.kept(show.session), Progress(0):  # no bars of steps but its own
+        with keep.kept(show.session), Progress(0):  # suppresses nested bars
             load_kernels(show.session)
-            if is_seen(console) and console.encoding.startswith("utf"):  # it can show a bar
+            if is_seen(console) and console.encoding.startswith("utf"):  # a bar is supported
                 with_bar(show.session, end, keep, stop, console)
             else:
                 with_lines(show.session, end, keep, stop)
@@ -72,11 +75,11 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
 
 def end_of(show: Show, steps: int | None, least: int = 1) -> int:
-    """Return the last step of a training.
+    """Return the last step of training.
 
     Args:
-        steps: number of its steps; None: those of the show
-        least: the smallest number that is permitted; by default 1
+        steps: number of its steps; None: the steps of the show
+        least: minimum valid number; by default 1
     """
     end = show.session.step_index + steps_of(show, steps, least)
     check_losses(end)
@@ -90,7 +93,7 @@ def about(session: Session) -> str:
 
 
 def with_bar(session: Session, end: int, keep: Autosave, stop: Stop, console: Console) -> None:
-    """Train with a progress bar, the loss, steps a second, and the remaining time."""
+    """Train with a progress bar, the loss, steps per second, and the remaining time."""
     portions = Portions(session)
     with closed_after(Bar(console, is_kept=True)) as bar:
         first, start, drawn = 0, math.inf, -math.inf
@@ -100,7 +103,7 @@ def with_bar(session: Session, end: int, keep: Autosave, stop: Stop, console: Co
             if session.stopped:
                 end = session.step_index
             now = perf_counter()
-            if start == math.inf:  # what is compiled at the first steps is no part of the pace
+            if start == math.inf:  # compilation in the first steps does not count
                 first, start = session.step_index, now
             if now - drawn > FRAME or session.step_index == end:
                 done = session.step_index
@@ -131,7 +134,7 @@ def take_steps(
     """Train to the step `goal`, or until stopped; autosave meanwhile.
 
     Args:
-        bar: shows how many steps have been taken
+        bar: shows the number of steps taken
     """
     session, first = portions.session, portions.session.step_index
     while session.step_index < goal and not stop.asked:
@@ -153,12 +156,12 @@ def finish(show: Show, start: int, end: int, keep: Autosave, stop: Stop) -> None
 
 
 def closing(show: Show, start: int, end: int) -> str:
-    """Return the result in words, and a hint on what to try next."""
+    """Return the result as text, and a suggestion what to try next."""
     session = show.session
     branch, step = session.current_branch, session.step_index
     course = text("terminal.closing.nothing")
     learned = step or (session.origin.step if session.origin else 0)
-    if learned:  # a kept training, or one that was made of another, that was only looked at
+    if learned:  # a loaded or derived session that was only viewed
         course = text("terminal.closing.since", step=learned)
     if step > start:
         first, last = branch.loss_at(start), branch.loss_at(step - 1)
@@ -171,7 +174,7 @@ def closing(show: Show, start: int, end: int) -> str:
         taken = text("terminal.closing.stopped", step=step, end=end)
     more, few = why_lost(session), min(100, -(-(step - start) // 10))
     early, late = (sum(branch.loss_at(k + i) for i in range(few)) for k in (start, step - few))
-    if not more and few >= 10 and late > early:  # a few steps rise and fall
+    if not more and few >= 10 and late > early:  # the loss of a few steps fluctuates
         more = text("terminal.closing.worse", rate=session.learning_rate)
     if show.hint and not more:
         more = text("terminal.closing.next", hint=pasted(show.hint))
@@ -179,7 +182,7 @@ def closing(show: Show, start: int, end: int) -> str:
 
 
 def why_lost(session: Session) -> str:
-    """Return since when the loss is not finite, and why; "" if it is finite."""
+    """Return since when and why the loss is not finite; "" if it is finite."""
     step = lost_since(session)
     if step is None:
         return ""
@@ -187,11 +190,11 @@ def why_lost(session: Session) -> str:
     return text("terminal.closing.lost", step=step + 1, **numbers)
 
 
-# Several sessions on one clock, with their results in words.
+# Several sessions on one clock, with their results as text.
 
 
 def steps_of(shown: Show | Several, steps: int | None, least: int = 0) -> int:
-    """Return how many steps a session takes, or several; None: as many as their shows say."""
+    """Return the number of steps of one or several sessions; None: the steps of their shows."""
     return int(shown.steps) if steps is None else size(steps, "steps", least)
 
 
@@ -227,12 +230,12 @@ class Autosave:
     as NAME-stopped.safetensors, NAME-stopped-2.safetensors, ...
 
     Args:
-        keyframes: bytes of the keyframes in a file; None: those of `Session.save`
-        weights: whether the network alone is saved
+        keyframes: bytes of the keyframes in a file; None: the default of `Session.save`
+        weights: whether to save only the network
 
     Raises:
         InputError: for seconds or weights without a path.
-        FileError: for a path that nothing can be saved in.
+        FileError: if nothing can be saved at the path.
     """
 
     def __init__(
@@ -272,7 +275,7 @@ class Autosave:
         return self.seconds is not None and monotonic() - self._last >= self.seconds
 
     def now_and_then(self, session: Session) -> None:
-        """Save if it is time; where that fails it is said, and tried again as seldom."""
+        """Save if it is due; a failure is reported, and retried at the next interval."""
         if self.due:
             try:
                 self.now(session)
@@ -280,7 +283,7 @@ class Autosave:
                 say(text("saving.later", why=error))
 
     def now(self, session: Session) -> None:
-        """Save at once; raises FileError where that fails."""
+        """Save at once; raise FileError if that fails."""
         if self.path is not None:
             try:
                 self._saved(session, self.path)
@@ -294,7 +297,7 @@ class Autosave:
         how: str = "saved",
         **more: float,
     ) -> str:
-        """Save in a file, "thinned" without keyframes of the past; return the text `how`.
+        """Save to a file, "thinned" without keyframes of the past; return the text `how`.
 
         Args:
             more: fields of that text
@@ -309,10 +312,10 @@ class Autosave:
 
     @contextmanager
     def kept(self, session: Session) -> Iterator[None]:
-        """Save after an error in this block, too.
+        """Also save after an error in this block.
 
-        After an overflow, the session is saved where a smaller rate can continue, and the error
-        says so. After another error it is saved only if there is a path.
+        After an overflow, the session is saved at a point from which a smaller rate can continue,
+        and the error reports it. After another error it is saved only if there is a path.
         """
         first = session.step_index
         try:
@@ -340,20 +343,20 @@ class Autosave:
         return self._saved(session, path, "saved_before", step=session.step_index, rate=rate)
 
     def _place(self, session: Session, stopped: bool) -> Path | None:
-        """Return the file to save in at the end; None if there is none."""
+        """Return the file to save to at the end, or None."""
         if self.path is None and stopped and self.name and session.step_index:
             return unused(f"{self.name}-stopped")
         return self.path
 
     def end(self, session: Session, stopped: bool) -> None:
-        """Save, and say where, or how to save next time."""
+        """Save, and print where, or how to save next time."""
         if words := self.at_end(session, stopped):
             say(words)
 
     def at_end(self, session: Session, stopped: bool) -> str:
         """Save, and return where, or how to save next time.
 
-        A session whose loss is not finite is first taken back to its smallest loss.
+        A session whose loss is not finite is first restored to its smallest loss.
         """
         path = self._place(session, stopped)
         try:
@@ -370,9 +373,9 @@ class Autosave:
         return text("saving.how") if stopped and session.trainer.recorded is None else ""
 
     def _saved_elsewhere(self, session: Session) -> list[str]:
-        """Save a session that its path does not take elsewhere; return how to resume, if at all.
+        """Save a session elsewhere if its path fails; return how to resume, if possible.
 
-        What is too large for all places is saved without the keyframes of its past.
+        A session too large for all locations is saved without the keyframes of its past.
         """
         for how in ("saved", "thinned"):
             for folder in (Path.cwd, gettempdir):
@@ -383,10 +386,10 @@ class Autosave:
 
 
 def autosave_of(given: Mapping[str, Any], name: str = "") -> Autosave:
-    """Return where a training is saved, by options of the command line.
+    """Return the Autosave for options of the command line.
 
     Args:
-        given: save and autosave; resume, keyframes and weights if there are these
+        given: save and autosave; resume, keyframes and weights if available
     """
     seconds, weights = given["autosave"], given.get("weights", False)
     path = given["save"] or (given.get("resume") if seconds and not weights else None)
@@ -397,13 +400,13 @@ def lost_since(session: Session) -> int | None:
     """Return the step, from 0, since which the loss is not finite; None if the last one is."""
     here = session.timeline.here
     last = here.branch.losses_between(max(here.clock.step - 1, 0), here.clock.step)
-    if np.isfinite(last).all():  # found without an array of all losses
+    if np.isfinite(last).all():  # avoids an array of all losses
         return None
     finite = np.isfinite(session.losses)
     return int(np.flatnonzero(finite)[-1]) + 1 if finite.any() else 0
 
 
 def unused(stem: str | Path) -> Path:
-    """Return a file name, by default in the current folder, that does not exist yet."""
+    """Return an unused file name, by default in the current folder."""
     names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
     return next(path for path in names if not path.exists())

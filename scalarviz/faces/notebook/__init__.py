@@ -1,1 +1,1 @@
-"""Pages of sessions, and predictions, in notebooks."""
+"""Notebooks: pages of sessions, and predictions."""

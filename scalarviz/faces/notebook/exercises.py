@@ -1,4 +1,4 @@
-"""Exercises: `predict` asks before a cell shows the answer, `check` tests code of a learner.
+"""Exercises: `predict` asks a question before a cell shows the answer, `check` tests code.
 
 `predictions` shows all guesses.
 """
@@ -31,8 +31,8 @@ from scalarviz.training.learner_checks import Comparison, first_wrong, scenario,
 
 Answer = float | str | Callable[[], float | str]
 
-_asked: dict[str, Prediction] = {}  # by place, in the order in which they were asked first
-_tables: dict[str, Predictions] = {}  # by cell, which may run again
+_asked: dict[str, Prediction] = {}  # by place, in the order of the first questions
+_tables: dict[str, Predictions] = {}  # by cell, which may be run again
 
 
 @answered
@@ -48,24 +48,29 @@ def predict(
 ) -> Prediction:
     """Ask for a number, a word, or one of several choices, and check the guess.
 
+    In a notebook, a form is shown below the cell; write formulas between dollar signs and code
+    between backticks. Words are compared case-insensitively. In JupyterLab the rest of the notebook
+    is hidden until the guess is right or the answer is requested. `sv.predictions()` shows all
+    guesses.
+
     Args:
-        question: text that is shown; without an answer, the place of a question of the lessons,
-            such as "01/gradient"
+        question: text of the question; without `answer`, the key of a question of the lessons, such
+            as "01/gradient"
         answer: a number, a word, a choice, or a function that returns it, called when a guess is
             checked
-        near: largest relative error of a number that counts as right, of 0 the largest absolute
-            one; by default 0.02
-        choices: words to choose from; by default none: a number or a word is typed
-        hint: text that is shown beside a wrong guess; by default none
-        why: the reason, shown after the answer; by default none
-        replies: what is shown beside certain wrong guesses, as {-8: "mind the sign"}
+        near: largest relative error of a number that counts as right, or absolute error if the
+            answer is 0; by default 0.02
+        choices: words to choose from; by default empty: a number or a word is typed
+        hint: text shown beside a wrong guess; by default empty
+        why: reason shown after the answer; by default empty
+        replies: feedback on particular wrong guesses, such as {-8: "mind the sign"}
 
-    In a notebook, a form is shown below the cell; formulas are written between dollars and code
-    between backticks. A word may be typed in capitals, too. In JupyterLab what follows is hidden
-    until the guess is right or the answer is asked for. `sv.predictions()` shows all guesses.
+    Returns:
+        A Prediction.
 
-    Returns a Prediction. Raises InputError if the answer is none of the choices, an empty text or
-    no finite number, and UnknownNameError if the lessons have no such question.
+    Raises:
+        InputError: if the answer is none of the choices, an empty text or no finite number.
+        UnknownNameError: if the lessons have no such question.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -77,7 +82,7 @@ def predict(
     """
     if answer is None:
         asked = question_at(question)
-        made = _asked.get(place_of(asked)) or Prediction(asked)  # its cell may have run before
+        made = _asked.get(place_of(asked)) or Prediction(asked)  # the cell may have run before
     else:
         choices = tuple(choices)
         require(
@@ -103,7 +108,8 @@ class Prediction(CellOutput):
 
     Args:
         asked: the question
-        computes: returns its answer when a guess is checked; None: the one of the question
+        computes: function that returns the answer when a guess is checked; None uses the answer of
+            the question
     """
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
@@ -111,7 +117,7 @@ class Prediction(CellOutput):
         given = stored_answers().get((asked.lesson, asked.key), Given((), right=False))
         self.guesses = [*given.guesses]
         self.right = given.right
-        self.given_up = given.shown  # the answer was asked for
+        self.given_up = given.shown  # the answer was requested
         self._computes = computes
 
     @property
@@ -124,11 +130,11 @@ class Prediction(CellOutput):
 
     @property
     def is_open(self) -> bool:
-        """Whether the result should not be seen yet."""
+        """Whether the result must stay hidden."""
         return not (self.right or self.given_up)
 
     def check(self, guess: float | str) -> bool:
-        """Return whether a guess is right; a number may be given as text, also as a fraction."""
+        """Return whether a guess is right; a number may be given as text or as a fraction."""
         if self._computes is not None:
             self.asked = replace(self.asked, answer=self._computes())
         self.right = self.asked.is_right(guess)
@@ -149,7 +155,7 @@ class Prediction(CellOutput):
 
     @property
     def result(self) -> str:
-        """The answer, once it may be seen."""
+        """The answer, or "" while it is hidden."""
         return "" if self.is_open else answer_words(self.answer)
 
     @property
@@ -178,7 +184,7 @@ class Prediction(CellOutput):
         return text("predict.html", question=as_html(self.question)) + line
 
     def bundle(self) -> dict[str, Any]:
-        """Return the question, and what was guessed as data, which `scalarviz collect` reads."""
+        """Return the question and the guesses as data, which `scalarviz collect` reads."""
         if not self.guesses:
             return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
         record = {
@@ -192,19 +198,19 @@ class Prediction(CellOutput):
         return {"text/plain": f"{self!r} {self.said}", "text/html": html, MIME: record}
 
     def live(self) -> Any:
-        """Return the form to answer it, if widgets are available."""
+        """Return the form for the answer, if widgets are available."""
         return form_of(self) if find_spec("ipywidgets") is not None else None
 
 
 def place_of(asked: Question) -> str:
-    """Return what a question of the lessons is known by; one of one's own by its words."""
+    """Return the key of a question of the lessons; the text of a custom question."""
     return f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
 
 
 @cache
 def stored_answers() -> dict[tuple[str, str], Given]:
-    """Return what was answered in the notebook that runs here, as its file has it, by question."""
-    path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # what Jupyter tells its kernels
+    """Return the answers stored in the file of the running notebook, by question."""
+    path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # set by Jupyter
     if path.suffix != ".ipynb" or not os.path.isfile(path):
         return {}
     found, _ = records_in(path)
@@ -212,9 +218,9 @@ def stored_answers() -> dict[tuple[str, str], Given]:
 
 
 def predictions() -> Predictions:
-    """Show what was guessed so far: question, guesses, result and reason side by side.
+    """Show a table of all questions so far, with guesses, results and reasons.
 
-    In a notebook the table follows as questions are answered.
+    In a notebook the table is updated as questions are answered.
     """
     made = Predictions()
     _tables[run_of(shell())[0]] = made
@@ -224,11 +230,11 @@ def predictions() -> Predictions:
 
 @final
 class Predictions(CellOutput):
-    """A table of the questions that were asked."""
+    """A table of the questions asked so far."""
 
     @property
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Question, guesses, result, reason of each; the last two once they may be seen."""
+        """Question, guesses, result and reason of each; the last two are "" while hidden."""
         return [
             (
                 each.question,
@@ -256,7 +262,7 @@ class Predictions(CellOutput):
 # The widget of a prediction: question, input field, and feedback.
 
 COLORS = {True: "#1a7f37", False: "#9a6700"}
-OPEN = "scalarviz-open"  # what follows such a form is hidden, see again.css
+OPEN = "scalarviz-open"  # cells after such a form are hidden, see again.css
 
 
 def form_of(prediction: Prediction) -> Any:
@@ -280,7 +286,7 @@ def form_of(prediction: Prediction) -> Any:
         said.value = f'<b style="color: {COLORS[prediction.right]}">{as_html(words)}</b>'
 
     def follow() -> None:
-        """Show what a guess has led to."""
+        """Show the effect of a guess."""
         shown.layout.display = "" if prediction.guesses and prediction.is_open else "none"
         if prediction.is_open:
             form.add_class(OPEN)
@@ -292,10 +298,10 @@ def form_of(prediction: Prediction) -> Any:
     def look(_: object = None) -> None:
         if field.value in (None, ""):
             return say(text("predict.first"))
-        if field.value == "".join(prediction.guesses[-1:]):  # a button, after the field was left
+        if field.value == "".join(prediction.guesses[-1:]):  # a button, after leaving the field
             return follow()
         try:
-            if not prediction.is_open:  # what was settled stays so
+            if not prediction.is_open:  # settled questions are not checked again
                 return say(prediction.judged(field.value, prediction.asked.is_right(field.value)))
             prediction.check(field.value)
         except ScalarvizError as error:
@@ -316,32 +322,37 @@ def form_of(prediction: Prediction) -> Any:
     return form
 
 
-# Code that a learner has written runs beside ours; the first wrong number is shown.
+# Code of a learner is run beside the reference; the first wrong number is reported.
 
 
 @answered
 def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
-    """Run code of yours beside ours, and say which number is the first that is wrong, and why.
+    """Compare your implementation with the reference, and report the first wrong number and why.
+
+    Parts that are not yet implemented are skipped. `mine` can be:
+
+    - a class of weights, constructed from a number: `forward(x)`, `backward(upstream)`,
+      `step(rate)`, `zero_grad()`, and the attributes `value` and `grad`
+    - a class of Values, constructed from a number: operators, functions such as `tanh`,
+      `backward()`, and the attributes `data` and `grad`
+    - a perceptron or a layer object: `forward(x)`, `backward(upstream)`, optionally `zero_grad()`;
+      parameters such as `weights`, defined first, with gradients such as `weights_grad`, or as
+      objects with `value` and `grad`. Each row of weights belongs to one output
+    - an optimizer: a function of w, its gradient and optionally the learning rate that returns the
+      new w; or a class, constructed from a rate, with `step(w, gradient)`
 
     Args:
-        mine: what you have written, see below
-        like: what it should equal: an optimizer, a Perceptron or a Dense; None, the default: a
-            weight or a Value is compared with ours, gradients of a layer with finite differences
-        x: inputs for a layer, shape (inputs,) or (batch, inputs); None, the default: one sample of
-            as many numbers as the layer takes
+        mine: your implementation, see above
+        like: the reference: an optimizer, a Perceptron or a Dense; by default None: a weight or a
+            Value is compared with ours, gradients of a layer with finite differences
+        x: inputs for a layer, shape (inputs,) or (batch, inputs); by default None, one sample
 
-    - a class of weights, made from a number: `forward(x)`, `backward(upstream)`, `step(rate)`,
-      `zero_grad()`, and the attributes `value` and `grad`
-    - a class of Values, made from a number: operators, functions such as `tanh`, `backward()`, and
-      the attributes `data` and `grad`
-    - a perceptron or a layer, an object: `forward(x)`, `backward(upstream)`, perhaps `zero_grad()`;
-      parameters such as `weights`, first, with gradients beside them such as `weights_grad`, or
-      made of objects with `value` and `grad`. A row of weights belongs to an output
-    - an optimizer: a function of w, its gradient and perhaps the rate that returns the new w; or a
-      class, made from a rate, with `step(w, gradient)`
+    Returns:
+        A Checked, which is true if all numbers are right; an error in your code is reported with
+        its line.
 
-    What is not written yet is left out. Returns a Checked, which is true if all is right; an error
-    in your code is reported with its line. Raises InputError for anything else.
+    Raises:
+        InputError: for anything else.
 
     >>> class Number:
     ...     def __init__(self, value):
@@ -363,12 +374,12 @@ def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
 
 @final
 class Checked(CellOutput):
-    """What a check has found: true if all is right.
+    """The result of a check: true if all numbers are right.
 
     Args:
         name: name of the learner's class or function
         kind: what it was compared with: "Weight", "Value", "Dense", "sgd"
-        wrong: None, or the first number that is wrong: its `place`, `got`, `expected`, and `why`
+        wrong: the first wrong number, with `place`, `got`, `expected` and `why`; or None
     """
 
     def __init__(self, name: str, kind: str, wrong: Comparison | None) -> None:
@@ -379,7 +390,7 @@ class Checked(CellOutput):
 
     @property
     def said(self) -> str:
-        """The result in a sentence."""
+        """The result as a sentence."""
         if self.wrong is None:
             return text("check.right", name=self.name)
         return text("check.said", name=self.name, wrong=self.wrong)
@@ -407,9 +418,9 @@ class Checked(CellOutput):
         return {"text/plain": repr(self), "text/html": html, MIME: record}
 
 
-# Words as HTML, as questions and tables show them.
+# Text as HTML, for questions and tables.
 
 
 def as_html(words: str) -> str:
-    """Return a text as HTML, with what stands between backticks as code."""
+    """Return a text as HTML, with text in backquotes as code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))

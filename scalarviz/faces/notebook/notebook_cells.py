@@ -1,4 +1,4 @@
-"""Cells of a notebook: whether and in which one a program runs, and what it shows below it."""
+"""Notebook cells: detection, the running cell, and its output."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def run_of(found: Any) -> tuple[str, int]:
 
 
 def in_notebook() -> bool:
-    """Return whether cells of a notebook are run here."""
+    """Return whether the program runs in a notebook."""
     return shell() is not None
 
 
 def in_marimo() -> bool:
-    """Return whether cells of a notebook of marimo are run here, which is no IPython."""
+    """Return whether the program runs in a marimo notebook, which is not IPython."""
     marimo = sys.modules.get("marimo")
     return marimo is not None and marimo.running_in_notebook()
 
 
 def loop_of_cells() -> asyncio.AbstractEventLoop:
-    """Return the event loop of the thread that runs cells; raise InputError on another thread."""
+    """Return the event loop of the thread that runs cells; raise InputError in another thread."""
     try:
         return asyncio.get_running_loop()
     except RuntimeError:
@@ -47,11 +47,11 @@ def loop_of_cells() -> asyncio.AbstractEventLoop:
 
 
 class CellOutput:
-    """Shows itself in its cell at once, and not again as the cell's last value.
+    """An output that appears in its cell at once, and not again as the cell's last value.
 
-    `bundle` returns its representations by mime type, which need no kernel. `live` returns what
-    needs one, a widget, or None: it is an output of its own, as readers of a notebook show an
-    output by one representation, and prefer widgets. A style hides the one or the other.
+    `bundle` returns its representations by mime type, which need no kernel. `live` returns a
+    widget, which needs one, or None: it is a separate output, since notebook viewers show only one
+    representation of an output and prefer widgets. A style hides one of them.
     """
 
     _cell: int | None = None
@@ -68,18 +68,18 @@ class CellOutput:
         return None
 
     def _publish(self, **more: bool) -> None:
-        """Store its representations, or with update=True others in their place."""
+        """Store its representations, or replace them with update=True."""
         mark = {"display_id": f"scalarviz-{id(self)}"}
         if (found := shell()) is not None:
             found.display_pub.publish(self.bundle(), transient=mark, **more)
 
     def renew(self) -> None:
-        """Show it as it is now in the cell that shows it."""
+        """Update the cell that shows it."""
         if self._cell is not None:
             self._publish(update=True)
 
     def show(self) -> None:
-        """Show it in the running cell; nothing outside a notebook."""
+        """Show it in the running cell; no-op outside a notebook."""
         found = shell()
         if found is not None:
             self._cell = found.execution_count
@@ -89,7 +89,7 @@ class CellOutput:
                 again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
                 found.display_pub.publish({"text/plain": words, "text/html": again})
                 made = widget._repr_mimebundle_()
-                # anywidget adds metadata, with which Colab finds the script of a widget.
+                # anywidget adds metadata by which Colab finds the script of a widget.
                 data, more = made if isinstance(made, tuple) else (made, {})
                 found.display_pub.publish({**data, "text/plain": ""}, metadata=more)
 

@@ -1,4 +1,4 @@
-"""PageView: the pages of sessions below the cell of a notebook, with the sessions in the kernel."""
+"""PageView: the pages of sessions below a notebook cell, with the sessions in the kernel."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Several, Show
 
 SIZE_OF_SEVERAL = 1160, 560
-SPEED = 10.0  # steps a second, slow enough to see it learn
-ALONE = 2.0  # seconds without a view after which a training pauses
+SPEED = 10.0  # steps per second, slow enough to watch learning
+ALONE = 2.0  # seconds without a view after which training pauses
 AFTER_AN_ERROR = 1.0  # seconds
 
 _open: list[PageView] = []
@@ -37,11 +37,11 @@ _open: list[PageView] = []
 
 @final
 class PageView(CellOutput):
-    """The view of a session, or of several, in a notebook.
+    """The view of one or several sessions in a notebook.
 
     `snapshot()` returns the current picture, `refresh()` updates the page from within a
-    long-running cell, `close()` leaves the stored picture in its place. While a cell runs, a page
-    goes on with the last state that it has.
+    long-running cell, `close()` replaces the page by a stored picture. While a cell runs, a page
+    shows the last state that it has received.
     """
 
     def __init__(self, face: Face, size: tuple[int, int], options: WatchOptions) -> None:
@@ -51,7 +51,7 @@ class PageView(CellOutput):
         self.face, self.size, self.closed = face, size, False
         self._cell_run = run_of(shell())
         self._options = options
-        self.links = links_of(face, options)  # awaits kernels: the notebook may be closed before
+        self.links = links_of(face, options)  # waits for kernels: the notebook may be closed before
         pages = [page_of(each) for each in self.links]
         larger = PRESENTED if options.present else 1.0
         self.widget = PageWidget(self.links, pages, size, larger, self.later)
@@ -65,37 +65,37 @@ class PageView(CellOutput):
         self._begin()
 
     def _begin(self) -> None:
-        """Follow from now on, in place of what an earlier run of this cell has shown."""
+        """Start following, and replace the output of an earlier run of this cell."""
         _open.append(self)
         cell, run = self._cell_run
         for each in list(_open):
             before = each._cell_run
             if cell and before[0] == cell and before[1] != run:
-                each.end()  # the notebook has cleared what is stored of it
+                each.end()  # its stored output was cleared by the notebook
         self.later(self._tick)
 
     def snapshot(self) -> Any:
-        """Return the current picture as an image for the notebook; it is drawn by OpenGL."""
+        """Return the current picture as an image for the notebook, drawn by OpenGL."""
         from IPython.display import Image
 
         image: Any = Image
         return image(self.image(), width=self.size[0], height=self.size[1])
 
     def refresh(self) -> None:
-        """Send the page the present state within a running cell, at most 30 a second."""
+        """Send the present state to the page within a running cell, at most 30 times per second."""
         if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
             self._sent = perf_counter()
             for link in self.links:
                 link.show_all()
 
     def close(self) -> None:
-        """Leave the present picture in its place; pause what nothing else shows."""
+        """Replace the page by the present picture; pause sessions that are not shown elsewhere."""
         if not self.closed:
             self._publish(update=True)
             self.end()
 
     def end(self) -> None:
-        """Follow no longer."""
+        """Stop following."""
         if self.closed:
             return
         self.closed = True
@@ -114,7 +114,7 @@ class PageView(CellOutput):
         found = {"text/plain": repr(self)}
         try:
             return {**found, "image/png": base64.b64encode(self.image()).decode()}
-        except DisplayError:  # until a page has sent its picture nothing is stored
+        except DisplayError:  # nothing is stored until a page has sent its picture
             self._has_opengl = False
             return found
 
@@ -122,11 +122,11 @@ class PageView(CellOutput):
         return self.widget
 
     def _display_(self) -> Any:
-        """Return what marimo shows of a cell's last value."""
+        """Return the representation for marimo of a cell's last value."""
         return self.widget
 
     def image(self) -> bytes:
-        """Return the picture as it is now, as the bytes of a PNG."""
+        """Return the present picture as PNG bytes."""
         panes, seen = self.face.panes, self.face.stage.look
         shows: Any = [pane.show for pane in panes]
         pins: Any = [pane.stage.pinned_part for pane in panes]
@@ -169,7 +169,7 @@ class PageView(CellOutput):
         return BETWEEN_STATES
 
     def _keep_picture(self) -> None:
-        """Store the picture of the page, where the kernel has no OpenGL to draw one."""
+        """Store the picture of the page if the kernel has no OpenGL."""
         link = self.links[0]
         if link.drawn is not self._stored:
             self._stored = link.drawn
@@ -180,7 +180,7 @@ class PageView(CellOutput):
             link.ask_picture()
 
     def _look(self) -> None:
-        """Begin when it is seen, and pause when its output has been removed."""
+        """Start when it becomes visible, and pause when its output has been removed."""
         if self.widget.readers or not self.widget.was_seen:
             self._seen = perf_counter()
         if self.widget.readers:
@@ -194,16 +194,16 @@ class PageView(CellOutput):
 
 
 def watch(show: Show | Several, options: WatchOptions) -> PageView:
-    """Show sessions below the running cell, a page for each; return what shows them.
+    """Show sessions below the running cell, a page for each; return the view.
 
-    A page has 800 x 560 pixels, several have 1160 x 560, for an audience more. Their speed is 10
-    steps a second, and they play when their button is pressed, unless the options or the show say
-    something else.
+    A page has 800 x 560 pixels, several have 1160 x 560, with `present` more. By default they have
+    a speed of 10 steps per second and play when their button is pressed; options and the show can
+    change this.
     """
     if options.speed is None:
         show = begun_slowly(show)
     face = options.face(show, "light")
-    larger = PRESENTED if options.present else 1.0  # so that larger letters leave nothing out
+    larger = PRESENTED if options.present else 1.0  # so that larger text fits
     wide, high = SIZE_OF_SEVERAL if face.several else SIZE
     shown = PageView(face, options.size or (round(wide * larger), round(high * larger)), options)
     if options.nodes is not None:
@@ -213,7 +213,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
 
 
 def begun_slowly(show: Show | Several) -> Show | Several:
-    """Return shows that ask for a speed: at first slow enough to see it learn."""
+    """Return shows with a limited initial speed, slow enough to watch learning."""
     if show.speed is not None:
         return show
     if isinstance(show, Several):
@@ -222,13 +222,13 @@ def begun_slowly(show: Show | Several) -> Show | Several:
 
 
 def page_of(link: PageLink) -> tuple[str, str]:
-    """Return the title and the text of the page of a link."""
+    """Return the title and the HTML of the page of a link."""
     show = link.controller.show
     html = linked_page(show, {"channel": "frame", "version": 1}, link.described, link.first())
     return text("notebook.page", title=show.title), html
 
 
-# The widget of the pages, whose messages go by the comm of a notebook.
+# The widget of the pages, whose messages use the comm of a notebook.
 
 MOST_VIEWS = 50
 
@@ -238,9 +238,9 @@ class PageWidget(anywidget.AnyWidget):
     """A page for each link; each view of it is a reader of its link.
 
     Args:
-        pages: title and text of each
-        larger: how much larger its letters are
-        soon: schedules a call on the thread that runs the cells
+        pages: title and HTML of each
+        larger: scale factor of its text
+        soon: schedules a call in the thread that runs the cells
     """
 
     _esm = text_beside(__file__, "widget.js")
@@ -265,11 +265,11 @@ class PageWidget(anywidget.AnyWidget):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing shows it any more, as in marimo when its cell has run again."""
+        """Whether nothing shows it any more, as in marimo after its cell has been run again."""
         return self.comm is None or self.comm._closed
 
     def _take(self, _: object, content: Any, buffers: object) -> None:
-        """Take a message of a view, on whatever thread it comes."""
+        """Process a message of a view, in any thread."""
         self._soon(partial(self._receive, content))
 
     def _receive(self, content: Any) -> None:
@@ -291,7 +291,7 @@ class PageWidget(anywidget.AnyWidget):
         try:
             link.receive(self.readers[view], content.get("message"))
         except InputError:
-            return  # no page of ours: it is not answered
+            return  # not one of our pages: it is ignored
 
     def _post(self, view: tuple[str, int], header: Header, buffers: Buffers) -> None:
         self.send({"view": view[0], "page": view[1], "header": header}, buffers)

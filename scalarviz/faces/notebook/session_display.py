@@ -1,4 +1,4 @@
-"""A session or a sweep in a notebook: the page of `watch`, what replaces it, and displays."""
+"""A session or a sweep in a notebook: the page of `watch`, its replacement, and displays."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ PACKAGES = "ipywidgets", "anywidget"
 
 
 def watch(show: Show | Several, options: WatchOptions) -> Any:
-    """Show a training below the running cell; return what shows it.
+    """Show sessions below the running cell; return the view.
 
-    It is a page of its session, or of each; where nothing can be linked with the kernel, a page
-    that trains by itself.
+    It is a page for each session, or, without a connection to the kernel, a page that trains by
+    itself.
     """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
@@ -49,13 +49,13 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
 
 @final
 class PageInstead(CellOutput):
-    """A page in place of a live picture, and why there is none.
+    """A page in place of a live picture, and the reason.
 
     Args:
         why: the reason
         content: the page in its frame, as HTML
-        shows: what it shows: "page" a page that trains, "picture", "state" where sessions stand
-        png: the present picture, for where a stored notebook shows no frames; None if there is none
+        shows: kind of content: "page" for a page that trains, "picture", "state" for a summary
+        png: the present picture, for stored notebooks without frames; or None
     """
 
     def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
@@ -69,7 +69,7 @@ class PageInstead(CellOutput):
         return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
 
     def _repr_html_(self) -> str:
-        """Return what marimo shows of a cell's last value, where there is no IPython."""
+        """Return the representation for marimo of a cell's last value, without IPython."""
         return f"<p>{escape(repr(self))}</p>{self._content}"
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class PageInstead(CellOutput):
 
 
 def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
-    """Show in the cell a page that trains by itself, else the picture, else where it stands."""
+    """Show a page that trains by itself, else the picture, else a summary."""
     page = "" if isinstance(show, Several) else page_that_trains(show, theme)
     try:
         image = png(picture(show, size=PICTURE, theme="light" if theme == "auto" else theme))
@@ -95,33 +95,33 @@ def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
 
 
 def page_that_trains(show: Show, theme: str) -> str:
-    """Return a page that trains, in its frame; "" if none can be made of this session."""
+    """Return a page that trains, in its frame; "" if the session cannot be a page."""
     try:
         page = page_of(show, theme=None if theme == "auto" else theme).text.decode()
-    except (EngineError, InputError):  # it cannot be trained by a page, or is too large for one
+    except (EngineError, InputError):  # a page cannot train it, or it is too large
         return ""
     title = text("notebook.page", title=show.title)
-    # Its script may run, without the rights of the notebook that it stands in.
+    # Its script may run, without the rights of the notebook.
     rights = f'style="{FRAME}" title="{escape(title)}" sandbox="allow-scripts"'
     return f'<iframe srcdoc="{escape(page)}" {rights}></iframe>'
 
 
 @never_raises
 def session_html(session: Session) -> str:
-    """Return the display of a session: the still of its page, above the table of its settings.
+    """Return the display of a session: the picture of its page, above the table of its settings.
 
-    The table stands alone where OpenGL is missing, where the still would take seconds, since the
-    session is busy or kernels are not compiled, and where it was changed past the session.
+    Only the table is shown without OpenGL, if the picture would take seconds, because the session
+    is busy or kernels are not compiled, and if the session was changed from outside.
     """
     return still_of(session) + session_table(session)
 
 
 def still_of(session: Session) -> str:
-    """Return the picture of a session as a notebook's page has it; "" where `session_html` says."""
+    """Return the picture of a session for its display, or "" as in `session_html`."""
     if session.playing:
         return ""
     with session.still(PATIENCE) as is_free:
-        if not is_free or is_disturbed(session.timeline):  # a picture would journal that
+        if not is_free or is_disturbed(session.timeline):  # a picture would record that
             return ""
     kinds = {precompile.kind_of(session, session.engine)} - {""}
     if any(map(mip_levels.levels_of, layout_of(session).plates)):
@@ -143,7 +143,7 @@ def image_of(image: bytes, width: int, title: str) -> str:
     return f'<img {seen} src="data:image/png;base64,{b64encode(image).decode()}">'
 
 
-# A sweep: its picture below the cell, drawn anew while it trains.
+# A sweep: its picture below the cell, redrawn while it trains.
 
 BETWEEN = 0.5  # seconds between two pictures
 
@@ -160,9 +160,9 @@ def show_sweep(
     """Train a sweep and draw it meanwhile; interrupting the cell pauses it.
 
     Args:
-        steps: number of steps of each training
-        look: how the sweep is drawn
-        play: False: only draw it as it is
+        steps: number of steps of each run
+        look: display options of the sweep
+        play: if False, only draw its present state
     """
     from IPython.display import Image, display
 

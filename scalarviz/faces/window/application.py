@@ -1,4 +1,4 @@
-"""The QApplication: its turns beside a training, its appearance, and its end without a display."""
+"""The QApplication: its share of time during training, its appearance, its end without display."""
 
 from __future__ import annotations
 
@@ -47,20 +47,20 @@ def application() -> QApplication:
 
 # Appearance of windows: their size, themes, and icons in the text color.
 
-TITLE_BAR = 40  # pixels that a window's title takes at most
-SIZE = 1280, 800  # of a window where there is room, and at least
+TITLE_BAR = 40  # maximum height of a window title in pixels
+SIZE = 1280, 800  # preferred and minimum size of a window
 SMALLEST = 640, 420
 
 
 def theme_of(name: str) -> str:
-    """Return the name of a theme; "auto" is the system's."""
+    """Return the name of a theme; "auto" is resolved to the system's."""
     if name != "auto":
         return name
     return "light" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
 class LoopWindow(QMainWindow):
-    """A window that a loop of its own shows; an `error` of drawing, or of training, closes it."""
+    """A window with a separate event loop; an `error` of drawing or training closes it."""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__()
@@ -72,7 +72,7 @@ class LoopWindow(QMainWindow):
         self.resize(QSize(*SIZE).boundedTo(room))
 
     def fail(self, error: Exception) -> None:
-        """Close the window for an error, the first one, which is raised by what has opened it."""
+        """Close the window for the first error, which is raised by its opener."""
         if self.error is None:
             self.error = error
             QTimer.singleShot(0, self.close)
@@ -114,10 +114,10 @@ def dress(window: QWidget, theme: str) -> None:
     palette = palette_of(THEMES[theme].controls)
     QApplication.setPalette(palette)
     window.setPalette(palette)
-    for kind in (QPushButton, QMenuBar):  # one with a style sheet inherits no colors
+    for kind in (QPushButton, QMenuBar):  # widgets with a style sheet do not inherit colors
         for each in window.findChildren(kind):
             each.setPalette(palette)
-            each.setStyleSheet(each.styleSheet())  # which looks up its colors only then
+            each.setStyleSheet(each.styleSheet())  # updates its colors
     QToolTip.setPalette(palette)
 
 
@@ -127,7 +127,7 @@ LayoutT = TypeVar("LayoutT", bound=QLayout)
 def spaced(
     layout: LayoutT, margins: tuple[int, int, int, int] = (0, 0, 0, 0), spacing: int = -1
 ) -> LayoutT:
-    """Return a layout with these margins, in pixels, and this spacing; -1: that of the style."""
+    """Return a layout with these margins, in pixels, and this spacing; -1: the style's default."""
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     return layout
@@ -137,7 +137,7 @@ WidgetT = TypeVar("WidgetT", bound=QWidget)
 
 
 def having(widget: WidgetT, **properties: object) -> WidgetT:
-    """Set properties of a widget, by their names in Qt, and return it."""
+    """Set properties of a widget by their Qt names, and return it."""
     for name, value in properties.items():
         assert widget.setProperty(name, value), f"a {type(widget).__name__} has no {name}"
     return widget
@@ -162,16 +162,16 @@ def reduces_motion() -> bool:
     return QApplication.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration) == 0
 
 
-# A program ends whose connection to the X server is lost while a driver draws: the driver may
-# wait for such a server forever, on the thread that draws.
+# Exit if the connection to the X server is lost during drawing: a driver may wait for such a server
+# forever, in the drawing thread.
 
-BETWEEN_LOOKS = 0.5  # seconds between two looks at the connection
-PATIENCE = 6  # looks after which the thread that draws is given up
+BETWEEN_LOOKS = 0.5  # seconds between two checks of the connection
+PATIENCE = 6  # checks after which the drawing thread is given up
 
 
 @contextmanager
 def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]:
-    """Call `save` on another thread, and exit with 1, if this block hangs without its X server."""
+    """Call `save` in another thread, and exit with 1, if this block hangs without its X server."""
     application: Any = QGuiApplication.instance()
     native = application.nativeInterface() if sys.platform == "linux" else None
     is_over, threads = Event(), []
@@ -189,7 +189,7 @@ def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]
 
 
 def await_loss(connection: int, save: Callable[[], None], is_over: Event) -> None:
-    """Look at a connection until it is over; give up where it has been lost for PATIENCE looks."""
+    """Check a connection until it is over; give up after PATIENCE failed checks."""
     xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
     lost = 0

@@ -1,7 +1,7 @@
 """ControlBar: the controls below the picture, the panel of further ones, and their widgets.
 
-There is a widget for each kind of control: its constructor takes a row and its setter, and
-`show_control` displays the row.
+Each kind of control has a widget: its constructor takes a row and its setter, and `show_control`
+displays the row.
 """
 
 from __future__ import annotations
@@ -78,22 +78,22 @@ ICONS = {
     "pause": QStyle.StandardPixmap.SP_MediaPause,
     "forward": QStyle.StandardPixmap.SP_MediaSeekForward,
 }
-STYLE = text_beside(__file__, "buttons.css")  # of buttons in the bar
+STYLE = text_beside(__file__, "buttons.css")  # style of buttons in the bar
 TRACK = 84  # width of a slider in pixels
 LETTER = 7.7
-LONG = 16  # letters from which on a list of names has the width of its row
-EDGES = 32  # pixels beside the names of a list that is open
+LONG = 16  # letters above which a list of names has the width of its row
+EDGES = 32  # pixels beside the names of an open list
 KNOB = 6.0  # radius of the knob
-DRAG = 4  # pixels before a press becomes a drag
+DRAG = 4  # pixels above which a press becomes a drag
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 TAB = Qt.FocusPolicy.TabFocus
-SMALLEST = 0.05  # least magnitude for scaling a drag
-LARGEST = 2**31 - 1  # of a whole number
+SMALLEST = 0.05  # minimum magnitude for scaling a drag
+LARGEST = 2**31 - 1  # maximum integer
 
 
 @final
 class Track(QSlider):
-    """A horizontal slider that jumps to where it is pressed; `marks` are values drawn on it."""
+    """A horizontal slider that jumps to where it is pressed; `marks` are drawn on it."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -150,7 +150,7 @@ class Track(QSlider):
         painter.drawRoundedRect(QRectF(1.0, middle - 2.0, here, 4.0), 2.0, 2.0)
         ink = palette.color(QPalette.ColorRole.WindowText)
         painter.setBrush(ink)
-        for x in map(self.place, self.marks):  # small wedges above it, where branches start
+        for x in map(self.place, self.marks):  # small wedges above it, at the start of branches
             wedge = (x - 3.5, middle - 10.0), (x + 3.5, middle - 10.0), (x, middle - 3.5)
             painter.drawPolygon(QPolygonF([QPointF(*point) for point in wedge]))
         painter.setBrush(ink if self.isEnabled() else palette.color(dim))
@@ -161,7 +161,7 @@ class Track(QSlider):
 
 @final
 class Names(QComboBox):
-    """A choice of names, which takes the focus by Tab only."""
+    """A choice of names, which takes the focus only by Tab."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -187,7 +187,7 @@ class Names(QComboBox):
 class Button(QPushButton):
     """A button with an icon in the text color, or with a text.
 
-    It takes the focus by Tab only, so that space still means play after a click.
+    It takes the focus only by Tab, so that space still means play after a click.
     """
 
     def __init__(self, row: Command, act: Act) -> None:
@@ -251,7 +251,7 @@ class TextLabel(QLabel):
 
 @final
 class Tick(QCheckBox):
-    """A checkbox whose border is visible on dark backgrounds, unlike that of Qt's Fusion style."""
+    """A checkbox with a visible border on dark backgrounds, unlike in Qt's Fusion style."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
@@ -352,9 +352,9 @@ class NumberField(QLineEdit):
 
 @final
 class EntryField(QLineEdit):
-    """A text: type it and press Return; it is completed while one types.
+    """A text field: type and press Return; names are completed.
 
-    What was typed for an option is taken without Return, too.
+    Text for an option is also applied without Return.
     """
 
     def __init__(self, row: Command, act: Act) -> None:
@@ -382,7 +382,7 @@ class EntryField(QLineEdit):
             is_selected = self.hasSelectedText()
             self.setText(self._value)
             self.setCursorPosition(0)
-            if is_selected:  # what will be typed takes its place
+            if is_selected:  # typing replaces the selection
                 self.selectAll()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
@@ -405,7 +405,7 @@ def edit(field: QLineEdit) -> None:
 
 @final
 class WholeField(QSpinBox):
-    """A whole number: type it, or go up and down."""
+    """An integer: type it, or step up and down."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(minimum=0, maximum=LARGEST)
@@ -421,26 +421,26 @@ class WholeField(QSpinBox):
 
 # The panel: further controls, menus and options of the scene, at the right end of the stage.
 
-WIDTH, LABELS = 300, 62  # pixels of the panel, and of labels at least
+WIDTH, LABELS = 300, 62  # pixels of the panel; minimum pixels of labels
 WIDE = 112  # pixels of the field of an option
-PEEK = 200  # pixels of what was hidden that come into view
+PEEK = 200  # pixels of hidden contents to scroll into view
 
 Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a label, its controls
 
 
 @final
 class ControlPanel(QScrollArea):
-    """A panel over the right end of the stage, whose network and result make room for it.
+    """A panel over the right end of the stage, whose network and exhibit make room for it.
 
-    The first controls are at its top; all others are behind `rest`. Options that restart are
-    marked.
+    The first controls are at its top; all others are behind `rest`. Options that restart training
+    are marked.
 
     Attributes:
         bar: menus that are behind `rest`
-        head: the place for other menus, above all
+        head: the place for other menus, at the top
         free: pixels at the upper and the lower end of the parent that stay free
-        takes: called with the width that it takes from the picture, when that may have changed
-        turned: called with whether it is open, when that has changed
+        takes: called with its width in the picture when that may have changed
+        turned: called with whether it is open, on a change
     """
 
     def __init__(self, face: Face, lines: Sequence[Line]) -> None:
@@ -458,7 +458,7 @@ class ControlPanel(QScrollArea):
         self.takes: Callable[[int], object] = nothing
         self.bar = QMenuBar(nativeMenuBar=False)
         self.free = 0, 0
-        self._choices: tuple[OptionChoice, ...] = ()  # that are shown
+        self._choices: tuple[OptionChoice, ...] = ()  # currently shown
         self._forms: list[OptionChoice] = []  # the same without their values
         self._fields: dict[str, Any] = {}  # by name
         body, self._others = QWidget(), QWidget()
@@ -496,7 +496,7 @@ class ControlPanel(QScrollArea):
             QTimer.singleShot(0, partial(self.ensureWidgetVisible, self.bar, 0, PEEK))
 
     def turn(self, _: bool = False) -> None:
-        """Open or close it."""
+        """Open or close the panel."""
         if self.isVisible():
             self.close_now()
         else:
@@ -507,13 +507,13 @@ class ControlPanel(QScrollArea):
             self.turned(True)
 
     def close_now(self) -> None:
-        """Close it."""
+        """Close the panel."""
         self.hide()
         self.takes(0)
         self.turned(False)
 
     def place(self) -> None:
-        """Stand at the right end of the stage, and take its width from the network."""
+        """Move to the right end of the stage, and take its width from the network."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
@@ -532,12 +532,12 @@ class ControlPanel(QScrollArea):
             self._forms = forms
             self.setUpdatesEnabled(False)
             self._fill(state)
-            QTimer.singleShot(0, self._show_placed)  # as soon as the new fields know their sizes
+            QTimer.singleShot(0, self._show_placed)  # once the sizes of the new fields are known
         for control in map(control_of, choices):
             self._fields[control.name].show_control(control.shown(state))
 
     def _show_placed(self) -> None:
-        """Draw the panel again, with new fields in their places."""
+        """Redraw the panel, with new fields in place."""
         self.place()
         self.setUpdatesEnabled(True)
 
@@ -547,7 +547,7 @@ class ControlPanel(QScrollArea):
         return bool(self._choices) or not self.isVisible()
 
     def _fill(self, state: FaceState) -> None:
-        """Make fields anew: those of every training, and those of the scene with notes."""
+        """Recreate the fields for the common options, and for the scene's with notes."""
         self._fields.clear()
         self._title.setVisible(bool(state.options))
         for rows, choices in ((self._common, state.common), (self._grid, state.options)):
@@ -567,7 +567,7 @@ class ControlPanel(QScrollArea):
                     rows.addWidget(widget, at, column)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Give the wheel to the scroll bar: over a closed list it would choose another name."""
+        """Pass the wheel to the scroll bar: over a closed list it would choose another name."""
         if event.type() == QEvent.Type.Wheel:
             return QCoreApplication.sendEvent(self.verticalScrollBar(), event)
         return super().eventFilter(watched, event)
@@ -634,15 +634,16 @@ WIDGETS: dict[str, Any] = {
     "whole": WholeField,
 }
 HEIGHT = 40  # pixels
-ROOMY = 760  # pixels of width from which on the speed is written beside its slider
-HINTS = "number", "timeline"  # kinds whose tooltip says how they are used
+ROOMY = 760  # pixels of width above which the speed is written beside its slider
+HINTS = "number", "timeline"  # kinds whose tooltip explains their use
 
 
 @final
 class ControlBar(QFrame):
-    """The controls below the picture; the others are in the `panel` that the last button opens.
+    """The controls below the picture; the others are in the `panel` opened by the last button.
 
-    `made` has all by name. `show_state` sets what they show; what they do goes to the face.
+    `made` has all controls by name. `show_state` sets their values; their actions are passed to the
+    face.
     """
 
     def __init__(self, face: Face) -> None:
@@ -682,7 +683,7 @@ class ControlBar(QFrame):
         ]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out texts that have a slider beside them where there is little room."""
+        """Leave out texts beside sliders if space is short."""
         super().resizeEvent(event)
         self.made["pace"].setVisible(self.width() >= ROOMY)
 
@@ -700,7 +701,7 @@ class ControlBar(QFrame):
     def show_state(self, state: FaceState) -> dict[str, Shown]:
         """Show a state, except in controls that the user is moving or typing in.
 
-        Return what has changed, of all controls: also of those that are only in menus.
+        Return the changes of all controls, including those that are only in menus.
         """
         shown = {each.name: each.shown(state) for each in self._all}
         changed = {k: v for k, v in shown.items() if self._shown.get(k) != v}  # asking Qt is slow

@@ -1,4 +1,4 @@
-"""Checks whether a window can be opened, before Qt would abort the program."""
+"""Check whether a window can be opened, before Qt would abort the program."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BETWEEN_TRIES = 0.2  # seconds
 
 
 def check_window() -> None:
-    """Raise DisplayError where no window can be opened: Qt itself would abort the program."""
+    """Raise DisplayError if no window can be opened: Qt itself would abort the program."""
     if find_spec("PySide6") is None:
         raise DisplayError(
             f"a window needs PySide6, which is not installed: {pip_command('desktop')}"
@@ -54,10 +54,10 @@ def check_linux() -> None:
 
 @functools.cache
 def connects(display: str) -> bool:
-    """Return whether an X server answers; the connection stays open until the process ends.
+    """Return whether an X server responds; the connection stays open until the process ends.
 
-    An X server may start anew when its last client leaves, and then refuses others for a moment:
-    the connection that stays keeps it from doing so before Qt connects.
+    An X server may restart when its last client leaves, and then refuses others for a moment: the
+    open connection prevents that before Qt connects.
     """
     xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
@@ -82,7 +82,7 @@ def lack(why: str) -> DisplayError:
     return DisplayError(f"Qt cannot be loaded ({why}): {mend}")
 
 
-# Missing Linux libraries that Qt needs for a window on X11. They are loaded one by one, without
+# Missing Linux libraries required by Qt for a window on X11. They are loaded one by one, without
 # Qt, which would abort the process.
 
 # Each library, and its Debian/Ubuntu package.

@@ -1,4 +1,4 @@
-"""MainWindow: the picture, the controls, menus and keyboard, their timer, and the window's end."""
+"""MainWindow: the picture, the controls, menus and keyboard, their timer, and closing."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ from scalarviz.training.session.timeline import Position
 
 FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
-LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene takes long
-LOOKS = 2  # frames between updates of the controls at rest
+LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene is slow
+LOOKS = 2  # frames between updates of the controls when paused
 MENUS_MARGIN = 12  # pixels between the menus of the title and the right end
-PLAY, PLAY_LEFT = 44.0, 24.0  # side of Play left of the loss curve, and pixels left of it
-BELOW = 22  # pixels from the middle of a cube to the field of its value
-NEAR = 56  # pixels from the lower end where the mouse brings up the controls of a presentation
+PLAY, PLAY_LEFT = 44.0, 24.0  # size of Play left of the loss curve, and its distance in pixels
+BELOW = 22  # pixels from the center of a cube to the field of its value
+NEAR = 56  # pixels from the lower edge where the mouse shows the controls of a presentation
 
 NAMES = {
     Qt.Key.Key_Space: "space",
@@ -106,12 +106,12 @@ WITH_CTRL = {  # as in other programs
     for letter, key in ((letter, row.key) for row in COMMANDS.values() for letter in row.ctrl)
 }
 FIELDS = (QLineEdit, QAbstractSpinBox)  # text input
-MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # they have the focus only after Tab
+MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # focused only by Tab
 
 
 @final
 class MainWindow(LoopWindow):
-    """The window of a face."""
+    """The window of an interface."""
 
     def __init__(self, face: Face, stop: Stop, keep: Autosave | None = None) -> None:
         super().__init__(stop)
@@ -148,7 +148,7 @@ class MainWindow(LoopWindow):
         self._beside = QHBoxLayout()
         self._beside.addWidget(self.view.widget)
         layout.addLayout(self._beside, 1)
-        if self.face.stage.common.present:  # they lie over the picture when they are wanted
+        if self.face.stage.common.present:  # they overlay the picture on demand
             self.controls.setParent(body)
             self.controls.hide()
             self.view.widget.installEventFilter(self)
@@ -164,7 +164,7 @@ class MainWindow(LoopWindow):
         return body
 
     def _leave_room(self, width: int) -> None:
-        """Leave room for the panel: the network of one session in its stage, several beside it."""
+        """Make room for the panel: in the stage of a single session, beside several."""
         if self.face.several:
             self._beside.setContentsMargins(0, 0, width, 0)
         else:
@@ -172,7 +172,7 @@ class MainWindow(LoopWindow):
             self.view.stale = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place what lies over the picture."""
+        """Place the overlays of the picture."""
         super().resizeEvent(event)
         body = self._body
         if self.face.stage.common.present:
@@ -184,7 +184,7 @@ class MainWindow(LoopWindow):
         self.controls.panel.place()
 
     def _place_menus(self) -> None:
-        """Place the menus of the title at its end, or where there is none, in the panel."""
+        """Place the menus at the end of the title, or without one in the panel."""
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.common.present else self.controls.height())
@@ -192,7 +192,7 @@ class MainWindow(LoopWindow):
             *(body.width(), high), exhibit=WIDTH, panel=WIDTH, present=stage.common.present
         )
         low = parts.exhibit.y - parts.margin if parts.exhibit.width else parts.strip.y
-        ends = (0, high) if several else (int(parts.scene.y), int(low))  # the result stays in sight
+        ends = (0, high) if several else (int(parts.scene.y), int(low))  # the exhibit stays visible
         panel.free = ends[0], body.height() - ends[1]
         size, stage.common.menus = title.sizeHint(), 0.0
         if several or not parts.head.height:
@@ -206,7 +206,7 @@ class MainWindow(LoopWindow):
         return title.show()
 
     def _place_play(self) -> None:
-        """Place Play left of the loss curve, where there is one, else in the bar."""
+        """Place Play left of the loss curve, if there is one, else in the bar."""
         body, stage, play = self._body, self.face.lead.stage, self.controls.made["play"]
         high, large = float(body.height() - self.controls.height()), stage.common.curve_view.large
         parts = Division.of(body.width(), high, present=self.face.stage.common.present, chart=large)
@@ -237,7 +237,7 @@ class MainWindow(LoopWindow):
             field.move(*map(round, place.tolist()))
 
     def _start_editing(self, name: str) -> None:
-        """Open the field of a control: that of the pinned weight's value on its cube."""
+        """Open the field of a control; for the pinned weight's value, on its cube."""
         field, panel = self.controls.made[name], self.controls.panel
         if COMMANDS[name].on_cube:
             self._place_value()
@@ -250,8 +250,8 @@ class MainWindow(LoopWindow):
         edit(field)
 
     def _leave_what_is_open(self) -> bool:
-        """Leave full screen, else close the panel; return whether there was one of them."""
-        if self.face.stage.common.help:  # lies over both
+        """Leave full screen, else close the panel; return whether either was open."""
+        if self.face.stage.common.help:  # covers both
             return False
         if self.isFullScreen():
             self.showNormal()
@@ -314,14 +314,14 @@ class MainWindow(LoopWindow):
     def _refresh(self) -> None:
         self._count += 1
         moves = self.face.stage.tick(perf_counter())
-        if self.face.is_playing:  # the same moment beside the picture as in it
+        if self.face.is_playing:  # controls show the same moment as the picture
             self._show_state(self.face.stage.read())
         elif self._count % LOOKS == 0:
             self._show_state()
         if moves or self.view.stale or self.face.is_playing:
             self._place_value()
             self.view.refresh()
-            self.view.stale = moves  # what has moved is drawn once more, where it stands at last
+            self.view.stale = moves  # moved items are drawn once more at their final position
         # Paint now, instead of when Qt is idle.
         QCoreApplication.sendPostedEvents(self, QEvent.Type.UpdateRequest)
 
@@ -343,7 +343,7 @@ class MainWindow(LoopWindow):
         self.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle keys wherever the focus is, except those that a control needs itself."""
+        """Handle keys independently of the focus, except those that the focused control needs."""
         if watched is self.view.widget:
             if isinstance(event, QMouseEvent) and self.face.stage.common.present:
                 self._bring_controls(event.position().y())
@@ -373,12 +373,12 @@ class MainWindow(LoopWindow):
             return True
         shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         is_taken = self.face.press(name, shift)
-        if self.face.stage.common.help:  # the list of keys takes the whole window
+        if self.face.stage.common.help:  # the list of keys fills the window
             self.controls.panel.close_now()
         return is_taken
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
-        """Open a dialog that begins with a colour, and pass on each one, the first on Cancel."""
+        """Open a color dialog and report each choice; the initial color on Cancel."""
         dialog = QColorDialog(
             QColor.fromRgbF(*first.tolist()),
             self,
@@ -411,7 +411,7 @@ class MainWindow(LoopWindow):
         return text("notices.not_written", path=name)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close, unless the user must decide about an export first."""
+        """Close, unless the user must first decide about an export."""
         decided = self.stop.asked or self.error or self.face.lead.exports.lasting
         if self.farewell.needed and not decided:
             event.ignore()
@@ -424,7 +424,7 @@ class MainWindow(LoopWindow):
         event.accept()
 
 
-# Menus: those at the end of the title, and those in the panel of the window.
+# Menus: at the end of the title, and in the panel of the window.
 
 Act = Callable[[], object]
 AT_TITLE = "Scenes", "File"
@@ -432,7 +432,7 @@ AT_TITLE = "Scenes", "File"
 
 @final
 class Menus:
-    """The menus of two bars, that at the end of the title first; each entry shows its key."""
+    """The menus of two bars, the one at the end of the title first; each entry shows its key."""
 
     def __init__(
         self,
@@ -472,11 +472,11 @@ class Menus:
         menu.addSeparator()
 
     def _of_file(self, act: Callable[..., object]) -> Callable[[str], object]:
-        """Return a function of a path that does something with the session chosen then."""
+        """Return a function of a path that acts on the session selected at that time."""
         return lambda path: act(self.face.lead, path)
 
     def _make_rows(self, state: FaceState) -> None:
-        """Add an entry per row, of a choice one per name; one called like its menu is that menu."""
+        """Add an entry per row, or per name of a choice; a row named like its menu is that menu."""
         for control in self._controls:
             row, names = control.row, tuple(control.names(state))
             menu = self.menus[row.menu]
@@ -522,7 +522,7 @@ class Menus:
         return action
 
     def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
-        """Ask for a file to open, or to save if there is a `name` to propose, and pass its path."""
+        """Ask for a file to open, or to save if there is a default `name`, and pass its path."""
         ask = QFileDialog.getSaveFileName if name else QFileDialog.getOpenFileName
         title, kinds = text(f"dialogs.{what}"), text(f"dialogs.kind.{kind}")
         path, _ = ask(self.window, title, name, kinds)
@@ -541,14 +541,14 @@ def with_key(title: str, key: str) -> str:
     return f"{title}\t{written_key(key).capitalize()}" if key else title
 
 
-# The question what to do with exports in progress when the window is closed.
+# The dialog about exports in progress when the window is closed.
 
 Role = QDialogButtonBox.ButtonRole
 
 
 @final
 class ExportsDialog(QDialog):
-    """Asks what becomes of the files being written: they are finished without the window, or not.
+    """Asks whether files being written are finished without the window, or cancelled.
 
     `leave` closes the window; it is called after the answer, and when they are written.
     """
@@ -602,7 +602,7 @@ class ExportsDialog(QDialog):
 
     def _show_progress(self) -> None:
         done, total = self.face.lead.exports.counts
-        self.bar.setRange(0, total)  # 0: it only says that something goes on
+        self.bar.setRange(0, total)  # 0: activity only
         self.bar.setValue(done)
 
     def _finish(self) -> None:

@@ -43,11 +43,11 @@ from scalarviz.scene.visuals.opengl import FINE_PIXELS, LONGEST_DRAWING, PATIENC
 
 @final
 class View(QObject):
-    """Draws the stage of a face, and forwards the mouse to it.
+    """Draws the stage of an interface, and forwards the mouse to it.
 
     `failed` is called with the first error of drawing, after which nothing is drawn.
 
-    Edges are smooth: always by a graphics card, else when the picture stands still.
+    Edges are antialiased: always on a GPU, else when the picture is at rest.
     """
 
     def __init__(self, face: Face, failed: Callable[[Exception], None]) -> None:
@@ -56,8 +56,8 @@ class View(QObject):
         self.drawn = False  # whether a picture was drawn
         self.stale = True  # whether something has changed since the last picture
         self.smooth = Smooth()
-        self.coarse = False  # whether a smooth picture takes too long here
-        self._stands = False  # whether the next picture is the last one, drawn smoothly
+        self.coarse = False  # whether an antialiased picture is too slow here
+        self._stands = False  # whether the next picture is the last one, drawn antialiased
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE)
         self._patience.timeout.connect(self._stand)
         self._lost = False  # whether OpenGL failed in the last frame
@@ -78,7 +78,7 @@ class View(QObject):
         self.canvas.events.draw.disconnect(self._draw)
 
     def release(self) -> None:
-        """Free the memory of the picture, for good."""
+        """Free the memory of the picture, permanently."""
         with drawing_on(self.canvas):
             self.face.stage.release()
             self.smooth.release()
@@ -114,7 +114,7 @@ class View(QObject):
             self.coarse = perf_counter() - began > LONGEST_DRAWING
         else:
             draw(width, height, ratio)
-            if not (self.coarse or self.face.is_playing):  # the next picture comes soon
+            if not (self.coarse or self.face.is_playing):  # the next picture follows soon
                 self._patience.start()
 
     def _stand(self) -> None:
@@ -157,10 +157,10 @@ class View(QObject):
 
 
 def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> tuple[Any, QWidget]:
-    """Return a vispy canvas, and the widget that it is; raise DisplayError without OpenGL.
+    """Return a vispy canvas, and its widget; raise DisplayError without OpenGL.
 
     Args:
-        draw: draws it
+        draw: draws the canvas
         name: text for a screen reader
         watcher: filters its events
     """
@@ -195,9 +195,9 @@ def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> 
 
 @contextmanager
 def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
-    """Draw on a canvas while nothing else draws, and send what this block has drawn.
+    """Draw on a canvas while nothing else draws, and present the result of this block.
 
-    Yield width and height in device pixels, and how many of them a logical pixel has.
+    Yield width and height in device pixels, and device pixels per logical pixel.
     """
     with turn:
         canvas.set_current()
@@ -207,7 +207,7 @@ def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
 
 
 def choose_binding() -> None:
-    """Load PyOpenGL with the platform that Qt uses: EGL if possible, else GLX.
+    """Load PyOpenGL with the platform used by Qt: EGL if possible, else GLX.
 
     Raise DisplayError if it was loaded with another one.
     """
@@ -223,9 +223,9 @@ def choose_binding() -> None:
 
 
 def context_kind() -> str:
-    """Return of which kind Qt's contexts of OpenGL are on Linux: "EGL" or "GLX".
+    """Return the kind of Qt's OpenGL contexts on Linux: "EGL" or "GLX".
 
-    Raise DisplayError if it cannot make one, as without a driver.
+    Raise DisplayError if Qt cannot create one, for example without a driver.
     """
     surface, context = QOffscreenSurface(), QOpenGLContext()
     surface.create()

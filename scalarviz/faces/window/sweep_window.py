@@ -1,4 +1,4 @@
-"""SweepWindow: a sweep that trains and is looked at; a click opens one of its networks."""
+"""SweepWindow: trains and shows a sweep; a click opens one of its networks."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from scalarviz.stage.sweep_look import SweepLook
 from scalarviz.stage.sweep_stage import Run, SweepStage, choices_of
 from scalarviz.sweeps.sweep import Sweep
 
-FRAME = 100  # milliseconds between two pictures while it trains
-TALL = 44  # pixels of the buttons
-LETTERS, WIDEST = 8, 260  # least room for letters in a choice, and most pixels of it
+FRAME = 100  # milliseconds between two pictures during training
+TALL = 44  # height of the buttons in pixels
+LETTERS, WIDEST = 8, 260  # minimum letters in a choice, and its maximum pixels
 
 
 @final
@@ -48,8 +48,8 @@ class SweepWindow(LoopWindow):
     """The window of a sweep.
 
     Attributes:
-        opened: setting and seed of the network to open, after which the loop ends; None: none
-        keys: what each key does
+        opened: setting and seed of the network to open, after which the loop ends; or None
+        keys: action of each key
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class SweepWindow(LoopWindow):
         return body
 
     def _box(self, field: str, words: Mapping[Any, str]) -> QComboBox:
-        """Return a box in which one of the values of a field of the look is chosen."""
+        """Return a combo box for the value of a field of the look."""
         box = QComboBox(
             minimumContentsLength=LETTERS,
             sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon,
@@ -119,13 +119,13 @@ class SweepWindow(LoopWindow):
         self.canvas.update()
 
     def turn(self) -> None:
-        """Pause, or go on."""
+        """Pause or continue."""
         try:
             if self.sweep.playing:
                 self.sweep.pause()
             elif not self.sweep.done:
                 self.sweep.play(self.steps)
-        except Exception as error:  # of the training: `watch` raises it
+        except Exception as error:  # of training: `watch` raises it
             self.fail(error)
         self._tell()
 
@@ -135,14 +135,14 @@ class SweepWindow(LoopWindow):
             return
         if not self.sweep.playing:
             try:
-                self.sweep.pause()  # raises the error that has ended the training, if any
-            except Exception as error:  # of any class: scenes are code of users
+                self.sweep.pause()  # raises an error that has ended training
+            except Exception as error:  # of any class: scenes are user code
                 self.fail(error)
         self._tell()
         self.canvas.update()
 
     def _tell(self) -> None:
-        """Show how far it is, and what a click does."""
+        """Show the progress, and the effect of a click."""
         now = self.sweep.progressed
         playing = self.sweep.playing
         self.button.setText(text("sweep.window.pause" if playing else "sweep.window.play"))
@@ -167,7 +167,7 @@ class SweepWindow(LoopWindow):
             self.fail(lost(error) if is_of_opengl(error) else error)
 
     def open(self) -> None:
-        """End the loop, to open the chosen network, if there is one."""
+        """End the loop to open the selected network."""
         if self.stage.chosen is not None:
             self.sweep.pause()
             self.opened = self.stage.chosen
@@ -176,7 +176,7 @@ class SweepWindow(LoopWindow):
     # Mouse and keyboard.
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Point at networks, open the one that is clicked, turn pages by the wheel."""
+        """Select networks by mouse, open a clicked one, turn pages by the wheel."""
         if event.type() == QEvent.Type.Leave:
             self.stage.chosen = None
         elif isinstance(event, QMouseEvent):
@@ -192,7 +192,7 @@ class SweepWindow(LoopWindow):
         return False
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Space pauses, arrows choose, Enter opens, Page keys turn pages, Esc and Q close."""
+        """Space pauses, arrows select, Enter opens, Page keys turn pages, Esc and Q close."""
         act = self.keys.get(Qt.Key(event.key()))
         if act is None:
             super().keyPressEvent(event)
@@ -207,14 +207,14 @@ class SweepWindow(LoopWindow):
         event.accept()
 
     def run(self) -> Run | None:
-        """Show the window until it is closed or a network is to be opened; return that."""
+        """Show the window until it is closed or a network is to be opened; return that network."""
         self.opened = None
         self.show()
         self.loop.exec()
         return self.opened
 
     def release(self) -> None:
-        """Stop drawing and training, for good."""
+        """Stop drawing and training, permanently."""
         self.picture.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
         with drawing_on(self.canvas):
@@ -230,11 +230,11 @@ def watch_sweep(
 ) -> int:
     """Open a window on a sweep until it is closed; return the exit code.
 
-    Args:
-        steps: number of steps of each training
-        look: how the sweep is drawn at first
+    A clicked network opens in a separate window; closing that returns to this one.
 
-    A network that is clicked opens in a window of its own; when that is closed, this one is back.
+    Args:
+        steps: number of steps of each run
+        look: initial display options
     """
     application()
     theme = theme_of(theme)

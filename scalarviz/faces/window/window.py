@@ -1,4 +1,4 @@
-"""watch: opens the desktop window; Qt is loaded only then."""
+"""watch: open the desktop window; Qt is loaded only then."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from scalarviz.stage.show import Several, Show
 def watch(shown: Show | Several, options: WatchOptions) -> int:
     """Open a window until it is closed; return the exit code.
 
-    Files that the user wants to have finished without the window are waited for.
+    Waits for files that are to be finished without the window.
 
-    Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the training was saved, if
-    `options.keep` has a file for it. Raises DisplayError where no window can be opened.
+    Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the session was saved, if
+    `options.keep` has a file for it. Raises DisplayError if no window can be opened.
     """
     keep = options.keep
     check_window()
@@ -71,7 +71,7 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
 
 
 def save_at_once(face: Face, keep: Autosave) -> None:
-    """Save, though the thread that draws never goes on."""
+    """Save, even though the drawing thread hangs."""
     session = face.lead.own_session
     session.timeline.lock.inherit(threading.main_thread().ident)
     keep.end(session, False)

@@ -1,1 +1,1 @@
-"""Lessons: their questions, their pages, and what learners answer."""
+"""Lessons: their questions, pages, and the answers of learners."""

@@ -1,6 +1,6 @@
-"""Answers of learners: the record of a lesson, the files that hold records, and their table.
+"""Answers of learners: the record of a lesson, files with records, and their table.
 
-Files are read as data alone: nothing in them is run. Texts are kept as `visible` shows them.
+Files are only parsed as data and never executed. Texts are stored as `visible` shows them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FORMAT, VERSION = "scalarviz answers", 1
 MIME = "application/vnd.scalarviz.answer+json"
 LARGEST_RECORD = 65_536  # bytes
 LINK = re.compile(rb"#answers=([\w-]*)")
-# Of each part of a record its kind, and how many letters, items or what number it has at most.
+# Type of each part of a record, and its maximum length or value.
 LIMITS: dict[str, tuple[type, int]] = {
     "name": (str, 60),
     "lesson": (str, 100),
@@ -47,7 +47,7 @@ KINDS = {str: "a text", bool: "true or false", list: "a list", dict: "an object"
 @final
 @dataclass(frozen=True)
 class Given:
-    """What a learner has given to a question, or to a check of code, which has no guesses.
+    """The answers of a learner to a question, or to a check of code, which has no guesses.
 
     Attributes:
         right: whether the last guess was right
@@ -80,10 +80,10 @@ class LessonRecord:
     """The answers of a learner to a lesson.
 
     Attributes:
-        name: of the learner; "": not given
+        name: name of the learner, or ""
         answers: by key of the question
-        guessed: of the guesses in the picture how many were right, and how many there were
-        id: random letters of the page, by which two learners of one name differ; "": none
+        guessed: number of right guesses in the picture, and number of guesses
+        id: random ID of the page, which distinguishes learners with equal names; or ""
     """
 
     lesson: str
@@ -93,7 +93,7 @@ class LessonRecord:
     id: str = ""
 
     def line(self) -> bytes:
-        """Return the record as a line of JSON, without anything else that it came with."""
+        """Return the record as a line of JSON, without any other input."""
         answers = {key: asdict(each) for key, each in self.answers.items()}
         found = {"format": FORMAT, "version": VERSION, "lesson": self.lesson, "name": self.name}
         found |= {"id": self.id} if self.id else {}
@@ -104,7 +104,7 @@ class LessonRecord:
 
 
 def record_of(found: object) -> LessonRecord:
-    """Return a record of JSON; raise InputError for anything else."""
+    """Parse a record from JSON; raise InputError for anything else."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError("it contains no answers of scalarviz")
     if found.get("version") != VERSION:
@@ -128,7 +128,7 @@ def record_of(found: object) -> LessonRecord:
 
 
 def given_of(found: object) -> Given:
-    """Return what JSON says of a question; raise InputError for anything else."""
+    """Parse the answers to a question from JSON; raise InputError for anything else."""
     return Given(
         tuple(checked("guess", each) for each in checked("guesses", inner(found, "guesses"))),
         checked("right", inner(found, "right")),
@@ -137,12 +137,12 @@ def given_of(found: object) -> Given:
 
 
 def inner(found: object, name: str) -> Any:
-    """Return a part of JSON; None if there is none."""
+    """Return a part of JSON, or None if it is missing."""
     return found.get(name) if isinstance(found, dict) else None
 
 
 def checked(what: str, value: object) -> Any:
-    """Return a part of a record; raise InputError for another kind, or too much."""
+    """Return a part of a record; raise InputError if its type is wrong or it is too large."""
     kind, most = LIMITS[what]
     if type(value) is not kind:
         raise InputError(f"{what!r} is {shorten(value)}, not {KINDS[kind]}")
@@ -153,9 +153,9 @@ def checked(what: str, value: object) -> Any:
 
 
 def in_notebook(notebook: object) -> list[LessonRecord]:
-    """Return the records in the outputs of a notebook, one a lesson.
+    """Return the records in the outputs of a notebook, one per lesson.
 
-    Checks of code without a lesson belong to the first lesson that is named.
+    Checks of code without a lesson are assigned to the first named lesson.
     """
     found: dict[str, dict[str, Given]] = {}
     for cell in listed(notebook, "cells"):
@@ -178,12 +178,12 @@ def listed(found: object, name: str) -> list[Any]:
 
 
 def linked(data: bytes) -> Iterator[bytes]:
-    """Yield what links have behind #answers=."""
+    """Yield the data after #answers= in links."""
     for each in LINK.findall(data):
         yield base64.urlsafe_b64decode(each + b"A" * (-len(each) % 4)).rstrip(b"\0")
 
 
-# By the end of a file's name how many bytes it may have, and how it is parted into JSON.
+# Maximum size of a file by its suffix, and a function that splits it into JSON texts.
 FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
     ".json": (LARGEST_RECORD, lambda data: [data]),
     ".ipynb": (5_000_000, lambda data: [data]),
@@ -193,7 +193,7 @@ FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
 
 
 def records_in(path: Path) -> tuple[list[LessonRecord], list[str]]:
-    """Return the records of a file, and of what is left out why."""
+    """Return the records of a file, and the reasons for anything left out."""
     most, parts = FILES[path.suffix.lower()]
     records: list[LessonRecord] = []
     try:
@@ -213,15 +213,15 @@ def records_in(path: Path) -> tuple[list[LessonRecord], list[str]]:
     return records, faults if records or faults else [text("answers.nothing")]
 
 
-# The table of answers: a row a pupil, a column a question, and what each question shows.
+# The table of answers: a row per pupil, a column per question, and a summary of each.
 
-MOST_COLUMNS = 500  # those that most pupils have answered
+MOST_COLUMNS = 500  # the columns with the most answers
 NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
-FORMULA = re.compile(r"(^|;)([\s\"]*[=+\-@＝＋－＠])")  # also where a semicolon parts cells
+FORMULA = re.compile(r"(^|;)([\s\"]*[=+\-@＝＋－＠])")  # also where a semicolon separates cells
 
 
 class Column(NamedTuple):
-    """A question of a lesson; the key "" stands for the guesses in its picture."""
+    """A question of a lesson; the key "" denotes the guesses in its picture."""
 
     lesson: str
     key: str
@@ -237,11 +237,11 @@ class Column(NamedTuple):
 
 @final
 class AnswerTable:
-    """What pupils have answered: of a page the newest record, of several pages of one name each.
+    """The answers of pupils: the latest record of each page, or of each lesson by name.
 
     Args:
-        records: with the name of the pupil each, the newest last
-        remarks: sentences about what they were made of
+        records: each with the name of the pupil, the latest last
+        remarks: sentences about their sources
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class AnswerTable:
             self.remarks.append(text("answers.columns", count=len(columns), kept=len(kept)))
 
     def words(self, pupil: str, column: Column) -> str:
-        """Return a cell."""
+        """Return the text of a cell."""
         cell = self.rows[pupil].get(column, "")
         return cell.words if isinstance(cell, Given) else cell
 
@@ -292,7 +292,7 @@ class AnswerTable:
         return said, plural("answers.frequent", count, guess=guess) if count else ""
 
     def sheet(self) -> str:
-        """Return the table with a summary below; a spreadsheet finds no formula in it."""
+        """Return the table with a summary below it, safe to open in a spreadsheet."""
         rows = [[name, *(self.words(name, each) for each in self.columns)] for name in self.rows]
         titles = [text(f"answers.column.{each}") for each in ("pupil", "first", "frequent")]
         rows.insert(0, [titles[0], *(each.words for each in self.columns)])
@@ -315,15 +315,15 @@ def cells_of(record: LessonRecord) -> Mapping[Column, Given | str]:
 
 
 def as_cell(words: str) -> str:
-    """Return a text that a spreadsheet does not run; numbers stay."""
+    """Return a text that a spreadsheet does not evaluate; numbers are unchanged."""
     return words if NUMBER.fullmatch(words) else FORMULA.sub(r"\1'\2", words)
 
 
 def table_in(place: Path) -> AnswerTable:
-    """Return the table of the records in a folder and those below it, or in one file.
+    """Return the table of the records in one file, or in a folder and its subfolders.
 
     Raises:
-        FileError: if there is no such place, or nothing to read in it.
+        FileError: if the path does not exist or contains nothing readable.
     """
     if not (found := list(files_in(place))):
         raise FileError(
@@ -344,7 +344,7 @@ def table_in(place: Path) -> AnswerTable:
 
 
 def files_in(place: Path) -> Iterable[Path]:
-    """Yield the files that may hold answers: one, or those of folders, without hidden ones."""
+    """Yield the files that may contain answers, except hidden ones."""
     found = [place]
     for here, folders, names in os.walk(place):
         folders[:] = [each for each in folders if not each.startswith(".")]
@@ -353,7 +353,7 @@ def files_in(place: Path) -> Iterable[Path]:
 
 
 def pupil_of(path: Path, place: Path, lesson: str) -> str:
-    """Return whose file it is: its name without the lesson, else the folder that it is in."""
+    """Return the owner of a file: its name without the lesson, else its folder."""
     part = rf"[\s_-]*{re.escape(lesson)}[\s_-]*(\(\d+\))?" if lesson else r"\Z"
     rest = re.sub(part, "", path.stem)
     folder = path.relative_to(place).parts[0] if path.parent != place and path != place else ""

@@ -1,10 +1,10 @@
-"""A lesson: texts, questions and pictures in their order, from a notebook or from Markdown.
+"""A lesson: texts, questions and pictures in order, from a notebook or from Markdown.
 
-Lessons in the language of `german.json` lie in the folder german beside it, a file of TOML for
-each: its table `texts` has the text of each cell under the mark of the English one, and a table for
-each question its texts, with the mark of the English ones as `of`. An English text that has been
-changed has another mark: it is shown in English until it is translated again. Code is not
-translated, and numbers and formulas are judged as in English.
+Translated lessons, in the language of `german.json`, are in the folder german beside it, one TOML
+file each: its table `texts` has the text of each cell under the hash of the English one, and a
+table for each question has its texts, with the hash of the English ones as `of`. When an English
+text changes, so does its hash: the English text is shown until it is translated again. Code is not
+translated, and numbers and formulas are checked as in English.
 """
 
 from __future__ import annotations
@@ -31,35 +31,35 @@ from scalarviz.pages.lessons.answers import LIMITS
 from scalarviz.pages.lessons.questions import FIELDS, Question, made, question
 
 LARGEST = 5_000_000  # bytes of a file
-LEFT_OUT = {"check", "notebook"}  # tags of cells that pages leave out
+LEFT_OUT = {"check", "notebook"}  # tags of cells that pages omit
 IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
 HANDOUTS = ("glossary", "questions-before", "questions-after")
-# A link to a lesson or a handout, in whatever folder; their pages lie beside each other.
+# A link to a lesson or a handout in any folder; their pages are in the same folder.
 LINK = re.compile(rf'href="(?:[^":?#]*/)?(\d\d\w?-[\w-]+|{"|".join(HANDOUTS)})\.(?:ipynb|md)"')
-# Under a heading of its own, folded, in any language.
+# Collapsed under a separate heading, in any language.
 SOLUTIONS = re.compile(r"<h2>([^<]*)</h2>\s*(<details>.*</details>)", re.DOTALL)
-FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins a block of a kind, or ends one
-MOST = LIMITS["answers"][1]  # questions, so that all their answers can be collected
+FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins or ends a block
+MOST = LIMITS["answers"][1]  # maximum questions, so that all answers can be collected
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
-FROM_FILE = re.compile(r'<img src="((?!data:)[^"]*)"')  # which the policy of pages keeps out
+FROM_FILE = re.compile(r'<img src="((?!data:)[^"]*)"')  # blocked by the policy of pages
 
 
 @dataclass(frozen=True)
 class Text:
-    """A part as HTML: what a text says, or a listing and what it prints."""
+    """A part as HTML: a text, or a listing and its output."""
 
     html: str
 
 
 @dataclass(frozen=True)
 class LessonPicture:
-    """A place for a picture that trains.
+    """A placeholder for a picture that trains.
 
     Attributes:
-        scene: the name of a scene, or the path of a saved run; "" for the one of a cell
+        scene: the name of a scene, or the path of a saved run; "" for the scene of a cell
         cell: the number of the cell of a notebook that shows it
-        moment: what is shown at first, as the parts of an address
-        image: a PNG as base64 that stands there if it cannot train in a page; "": none
+        moment: the initial view, as the parts of a URL fragment
+        image: fallback if it cannot train in a page, a PNG as base64; or ""
     """
 
     scene: str = ""
@@ -70,7 +70,7 @@ class LessonPicture:
 
 @dataclass(frozen=True)
 class End:
-    """The place of the table of guesses, and of what is done with them."""
+    """The place of the table of guesses, and of its buttons."""
 
 
 END = End()
@@ -82,10 +82,10 @@ class Lesson:
     """A lesson.
 
     Attributes:
-        name: of its page, and of the answers that it collects
+        name: name of its page, and of its collected answers
         title: its heading
-        parts: in their order
-        code: sources of the cells of its notebook, by which its pictures are made
+        parts: texts, questions and pictures, in order
+        code: sources of the notebook cells, which create its pictures
     """
 
     name: str
@@ -95,13 +95,13 @@ class Lesson:
 
 
 def lessons() -> dict[str, Path]:
-    """Return the notebooks of lessons by their numbers."""
+    """Return the notebooks of lessons by number."""
     found = sorted(top_folder("notebooks").glob("[0-9][0-9]*-*.ipynb"))
     return {path.stem.partition("-")[0]: path for path in found}
 
 
 def handouts() -> dict[str, Path]:
-    """Return the texts beside lessons by their names."""
+    """Return the handouts by name."""
     return {name: top_folder("docs/guide") / f"{name}.md" for name in HANDOUTS}
 
 
@@ -115,7 +115,7 @@ def without_solutions(lesson: Lesson) -> Lesson:
 
 
 def solutions_of(lessons: Iterable[Lesson]) -> Lesson:
-    """Return a lesson that is the solutions of others, under their titles."""
+    """Return a lesson with the solutions of others, under their titles."""
     title = text("lesson.solutions")
     words = [f"<h1>{title}</h1>"]
     for lesson in lessons:
@@ -126,7 +126,7 @@ def solutions_of(lessons: Iterable[Lesson]) -> Lesson:
 
 
 def lesson_of(path: Path) -> Lesson:
-    """Return the lesson of a file, .ipynb or .md; raise InputError if it cannot be read as one."""
+    """Read a lesson from a file, .ipynb or .md; raise InputError if it is invalid."""
     read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
     if read is None:
         raise InputError(f"a lesson is an .md or .ipynb file, not {shorten(path.name)}: rename it")
@@ -135,7 +135,7 @@ def lesson_of(path: Path) -> Lesson:
             path.stat().st_size <= LARGEST,
             f"{path.name} has more than {LARGEST} bytes, the limit of a lesson",
         )
-        content = path.read_text(encoding="utf-8-sig")  # Notepad may begin a text with a mark
+        content = path.read_text(encoding="utf-8-sig")  # Notepad may write a byte order mark
     except OSError as error:
         raise InputError(f"{path.name}: {error.strerror}: pass the file of a lesson") from error
     except UnicodeDecodeError as error:
@@ -144,7 +144,7 @@ def lesson_of(path: Path) -> Lesson:
 
 
 def of_notebook(content: str, path: Path) -> Lesson:
-    """Return the lesson of a notebook as it is stored; none of its cells is run."""
+    """Read a lesson from a stored notebook; no cell is run."""
     try:
         cells = json.loads(content)["cells"]
         spoken = translation_of(path.stem)
@@ -192,7 +192,7 @@ def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) ->
 
 
 def linked(words: str) -> str:
-    """Return Markdown as HTML, in which links to lessons lead to their pages."""
+    """Return Markdown as HTML, with links to lessons replaced by links to their pages."""
     return LINK.sub(r'href="\1.html"', html_of(words))
 
 
@@ -201,7 +201,7 @@ def is_left_out(cell: Any) -> bool:
 
 
 def last_call(source: str) -> ast.Call | None:
-    """Return the call that is the last line of a cell, if it is one."""
+    """Return the call in the last line of a cell, or None."""
     try:
         body = ast.parse(source).body
     except SyntaxError:  # a line of IPython
@@ -222,7 +222,7 @@ def data_of(output: Any) -> dict[str, str]:
 
 
 def printed(output: Any) -> str:
-    """Return what an output has printed, as HTML."""
+    """Return the printed text of an output as HTML."""
     words = "".join(output.get("text", ""))
     return f'<pre class="printed">{escape(words)}</pre>' if words else ""
 
@@ -241,7 +241,7 @@ def shown(output: Any) -> str:
 
 
 def title_of(words: str, path: Path) -> str:
-    """Return the heading of a text; raise InputError if it has none."""
+    """Return the heading of a text; raise InputError if it is missing."""
     found = TITLE.search(words)
     if found is None:
         raise InputError(f"{path.name} has no title: begin it with a line such as # My lesson")
@@ -249,7 +249,7 @@ def title_of(words: str, path: Path) -> str:
 
 
 def of_markdown(content: str, path: Path) -> Lesson:
-    """Return the lesson of a text with blocks ```question and ```picture, which are TOML."""
+    """Read a lesson from Markdown with ```question and ```picture blocks, which contain TOML."""
     parts: list[Part] = []
     count = 0
     for kind, words in parted(content, path):
@@ -262,7 +262,7 @@ def of_markdown(content: str, path: Path) -> Lesson:
 
 
 def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the texts, of the kind "", and what stands in the blocks of the other kinds."""
+    """Yield the texts, with kind "", and the contents of blocks of other kinds."""
     before, fences = 0, FENCE.finditer(content)
     for begun in fences:
         ended = next((each for each in fences if not each[1].strip()), None)
@@ -277,7 +277,7 @@ def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
 
 
 def prose(words: str, path: Path) -> Text:
-    """Return a text between blocks; raise InputError if it shows a picture from a file."""
+    """Return a text between blocks; raise InputError if it has an image from a file."""
     html = linked(words)
     found = FROM_FILE.search(html)
     if found:
@@ -289,7 +289,7 @@ def prose(words: str, path: Path) -> Text:
 
 
 def block(kind: str, content: str, path: Path, key: str) -> Question | LessonPicture:
-    """Return the question or the picture of a block; raise InputError for a fault in it."""
+    """Return the question or the picture of a block; raise InputError if it is invalid."""
     try:
         table = tomllib.loads(content)
     except (ValueError, RecursionError) as error:
@@ -305,12 +305,12 @@ def block(kind: str, content: str, path: Path, key: str) -> Question | LessonPic
     return LessonPicture(scene, moment=table)
 
 
-# Texts of lessons as HTML: Markdown, with formulas between dollars as MathML.
+# Texts of lessons as HTML: Markdown, with formulas between dollar signs as MathML.
 
-# HTML that texts may have: what folds, and line breaks. All else is shown as it is written.
+# Allowed HTML in texts: collapsible sections and line breaks. Everything else is escaped.
 FOLDING = re.compile(r"</?(details|summary|br|sub|sup)>")
 TAG = re.compile(r"<[^<>]*>|[^<]+|<")
-# Attributes that formulas need; TeX could also give their elements links, classes and styles.
+# Allowed attributes of formulas; TeX could also add links, classes and styles.
 MATH = frozenset(
     "accent columnalign columnlines columnspacing depth display displaystyle fence form height "
     "largeop linebreak linethickness lspace mathbackground mathcolor mathsize mathvariant maxsize "
@@ -319,15 +319,15 @@ MATH = frozenset(
 )
 ATTRIBUTE = re.compile(r' ([^\s="]+)="[^"]*"')
 ELEMENT = re.compile(rf"<m[a-z]+({ATTRIBUTE.pattern})+")
-LONGEST = 2000  # letters of a formula; the time for one grows with their square
-# A minus after a sign that closes nothing, as in (-4) and = -2: of a number, not between two.
+LONGEST = 2000  # maximum letters of a formula; conversion time is quadratic
+# A unary minus, as in (-4) and = -2.
 MINUS = re.compile(r"(?<!&#x000(?:29|5D|7C|7D);</mo>)(?<=</mo>)<mo>(?=&#x02212;</mo>)")
-# The name of a function, or log with its base, right before what it is taken of, as in \ln 2.
+# The name of a function, or log with its base, directly before its argument, as in \ln 2.
 NAMED = re.compile(
     r"((?<!<ms..>)<mi>[a-z]{2,}</mi>|<msub><mi>log</mi>(?:(?!</msub>).)*</msub>)(?=<m(?!o|space))"
 )
 SPACE = '<mspace width="0.167em" />'
-# A formula and the sign behind it, which browsers would part at the end of a line.
+# A formula and the following sign, which browsers could separate at the end of a line.
 SIGNED = re.compile(r'(<span class="math inline">(?:(?!</span>).)*</span>[.,;:!?)]+)')
 
 
@@ -337,13 +337,13 @@ def html_of(words: str) -> str:
 
 
 def inline_of(words: str) -> str:
-    """Return one paragraph of Markdown as HTML that stands in a line."""
+    """Return one paragraph of Markdown as inline HTML."""
     return SIGNED.sub(r'<span class="tied">\1</span>', parser().renderInline(words))
 
 
 @cache
 def parser() -> Any:
-    """Return what reads Markdown; raise InputError if it is not installed."""
+    """Return the Markdown parser; raise InputError if it is not installed."""
     try:
         import latex2mathml.converter  # noqa: F401  # which formulas need
         from markdown_it import MarkdownIt
@@ -354,7 +354,7 @@ def parser() -> Any:
             f"{pip_command('serve')}"
         ) from error
     made = MarkdownIt("commonmark").enable("table")
-    # Without labels, which become ids: the page finds its own parts by theirs.
+    # Without labels, which would become ids and could collide with ids of the page.
     dollarmath_plugin(
         made, allow_space=False, allow_labels=False, double_inline=True, renderer=formula
     )
@@ -364,13 +364,13 @@ def parser() -> Any:
 
 
 def formula(tex: str, options: dict[str, bool]) -> str:
-    """Return a formula as MathML; one that is not understood as it is written."""
+    """Return a formula as MathML; an invalid one is returned as written."""
     from latex2mathml.converter import convert
 
     try:
         if len(tex) > LONGEST:
             raise ValueError
-        plain = tex.replace("<", "< ")  # texts in it come out as they are: no element begins
+        plain = tex.replace("<", "< ")  # texts in it are not escaped: no element must begin
         display = "block" if options["display_mode"] else "inline"
         made = ELEMENT.sub(needed, convert(plain, display=display))
         made = MINUS.sub('<mo form="prefix">', made)
@@ -380,37 +380,37 @@ def formula(tex: str, options: dict[str, bool]) -> str:
 
 
 def needed(element: re.Match[str]) -> str:
-    """Return the beginning of an element with the attributes of MATH alone."""
+    """Return the start tag of an element with only the attributes of MATH."""
     return ATTRIBUTE.sub(lambda each: each[0] if each[1] in MATH else "", element[0])
 
 
 def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
-    """Return HTML of a text with the tags of FOLDING alone."""
+    """Return the HTML of a text with only the tags of FOLDING."""
     parts = TAG.findall(tokens[index].content)
     return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)
 
 
-# Lessons in another language: translated texts and questions in place of the English ones.
+# Translated lessons: texts and questions in place of the English ones.
 
-TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # fields of a question
+TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # translated fields of a question
 
 
 @dataclass(frozen=True)
 class LessonTranslation:
-    """The texts of a lesson by the marks of the English ones, and its questions by their keys."""
+    """The translated texts of a lesson by hash of the English ones, and its questions by key."""
 
     texts: Mapping[str, Any] = field(default_factory=dict)
     questions: Mapping[str, Any] = field(default_factory=dict)
 
     def text(self, english: str) -> str:
-        """Return the translation of a text, or the English text if there is none."""
+        """Return the translation of a text, or the English text if it is missing."""
         return str(self.texts.get(mark_of(english), english))
 
     def question(self, english: Question) -> Question:
-        """Return a question with translated texts; of its choices the same one, by place, is right.
+        """Return a question with translated texts; the right choice keeps its position.
 
         Raises:
-            InputError: if its fields or its choices are not those of the English question.
+            InputError: if its fields or its choices do not match the English question.
         """
         table = self.questions.get(english.key, {})
         if table.get("of") != mark_of(words_of(english)):
@@ -430,10 +430,10 @@ class LessonTranslation:
 
 
 def translation_of(lesson: str) -> LessonTranslation:
-    """Return the translation of a lesson into the chosen language, which may be empty.
+    """Return the translation of a lesson into the chosen language; may be empty.
 
     Raises:
-        InputError: for a file that cannot be read as one.
+        InputError: if the file is invalid.
     """
     path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
     if not path.is_file():
@@ -451,10 +451,10 @@ def translation_of(lesson: str) -> LessonTranslation:
 
 
 def mark_of(words: str) -> str:
-    """Return the mark of a text, which another text has not."""
+    """Return the hash of a text."""
     return hashlib.sha256(words.encode()).hexdigest()[:8]
 
 
 def words_of(question: Question) -> str:
-    """Return all texts of a question that are translated, as one."""
+    """Return all translated texts of a question, joined."""
     return json.dumps([getattr(question, name) for name in TRANSLATED])

@@ -1,4 +1,4 @@
-"""The page of a lesson: its texts, its questions, and pictures that train, in one file."""
+"""The page of a lesson: texts, questions, and pictures that train, in one file."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.page import colors_of_page, loader, module_text, page_of, said_in, size_words
 
 LARGEST = 1_500_000  # bytes
-PAGES = str(Path(__file__).parent)  # the templates stand beside this folder
+PAGES = str(Path(__file__).parent)  # the templates are in the parent folder
 FINGERPRINT = re.compile(r"'sha256-[^']+'")
 
 
@@ -46,9 +46,9 @@ def lesson_page(
     """Return the page of a lesson; raise InputError if it would be too large.
 
     Args:
-        scene: returns the Session or the Show of a scene's name
-        collects: whether its answers can be sent to where it comes from
-        links: to other pages, as `links_of` returns them
+        scene: returns the Session or the Show for the name of a scene
+        collects: whether answers can be sent to the server of the page
+        links: links to other pages, as returned by `links_of`
     """
     pictures = [each for each in lesson.parts if isinstance(each, LessonPicture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
@@ -65,7 +65,7 @@ def lesson_page(
 
 
 def page_in(lesson: Lesson, picture: LessonPicture, scene: Callable[[str], Any]) -> str:
-    """Return the page of a picture; "" if what a notebook shows cannot train in a page.
+    """Return the page of a picture; "" if it cannot train in a page.
 
     Raises:
         InputError: if a package is missing.
@@ -105,7 +105,7 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
 def filled(
     lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool, links: str
 ) -> bytes:
-    """Return the page with its data."""
+    """Return the page with its data filled in."""
     script = bundle("lesson.js", module_text)
     shown = {id(each): each for each in lesson.parts if isinstance(each, LessonPicture)}
     data = {
@@ -129,7 +129,7 @@ def filled(
 
 
 def told(question: Question) -> dict[str, Any]:
-    """Return a question for the script of the page, its texts as HTML."""
+    """Return a question for the script of the page, with its texts as HTML."""
     found = {each: getattr(question, each) for each in ("key", "answer", "near", "see")}
     found |= {each: list(getattr(question, each)) for each in ("choices", "names", "at")}
     found |= {each: inline_of(getattr(question, each)) for each in ("ask", "hint", "why")}
@@ -138,7 +138,7 @@ def told(question: Question) -> dict[str, Any]:
 
 
 def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
-    """Return what the page may load: also the pages in it, each a blob, which obey this, too."""
+    """Return the content security policy, which also covers the embedded pages, each a blob."""
     rules = [rule for page in pages for rule in stated_policy(page).split("; ")]
     more = {"connect-src": "'self'"} if collects else {}
     for name in ("script-src", "style-src"):
@@ -147,14 +147,14 @@ def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
     return {**POLICY, **more, "frame-src": "blob:"}
 
 
-# The training that a cell of a notebook shows: only the cells are run that it needs.
+# The session shown by a notebook cell: only the required cells are run.
 
-PACKAGES = {"sv", "plt"}  # whose calls change nothing that a later cell needs
+PACKAGES = {"sv", "plt"}  # calls of these change nothing that a later cell needs
 Statements = list[ast.stmt]
 
 
 def shown_by(code: Sequence[str], cell: int) -> Any:
-    """Run what a cell of our notebook needs; return what its last line, sv.watch, shows."""
+    """Run the cells that a notebook cell requires; return what its last line shows."""
     parsed = [ast.parse(source).body for source in code[: cell + 1]]
     call: Any = parsed[-1].pop()
     wanted = names_read([call])
@@ -167,14 +167,14 @@ def shown_by(code: Sequence[str], cell: int) -> Any:
     space: dict[str, Any] = {"__name__": "__main__"}
     with contextlib.redirect_stdout(io.StringIO()):
         for source, statements in needed:
-            name = f"<lesson {hash(source)}>"  # kernels are made from the source of formulas in it
+            name = f"<lesson {hash(source)}>"  # kernels use the source of formulas in it
             linecache.cache[name] = len(source), None, source.splitlines(keepends=True), name
             exec(compile(ast.Module(statements, []), name, "exec"), space)
     return eval(compile(ast.Expression(call.value.args[0]), "<lesson>", "eval"), space)
 
 
 def is_shown(statement: ast.stmt) -> bool:
-    """Return whether a statement only shows something, as sv.watch(session) does."""
+    """Return whether a statement only shows something, such as sv.watch(session)."""
     match statement:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
             return name in PACKAGES
@@ -182,12 +182,12 @@ def is_shown(statement: ast.stmt) -> bool:
 
 
 def names_read(statements: Sequence[ast.AST]) -> set[str]:
-    """Return the names that statements mention."""
+    """Return the names that statements read."""
     return {node.id for each in statements for node in ast.walk(each) if isinstance(node, ast.Name)}
 
 
 def names_changed(statements: Statements) -> set[str]:
-    """Return the names that statements bind, or of which they call a method or set a part."""
+    """Return the names that statements bind, or whose methods they call or parts they set."""
     found: set[str] = set()
     for statement in statements:
         for node in ast.walk(statement):

@@ -1,7 +1,7 @@
-"""Questions: what is asked before a result is seen, and what is said to each guess.
+"""Questions, which are asked before a result is shown, and the reply to each guess.
 
-Those of the lessons stand in questions/, a file of TOML for each; a custom page has its questions
-in its text.
+Questions of the lessons are in questions/, one TOML file per lesson; a custom page has its
+questions in its text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FOLDER = Path(__file__).with_name("questions")
 AT = (
     (2.0, -3.0, 4.0, 0.5),
     (0.5, 3.0, -1.0, 2.0),
-)  # numbers for the names of a line, if none are given
+)  # default numbers for the names in a line
 
 
 def is_text(given: object) -> bool:
@@ -40,11 +40,11 @@ def is_finite(given: object) -> bool:
 
 
 def each_of(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
-    """Return whether a value is a list of such values."""
+    """Return a function that checks whether a value is a list of such values."""
     return lambda given: isinstance(given, list) and bool(given) and all(map(is_one, given))
 
 
-# The fields of a question in TOML, and which values they may have.
+# The fields of a question in TOML, and their valid values.
 FIELDS: dict[str, Callable[[object], bool]] = {
     **dict.fromkeys(("ask", "hint", "why", "line", "see"), is_text),
     "answer": lambda given: is_text(given) or is_number(given),
@@ -58,22 +58,23 @@ FIELDS: dict[str, Callable[[object], bool]] = {
 
 @dataclass(frozen=True)
 class Question:
-    """A question, its answer, and what is said to a guess.
+    """A question, its answer, and the replies to guesses.
 
     Attributes:
         ask: the question, with $formulas$ and `code`
-        answer: a number, a word, one of the choices, or with names an expression of them
-        near: largest relative error of a number that counts as right, of 0 the largest absolute one
-        choices: words to choose from; none: a number or a word is typed
-        hint: said with a wrong guess that has no reply of its own
-        why: the reason, said after the answer
-        replies: by wrong guess what is said to it
-        line: what stands around the blank that an expression fills
+        answer: a number, a word, one of the choices, or, with names, an expression
+        near: largest relative error of a number that counts as right; absolute error if the answer
+            is 0
+        choices: words to choose from; if empty, a number or a word is typed
+        hint: reply to a wrong guess that has no specific reply
+        why: the reason, shown after the answer
+        replies: specific replies by wrong guess
+        line: text around the blank for an expression
         names: names in the expression
-        at: numbers for the names, in turn; the answer and a guess are compared there
-        see: the moment of the picture that shows it, as the part of an address
-        lesson: the name of the lesson, "" for a question written by the user
-        key: its name there
+        at: numbers for the names; the answer and a guess are compared at each of them
+        see: the moment of the picture that shows it, as part of a URL fragment
+        lesson: the name of the lesson, "" for a custom question
+        key: its key in the lesson
     """
 
     ask: str
@@ -118,11 +119,11 @@ class Question:
     values = values_at
 
     def is_right(self, guess: object) -> bool:
-        """Return whether a guess is right; raise InputError if it is no number, no expression."""
+        """Return whether a guess is right; raise InputError if it is no number or expression."""
         return self._agree(guess, self.answer)
 
     def reply(self, guess: object) -> str:
-        """Return what is said to a wrong guess, or the hint, also to one of another question."""
+        """Return the reply to a wrong guess, or the hint, also for a guess at another question."""
         return reply_to(self, str(guess))
 
     def _agree(self, guess: object, answer: float | str) -> bool:
@@ -134,18 +135,18 @@ class Question:
 
 @cache
 def lesson_names() -> dict[str, str]:
-    """Return the names of the lessons by their numbers, as 01: 01-one-weight."""
+    """Return the names of the lessons by number, such as 01: 01-one-weight."""
     return {path.stem.partition("-")[0]: path.stem for path in sorted(FOLDER.glob("*.toml"))}
 
 
 @cache
 def questions_of(lesson: str) -> dict[str, Question]:
-    """Return the questions of a lesson by their keys."""
+    """Return the questions of a lesson by key."""
     return questions_in((FOLDER / f"{lesson}.toml").read_text(encoding="utf-8"), lesson)
 
 
 def question(place: str) -> Question:
-    """Return the question of a place, as 01/gradient; raise UnknownNameError if there is none."""
+    """Return the question with a key such as 01/gradient; raise UnknownNameError if unknown."""
     if not isinstance(place, str):
         raise InputError(f"a question must be a str, not {shorten(place)}")
     lesson, _, key = place.partition("/")
@@ -153,7 +154,7 @@ def question(place: str) -> Question:
 
 
 def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
-    """Return the questions of a text in TOML, a table each; raise InputError for a fault."""
+    """Read questions from TOML text, one table each; raise InputError if it is invalid."""
     try:
         tables = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -162,7 +163,7 @@ def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
 
 
 def made(table: Any, lesson: str, key: str) -> Question:
-    """Return the question of a table; raise InputError for a field that it lacks or has not."""
+    """Read a question from a table; raise InputError for a missing or unknown field."""
     if not isinstance(table, dict):
         raise InputError(f"{shorten(key)} is outside of a question: put [name] before it")
     for name in ("ask", "answer"):

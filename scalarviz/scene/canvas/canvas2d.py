@@ -1,8 +1,8 @@
 """Canvas2D: a canvas for shapes, text and small images, independent of OpenGL.
 
-The order of calls is the order of drawing. Coordinates are logical pixels, x to the right, y down
-from the top left corner. A depth is a window depth, from -1, in front of everything, to 1. A canvas
-can be filled, measured and tested without a display.
+Shapes are drawn in the order of calls. Coordinates are logical pixels, x to the right, y down from
+the top left corner. Depths are window depths, from -1, in front of everything, to 1. A canvas can
+be filled, measured and tested without a display.
 
 Each shape is a quadrilateral, a row of 24 numbers, which the shaders of
 `scalarviz.scene.canvas.renderer` turn into a shape with smooth edges: discs, lines, letters and
@@ -52,16 +52,16 @@ BOX = 0.0
 CAPSULE = 4.0  # extra: at start and end, normal of the line that cuts it off
 ARROW = 8.0  # extra: length of the head, half of the width of the shaft
 LETTER = 12.0  # extra: left, top, right and bottom in the atlas, in pixels
-# extra: left, top, right and bottom of the visible part of the image, each from 0 to 1;
-# corner radius and outline width hold the direction of its y axis, hatch the corner radius
+# extra: left, top, right and bottom of the visible part of the image, each from 0 to 1; corner
+# radius and outline width contain the direction of its y axis, hatch the corner radius
 IMAGE = 16.0
-SMOOTH = 20.0  # an image that is interpolated between its pixels
+SMOOTH = 20.0  # an image interpolated between its pixels
 CORNERS = np.arange(4, dtype=np.float32)
 TRIANGLES = np.array([0, 1, 2, 2, 1, 3], np.uint32)
-WHOLE = np.array([2, 3, 2, 3])  # width and height of a place on a sheet, twice
+WHOLE = np.array([2, 3, 2, 3])  # indices of width and height of a sheet position, twice
 
 
-Pixels = npt.NDArray[np.uint8]  # (rows, columns, 3 or 4), colours premultiplied by alpha
+Pixels = npt.NDArray[np.uint8]  # (rows, columns, 3 or 4), colors premultiplied by alpha
 
 
 class Quads:
@@ -69,7 +69,7 @@ class Quads:
 
     def __init__(self) -> None:
         self.count = 0
-        # Texts are expanded to letters at the end; all are kept with their first quadrilateral.
+        # Texts are expanded to letters at the end; each is stored with its first quadrilateral.
         self._groups: list[tuple[int, Floats]] = []
         self._texts: list[Floats] = []
         self._text_at: list[int] = []
@@ -83,7 +83,7 @@ class Quads:
         self.images += [(before, self.count, image)] * (self.count > before)
 
     def put_many(self, rows: Floats) -> None:
-        """Append one for each row; skip those whose place is not finite."""
+        """Append one for each row with a finite position."""
         if not isfinite(np.add.reduce(rows[:, :6], None)):
             rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
@@ -91,7 +91,7 @@ class Quads:
             self.count += len(rows)
 
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
-        """Append one for each letter of texts, whose anchors are the centres in the rows."""
+        """Append one for each letter of texts, whose anchors are the centers in the rows."""
         if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
             there = np.flatnonzero(np.isfinite(rows[:, MIDDLE]).all(axis=1)).tolist()
             rows, words = rows[there], [words[i] for i in there]
@@ -108,7 +108,7 @@ class Quads:
         self.count += len(rows)
 
     def rows(self, ratio: float) -> Floats:
-        """Return all, shape (count, 24); `ratio` is the number of device pixels a logical pixel."""
+        """Return all, shape (count, 24); `ratio` is the device pixels per logical pixel."""
         rows = np.empty((self.count, COLUMNS), np.float32)
         for start, group in self._groups:
             rows[start : start + len(group)] = group
@@ -127,8 +127,8 @@ class Quads:
         """Return four vertices (`VERTEX`) of each.
 
         Args:
-            places: left, top, width and height of each image as shares of a sheet with all; by
-                default each image is a sheet of its own
+            places: left, top, width and height of each image as fractions of a common sheet; by
+                default each image is a separate sheet
         """
         rows = self.rows(ratio)
         for (first, stop, _), place in zip(self.images, places, strict=False):
@@ -139,7 +139,7 @@ class Quads:
 
 
 def column(numbers: Numbers) -> npt.NDArray[np.float64]:
-    """Return numbers as a scalar or as columns, to be assigned to several columns of rows."""
+    """Return numbers as a scalar or as columns, for assignment to several columns of rows."""
     values = np.asarray(numbers, np.float64)
     return values[:, None] if values.ndim == 1 else values
 
@@ -151,7 +151,7 @@ def rows_at(
     outline: Color,
     line: Numbers,
 ) -> Floats:
-    """Return rows for boxes with these centres, shape (n, 2), in front of everything."""
+    """Return rows for boxes with these centers, shape (n, 2), in front of everything."""
     xy = np.asarray(middle, np.float64).reshape(-1, 2)
     rows = np.zeros((len(xy), COLUMNS), np.float32)
     rows[:, MIDDLE] = xy
@@ -198,14 +198,14 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 
 def packed(value: Color) -> Packed:
-    """Return a colour as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
+    """Return a color as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
     parts = value.tolist() if isinstance(value, np.ndarray) else value
     return packed_name(tuple(parts) if isinstance(parts, list) else parts)
 
 
 @lru_cache(maxsize=4096)
 def packed_name(value: Color) -> Packed:
-    """`packed` of what can be a key."""
+    """Return `packed` of a hashable color, cached."""
     parts = color(value)
     if any(map(isnan, parts)):
         parts = (*NOT_A_NUMBER, 1.0)
@@ -215,12 +215,12 @@ def packed_name(value: Color) -> Packed:
 
 @lru_cache(maxsize=4096)
 def packed_pair(fill: Color, outline: Color) -> tuple[float, ...]:
-    """`packed` of two that can be keys, side by side."""
+    """Return `packed` of two hashable colors, concatenated."""
     return packed(fill) + packed(outline)
 
 
 def packed_many(value: Color) -> Packed | Floats:
-    """Return `packed` of one colour, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
+    """Return `packed` of one color, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
     if value is None or isinstance(value, str):
         return packed_name(value)
     if np.ndim(value) == 1:
@@ -230,7 +230,7 @@ def packed_many(value: Color) -> Packed | Floats:
 
 
 def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """Return colours, shape (..., 3 or 4), from 0 to 1, as uint8, shape (..., 4)."""
+    """Return colors, shape (..., 3 or 4), from 0 to 1, as uint8, shape (..., 4)."""
     values = np.asarray(colors, np.float64)
     if values.ndim < 2 or values.shape[-1] not in (3, 4):
         raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
@@ -244,7 +244,7 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
 def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
     """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied.
 
-    An array of uint8 is one that was returned before, and is returned again.
+    A uint8 array is an earlier result, and is returned unchanged.
     """
     if isinstance(colors, np.ndarray) and colors.dtype == np.uint8:
         return colors
@@ -259,10 +259,10 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
-    """Return images, (n, rows, columns, channels), side by side in so many columns, as one image.
+    """Return images, (n, rows, columns, channels), tiled in `columns` columns, as one image.
 
     Args:
-        gap: pixels of 0 right of each and below it; by default none
+        gap: pixels of 0 to the right of and below each image; by default 0
     """
     count, high, wide, depth = tiles.shape
     columns = min(columns, count)
@@ -273,12 +273,12 @@ def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray
 
 
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
-    """Return where the segments of a polyline through (n, 2) points are cut at the joins.
+    """Return the cuts of the segments of a polyline through (n, 2) points at its joins.
 
     Segments have round ends. At a join both are cut along the bisector of their angle; otherwise a
     transparent line would be darker there, and the edge of a thin one jagged. Returns shape (n - 1,
-    4): the normals of the cuts at start and end in the coordinates of each segment; zeros where the
-    next segment is so short, and the turn so sharp, that a cut would take away too much.
+    4): the normals of the cuts at start and end in the coordinates of each segment; zeros if the
+    next segment is too short for a sharp turn, so that a cut would remove too much.
     """
     ahead = xy[1:] - xy[:-1]
     length = np.hypot(*ahead.T)
@@ -304,16 +304,16 @@ Cuts = npt.NDArray[np.float64] | float
 
 EVERYWHERE = (-1e9, -1e9, 1e9, 1e9)
 HALO = 2.5  # logical pixels around a letter
-TURN = 0.2  # seconds; a number that changes more often cannot be read
-SPREAD = 0.618  # of a turn, from the turn of a part to that of the next
-HEAD = 0.42  # half of the width of an arrow head, by its length
+TURN = 0.2  # seconds; a number that changes more often is unreadable
+SPREAD = 0.618  # offset between the turns of successive parts, in turns
+HEAD = 0.42  # half the width of an arrowhead, relative to its length
 
 
 class Canvas2D:
-    """A canvas of width x height logical pixels; `ratio` is the device pixels a logical pixel.
+    """A canvas of width x height logical pixels; `ratio` is the device pixels per logical pixel.
 
-    `scale` is the size of its text relative to that in a picture of 1280 x 800; `parts` has what is
-    kept from the pictures before; `now` are the seconds at which parts take turns, or None.
+    `scale` is its text size relative to a picture of 1280 x 800; `parts` caches parts of earlier
+    pictures; `now` is the time in seconds for updating parts in turns, or None.
     """
 
     def __init__(
@@ -340,7 +340,7 @@ class Canvas2D:
         return [image for _, _, image in self._quads.images]
 
     def vertices(self, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
-        """Return four vertices (`VERTEX`) a shape; `places` is as in `Quads.vertices`."""
+        """Return four vertices (`VERTEX`) per shape; `places` is as in `Quads.vertices`."""
         return self._quads.vertices(self.ratio, places)
 
     def box(
@@ -380,8 +380,8 @@ class Canvas2D:
     ) -> None:
         """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
 
-        One that is drawn often can be converted once, by `image_bytes`.
-        `smooth` interpolates between pixels. The outline is inside the edge, one pixel wide.
+        An image that is drawn often can be converted once, by `image_bytes`. `smooth` interpolates
+        between pixels. The outline is inside the edge, one pixel wide.
         """
         corners = np.array([[(x, y), (x + width, y), (x, y + height)]])
         self.images(corners, colors, np.array([[0.0, 0.0, 1.0, 1.0]]), depth=depth, smooth=smooth)
@@ -421,7 +421,7 @@ class Canvas2D:
         depth: Numbers = -1.0,
         hatch: Numbers = 0.0,
     ) -> None:
-        """Draw discs around (n, 2) points; other arguments are for all, or have n rows.
+        """Draw discs around (n, 2) points; other arguments are scalars or have n rows.
 
         The outline is inside the edge, `hatch` is the strength of stripes.
         """
@@ -452,9 +452,9 @@ class Canvas2D:
         head: Numbers = 6.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Draw arrows, (n, 2) to (n, 2); other arguments are for all, or have n rows.
+        """Draw arrows, (n, 2) to (n, 2); other arguments are scalars or have n rows.
 
-        Each has a head of length `head`, or is only a head if it is too short.
+        Each has a head of length `head`; a shorter arrow is only a head.
         """
         rows, length = self._rows_between(start, end, color, depth)
         heads = np.minimum(np.asarray(head, np.float64), length)
@@ -508,8 +508,8 @@ class Canvas2D:
     ) -> float:
         """Draw text on the baseline y; return its width.
 
-        `anchor` is "left", "center" or "right" and says where x is; a line feed starts a new line;
-        `outline` is the colour of a soft halo; what is wider than `room` is cut as by `fit`.
+        `anchor` is "left", "center" or "right", the position of x; a line feed starts a new line;
+        `outline` is the color of a soft halo; text wider than `room` is truncated as by `fit`.
         """
         words = words if room == inf else self.fit(words, room, size=size, bold=bold)
         self.words += [words]
@@ -538,7 +538,7 @@ class Canvas2D:
         depth: Numbers = -1.0,
         outline: Color = None,
     ) -> None:
-        """Draw a text on each of (n, 2) baselines, as `text` does; depth may have n rows."""
+        """Draw a text on each of (n, 2) baselines, like `text`; depth may have n rows."""
         self.words += words
         ratio, pixels = self.ratio, round(size * self.ratio) or 1
         looks = [(color, 0)] if outline is None else [(outline, round(HALO * ratio)), (color, 0)]
@@ -556,14 +556,14 @@ class Canvas2D:
     def by_turns(
         self, name: str, key: object, draw: Callable[[Canvas2D], T], *, steady: bool = False
     ) -> T:
-        """Draw a part of a picture, anew once in `TURN` and when its key changes, else as before.
+        """Draw a part of a picture, updated once per `TURN` or when its key changes, else cached.
 
-        Parts take turns. If `now` is None each is drawn anew in every picture.
+        Parts are updated in turns. If `now` is None, each is updated in every picture.
 
         Args:
-            name: of the part; each is drawn once in a picture
-            draw: draws on the canvas that it is given; return what it returns
-            steady: whether nothing of it changes but with the key
+            name: name of the part; each is drawn once per picture
+            draw: draws on the given canvas; its result is returned
+            steady: whether it changes only with the key
         """
         if self.parts is None or self.now is None:
             return draw(self)
@@ -582,7 +582,7 @@ class Canvas2D:
         return found[4]
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
-        """Return the width of text: that of its widest line."""
+        """Return the width of text, that is, of its widest line."""
         return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
 
     def widest(self, texts: Sequence[str], *, size: float = 13.0, bold: bool = False) -> float:
@@ -598,13 +598,13 @@ class Canvas2D:
         size: float = 13.0,
         bold: bool = False,
     ) -> str:
-        """Return the text, or as much of it as fits into this width, with "..." at the end."""
+        """Return the text, truncated to this width with "..." if necessary."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
 
     def first_fit(
         self, texts: Sequence[str], width: float, *, size: float = 13.0, bold: bool = False
     ) -> str:
-        """Return the first of some texts that fits into this width; if none does, the last."""
+        """Return the first of some texts that fits in this width; if none does, the last."""
         fits = (each for each in texts if self.measure(each, size=size, bold=bold) <= width)
         return next(fits, texts[-1])
 
@@ -623,11 +623,11 @@ class Canvas2D:
         bold: bool = False,
         indent: str = "",
     ) -> list[str]:
-        """Return the text in lines of this width; one is wider if it is a single word.
+        """Return the text in lines of this width; a single long word may exceed it.
 
         Args:
-            most: lines; the last one of these has all of the rest, however wide; None: any number
-            indent: begins all lines but the first
+            most: maximum lines; the last one contains the rest, however wide; None: unlimited
+            indent: prefix of all lines but the first
         """
         lines = [words[: len(words) - len(words.lstrip())]]
         for word in words.split():
@@ -642,7 +642,7 @@ class Canvas2D:
 
     @contextmanager
     def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Context manager: clip what is drawn to this box, and to enclosing clips."""
+        """Context manager: clip drawing to this box, and to enclosing clips."""
         before = left, top, right, bottom = self._clip
         self._clip = (max(left, x), max(top, y), min(right, x + width), min(bottom, y + height))
         try:
@@ -678,7 +678,7 @@ class Canvas2D:
         depth: Numbers,
         hatch: Numbers = 0.0,
     ) -> None:
-        """Put in boxes around (n, 2) points, with round corners; discs are wholly round."""
+        """Add boxes around (n, 2) points, with round corners; discs are fully round."""
         rows = rows_at(middle, self._clip, fill, outline, line)
         rows[:, DEPTH] = column(depth)
         rows[:, HALF] = half

@@ -1,9 +1,9 @@
 """Fonts: glyphs drawn by FreeType into one atlas, and the layout of text.
 
-A glyph is rendered at exactly the size on the screen, in device pixels, and cached. Small glyphs
-are cached at four subpixel shifts, so that letters are evenly spaced while every image is on whole
-pixels. All units here are device pixels, y down; only `scalarviz.scene.canvas.canvas2d` has
-logical ones. The fonts are DejaVu from the package, and those of the system for other scripts.
+A glyph is rendered at its exact screen size, in device pixels, and cached. Small glyphs are cached
+at four subpixel shifts, so that letters are evenly spaced while every image is on whole pixels. All
+units here are device pixels, y down; only `scalarviz.scene.canvas.canvas2d` uses logical ones. The
+fonts are DejaVu from the package, and system fonts for other scripts.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import numpy.typing as npt
 from scalarviz.base.texts.decimals import typeset
 
 LINE_HEIGHT = 1.35
-QUARTERED = 24  # pixels: from this size on, without subpixel shifts
+QUARTERED = 24  # minimum pixels of glyphs without subpixel shifts
 
 BOX = "□"  # replaces a letter that no font has
 SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
 class Atlas:
-    """One large grey image with small ones in rows; it grows, and images in it do not move."""
+    """One large gray image with small ones in rows; it grows without moving its images."""
 
     def __init__(self, width: int = 1024, height: int = 256) -> None:
         self.pixels: npt.NDArray[np.uint8] = np.zeros((height, width), np.uint8)
@@ -60,13 +60,13 @@ class Atlas:
 ATLAS = Atlas()
 
 
-# Centre relative to the pen, x and y, and half of width and height; left, top, right and bottom of
-# its place in the atlas.
+# Center relative to the pen, x and y, and half of width and height; left, top, right and bottom of
+# its position in the atlas.
 Glyph = tuple[float, ...]
 
 
 class Font:
-    """Glyphs at one size in pixels, each of the face that has its letter, see `face_of`."""
+    """Glyphs at one size in pixels, each from the font that has its letter, see `face_of`."""
 
     def __init__(self, pixels: int, bold: bool) -> None:
         self.pixels = pixels
@@ -100,7 +100,7 @@ class Font:
         return glyph
 
     def _draw(self, letter: str, step: int, halo: int) -> Glyph | None:
-        import freetype  # not where a page is made in a browser
+        import freetype  # not available where a page is created in a browser
 
         slot = self._load(letter).face.glyph
         # freetype-py wraps neither this call nor FT_GlyphSlot_Embolden.
@@ -173,7 +173,7 @@ def width_of(words: str, pixels: int, bold: bool) -> float:
 
 @lru_cache(maxsize=4096)
 def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
-    """Cut each line with "..." to a width; a line in which not even dots fit becomes empty."""
+    """Truncate each line with "..." to a width; a line without room for the dots becomes empty."""
     used = font(pixels, bold)
     dots = sum(used.advances("..."))
     lines = []
@@ -229,9 +229,9 @@ FOLDERS = (
     "%LOCALAPPDATA%/Microsoft/Windows/Fonts",
 )
 ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
-# Fonts whose glyphs are all boxes, blank, or coloured images.
+# Fonts whose glyphs are all boxes, blank, or colored images.
 USELESS = ("lastresort", "adobeblank", "adobenotdef", "coloremoji")
-# Parts of names of fonts that look unlike DejaVu Sans, and of some that resemble it.
+# Parts of names of fonts that look unlike DejaVu Sans, and of similar ones.
 UNLIKE = (
     *("serif", "mono", "italic", "oblique", "condensed", "light", "thin", "black", "unifont"),
     *("batang", "myungjo", "gungs", "pilgi", "mincho", "ming", "song", "simsun"),
@@ -251,7 +251,7 @@ class StyledFace(NamedTuple):
 @cache
 def packaged(bold: bool) -> StyledFace:
     """Return the face of DejaVu Sans in this weight."""
-    import freetype  # not where a page is made in a browser
+    import freetype  # not available where a page is created in a browser
 
     face = freetype.Face(str(Path(__file__).parent / "dejavu" / PACKAGED[bold]))
     return StyledFace(face, False)
@@ -275,7 +275,7 @@ def face_of(letter: str, bold: bool) -> StyledFace | None:
 
 
 def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
-    """Sort key of a font by its name: fonts that resemble DejaVu Sans come first."""
+    """Return the sort key of a font path: fonts that resemble DejaVu Sans come first."""
     name = Path(path).stem.lower()
     unlike = sum(part in name for part in UNLIKE) + (("bold" in name) != bold)
     return unlike, not any(part in name for part in LIKE), path
@@ -283,7 +283,7 @@ def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
 
 @cache
 def files_by_block() -> dict[int, list[str]]:
-    """Return the paths of the system's fonts by block of code points in which they have glyphs."""
+    """Return the paths of the system's fonts by block of code points with glyphs."""
     found: dict[int, list[str]] = {}
     for path in system_files():
         face = opened(path)
@@ -298,7 +298,7 @@ def files_by_block() -> dict[int, list[str]]:
 
 
 def system_files() -> list[str]:
-    """Return the font files of the system: those of fontconfig, or all in the usual folders."""
+    """Return the font files of the system, from fontconfig or the standard folders."""
     names: list[str] = []
     with suppress(OSError, subprocess.SubprocessError):
         command = ["fc-list", "--format", "%{file}\n"]
@@ -312,7 +312,7 @@ def system_files() -> list[str]:
 
 
 def plain(path: str) -> str:
-    """Return a file name in small letters, without folder, blanks and hyphens."""
+    """Return a file name in lower case, without folder, blanks and hyphens."""
     return Path(path).name.lower().replace(" ", "").replace("-", "")
 
 

@@ -1,8 +1,8 @@
-"""The palette: colours of signed numbers, of classes, and of everything else in a picture.
+"""The palette: colors of signed numbers, of classes, and of everything else in a picture.
 
-Numbers are blue below zero, grey at zero, orange above. The ends are the strongest colours, and hue
-means the sign and nothing else. The two hues, and the colours of classes, are distinguishable with
-every kind of colour blindness.
+Numbers are blue below zero, gray at zero, orange above. The ends are the strongest colors, and hue
+shows only the sign. The two hues, and the colors of classes, are distinguishable with every kind of
+color blindness.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import FEW_NUMBERS, HIGH_PERCENTILE, SAMPLE
 from scalarviz.core.formulas.formula import table
 
-NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colours, in every theme
-DARK_NUMBER = "#000000"  # on the face of a cube, where that has more contrast
-NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, which is in no map
+NUMBER, HALO = "#ffffff", "#0d1117c0"  # of numbers on colors, in every theme
+DARK_NUMBER = "#000000"  # on faces of cubes with higher contrast
+NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, not part of any map
 
 
 @dataclass(frozen=True)
 class ColorMap:
-    """sRGB colours of numbers: that of zero, and of some magnitudes the negative and positive one.
+    """sRGB colors of numbers: of zero, and of negative and positive magnitudes.
 
     Attributes:
-        stops: magnitude, to the power of `power`, and its two colours; the last is 1, the strongest
-        power: of a magnitude, for the strength of its colour: small numbers have a hue below 1
+        stops: magnitude, raised to `power`, and its two colors; the last is 1, the strongest
+        power: exponent of magnitudes; below 1, small numbers have a visible hue
     """
 
     name: str
@@ -39,9 +39,9 @@ class ColorMap:
     power: float
 
     def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
-        """Return the sRGB colour of each value, from 0 to 1, in an additional axis of length 3.
+        """Return the sRGB color of each value, from 0 to 1, in an additional axis of length 3.
 
-        Values beyond +-scale get the colour of the end, NaN gets magenta.
+        Values beyond +-scale get the color of the end, NaN gets magenta.
         """
         x = np.asarray(values, dtype=np.float64) / scale
         strength = np.sign(x) * np.minimum(np.abs(x), 1.0) ** self.power
@@ -52,31 +52,31 @@ class ColorMap:
 
     @cached_property
     def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Places of the table, their colours, and how fast these change up to the next place."""
+        """Positions of the table, their colors, and the slopes up to the next position."""
         places, colors = np.array(self.table[0]), rgb(self.table[1])
         return places, colors, np.diff(colors, axis=0) / np.diff(places)[:, np.newaxis]
 
     @cached_property
     def table(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
-        """Places from -1 to 1, and the colour of each."""
+        """Positions from -1 to 1, and the color of each."""
         up, down = self.stops, self.stops[::-1]
         places = *(-place for place, _, _ in down), 0.0, *(place for place, _, _ in up)
         return places, (*(each[1] for each in down), self.zero, *(each[2] for each in up))
 
     @property
     def negative(self) -> str:
-        """The colour of the largest negative number."""
+        """The color of the largest negative number."""
         return self.stops[-1][1]
 
     @property
     def positive(self) -> str:
-        """The colour of the largest positive number."""
+        """The color of the largest positive number."""
         return self.stops[-1][2]
 
 
 STOPS_ON_DARK = (0.5, "#246aba", "#bc6824"), (1.0, "#1c92ff", "#ff8a14")
 STOPS_ON_LIGHT = (0.5, "#4f8fd8", "#d9843a"), (1.0, "#0a5fd0", "#c95500")
-# Answers such as yes and no have colours of their own: teal below the border, lime above it.
+# Answers such as yes and no have separate colors: teal below the boundary, lime above it.
 YES_ON_DARK = (0.35, "#226c6c", "#78803a"), (0.8, "#1c9e98", "#c4d038"), (1.0, "#60dcce", "#e8f26c")
 YES_ON_LIGHT = (
     (0.35, "#7cbcb8", "#c0c67c"),
@@ -94,7 +94,7 @@ MAPS = table(
 
 
 def largest(numbers: FloatArray) -> float:
-    """Return the largest finite magnitude, of many numbers a high percentile of some of them."""
+    """Return the largest finite magnitude, or a high percentile of a sample of many numbers."""
     if len(numbers) > SAMPLE:
         numbers = numbers[:: len(numbers) // SAMPLE]
     sizes = np.abs(numbers)
@@ -106,53 +106,53 @@ def largest(numbers: FloatArray) -> float:
 
 @lru_cache(maxsize=1024)
 def rgb(colors: tuple[str, ...]) -> FloatArray:
-    """Return colours such as "#facc7e" as rows of red, green, blue from 0 to 1, read-only."""
+    """Return colors such as "#facc7e" as rows of red, green, blue from 0 to 1, read-only."""
     found: FloatArray = np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
     found.flags.writeable = False
     return found
 
 
 def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
-    """Return colours, clipped to 0 to 1, as integers from 0 to 255."""
+    """Return colors, clipped to 0 to 1, as integers from 0 to 255."""
     found = np.minimum(np.maximum(number_or_not(colors), 0.0), 1.0)
     return np.rint(found * 255.0).astype(np.uint8)
 
 
 def number_or_not(colors: FloatArray) -> FloatArray:
-    """Return colours with magenta in place of NaN."""
+    """Return colors with magenta in place of NaN."""
     return np.where(np.isnan(colors), NOT_A_NUMBER, colors)
 
 
 def linear(colors: FloatArray) -> FloatArray:
-    """Convert sRGB colours to amounts of light, 0 to 1."""
+    """Convert sRGB colors to linear light, 0 to 1."""
     return np.where(colors <= 0.04045, colors / 12.92, ((colors + 0.055) / 1.055) ** 2.4)
 
 
 def luminance(colors: FloatArray) -> FloatArray:
-    """Return the relative luminance of sRGB colours (WCAG 2)."""
+    """Return the relative luminance of sRGB colors (WCAG 2)."""
     return np.asarray(linear(colors) @ np.array([0.2126, 0.7152, 0.0722]))
 
 
 def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
-    """Return the contrast ratio of sRGB colours, from 1 to 21 (WCAG 2)."""
+    """Return the contrast ratio of sRGB colors, from 1 to 21 (WCAG 2)."""
     a, b = luminance(colors), luminance(others)
     return np.asarray((np.maximum(a, b) + 0.05) / (np.minimum(a, b) + 0.05))
 
 
 def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
-    """Return colours mixed with the ground: `bright` is their part, 0 to 1."""
+    """Return colors blended with the background by `bright`, from 0 to 1."""
     return np.asarray(ground + bright * (colors - ground))
 
 
-# On dark and on light ground. The first ones are not the blue and orange of signed numbers.
+# On dark and on light backgrounds. The first ones are not the blue and orange of signed numbers.
 CLASSES_ON_DARK = "#00cba5", "#a855b5", "#f6ea45", "#cf3f35", "#bd9cff", "#ff9a2a", "#e8f0ff"
 CLASSES_ON_LIGHT = "#009a7a", "#8a1c6a", "#a88600", "#20242c", "#8f7cf5", "#7a4a10", "#003a90"
 
 
 def class_colors(classes: object, ground: str) -> FloatArray:
-    """Return the sRGB colour of each class number, from 0 to 1, in an additional axis of length 3.
+    """Return the sRGB color of each class number, from 0 to 1, in an additional axis of length 3.
 
-    Further classes than there are colours get lighter ones on dark `ground`, darker ones on light
+    Classes beyond the available colors get lighter ones on dark `ground`, darker ones on light
     ground. NaN gets magenta.
     """
     numbers = np.asarray(classes, np.float64)
@@ -166,7 +166,7 @@ def class_colors(classes: object, ground: str) -> FloatArray:
 
 @dataclass(frozen=True)
 class ControlColors:
-    """Colours of the controls of a window."""
+    """Colors of the controls of a window."""
 
     ground: str
     panel: str
@@ -181,26 +181,27 @@ class ControlColors:
 
 @dataclass(frozen=True)
 class Theme:
-    """Colours of one theme, as "#rrggbb" or "#rrggbbaa".
+    """Colors of one theme, as "#rrggbb" or "#rrggbbaa".
 
-    map     colour map of the numbers; its background is that of the picture
-    answers colour map of answers such as yes and no; `sides`, samples of no and of yes on it
-    pool    what the pool of light in the middle adds to the ground
-    tray    ground of what is empty
-    shelf   trays that cubes stand on, with alpha
-    glass   a ball of glass where it is empty
-    shadow  of cubes and balls, with alpha
-    channels  of red, green and blue
-    ink     text; `soft` are sentences, `quiet` is less important, `faint` are unimportant lines
-    former  what was before; `worse`, a number that is no better than that
-    accent  pinned and selected things, and buttons
-    light   what is computed now
-    push    arrows of the way back on cubes
-    wire    wires; `lit` are those of what is looked at
-    panel   background of texts and curves, `rim` its border; `chip` of a button
-    ghost   curve of the other branch
-    metric  curve of a metric such as the accuracy; `loss`, that of the loss
-    controls  colours of the window's controls
+    Attributes:
+        map: color map of the numbers, with the background of the picture
+        answers: color map of answers such as yes and no; `sides`, samples of no and of yes on it
+        pool: color added to the background by the pool of light in the middle
+        tray: background of empty items
+        shelf: trays below cubes, with alpha
+        glass: an empty glass ball
+        shadow: shadow of cubes and balls, with alpha
+        channels: red, green and blue
+        ink: text; `soft` for sentences, `quiet` for less important text, `faint` for minor lines
+        former: previous values; `worse`, a number that has not improved
+        accent: pinned and selected items, and buttons
+        light: the current computation
+        push: backward arrows on cubes
+        wire: wires; `lit` for highlighted ones
+        panel: background of texts and curves, `rim` its border; `chip` of a button
+        ghost: curve of the other branch
+        metric: curve of a metric such as the accuracy; `loss` of the loss
+        controls: colors of the window's controls
     """
 
     name: str
@@ -238,7 +239,7 @@ class Theme:
 
     @property
     def no_yes(self) -> tuple[str, str]:
-        """Colours of words and lines for no and yes."""
+        """Colors of words and lines for no and yes."""
         return self.answers.negative, self.answers.positive
 
     number: ClassVar[str] = NUMBER
@@ -246,14 +247,14 @@ class Theme:
 
     @cached_property
     def on_faces(self) -> tuple[str, str]:
-        """Colours of numbers on the faces of cubes: of weak ones, and of those beyond `borders`."""
+        """Colors of numbers on cube faces: for weak colors, and for those beyond `borders`."""
         return (NUMBER, DARK_NUMBER) if self.is_dark else (DARK_NUMBER, NUMBER)
 
     @cached_property
     def borders(self) -> tuple[float, float]:
-        """Shares of the strongest colour at which the second of `on_faces` gains more contrast.
+        """Fractions of the strongest color beyond which the second of `on_faces` has more contrast.
 
-        The first share is for negative values, the second for positive ones; 2 means never.
+        The first is for negative values, the second for positive ones; 2 means never.
         """
         places, (weak, strong) = np.linspace(0.0, 1.0, 501), rgb(self.on_faces)
         faces = self.map(np.stack([-places, places]))
@@ -262,7 +263,7 @@ class Theme:
         return found[0], found[1]
 
     def on_face(self, share: float) -> str:
-        """Return the colour of a number on the face of its cube; `share` of the strongest one."""
+        """Return the color of a number on its cube's face, for a `share` of the strongest color."""
         return self.on_faces[int(abs(share) >= self.borders[int(share > 0.0)])]
 
     @cached_property
@@ -358,7 +359,7 @@ THEMES = table(
 
 # Maps of neurons.
 
-# Minus and plus by theme, at these shares of the strongest number.
+# Minus and plus by theme, at these fractions of the strongest number.
 HEAT = {
     "dark": (
         ("#4a5260", "#2c5c96", "#2288f0", "#68b2ff"),
@@ -370,7 +371,7 @@ HEAT = {
     ),
 }
 STOPS = (0.0, 0.35, 0.8, 1.0)
-SHADES = 511  # with that of 0 in the middle
+SHADES = 511  # including the shade of 0 in the middle
 
 
 @lru_cache(maxsize=4)
@@ -386,6 +387,6 @@ def heat_of(theme: str) -> npt.NDArray[np.uint8]:
 
 
 def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the colors of parts from -1 to 1 in a table for evenly spaced ones."""
+    """Return the colors of numbers from -1 to 1, from an evenly spaced table."""
     places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
     return table[places.clip(0, len(table) - 1).astype(np.int16)]

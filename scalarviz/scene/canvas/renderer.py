@@ -15,7 +15,7 @@ from scalarviz.scene.canvas.canvas2d import TRIANGLES, VERTEX, Canvas2D, Floats,
 from scalarviz.scene.canvas.fonts import ATLAS
 from scalarviz.scene.canvas.palette import rgb
 
-SHEET = 1024  # pixels of the width of a sheet of images, or more for a wider image
+SHEET = 1024  # minimum width in pixels of a sheet of images
 
 
 class Renderer:
@@ -38,11 +38,11 @@ class Renderer:
     def draw(
         self, canvas: Canvas2D, width_px: int, height_px: int, corner: tuple[int, int] = (0, 0)
     ) -> None:
-        """Draw a canvas on the current framebuffer.
+        """Draw a canvas to the current framebuffer.
 
         Args:
             width_px, height_px: size of the viewport in device pixels
-            corner: its lower left corner in the framebuffer; by default that corner
+            corner: its lower left corner in the framebuffer; by default (0, 0)
         """
         vertices = canvas.vertices(self._sheet.place(canvas.images_in))
         if not len(vertices):
@@ -78,24 +78,24 @@ class Renderer:
 
 
 class Sheet:
-    """All images of a canvas in one texture, each in a frame of copies of its pixels at the edge.
+    """All images of a canvas in one texture, each padded with copies of its edge pixels.
 
     Attributes:
-        size: of the texture, width and height
+        size: width and height of the texture
     """
 
     def __init__(self) -> None:
         self.size = (1, 1)
         self.texture = gloo.Texture2D(np.zeros((1, 1, 4), np.uint8), interpolation="linear")
         self._sizes: list[tuple[int, ...]] = []
-        self._corners: list[tuple[int, int]] = []  # row and column of each frame
+        self._corners: list[tuple[int, int]] = []  # row and column of each padded image
         self._sent: list[Pixels | None] = []
         self._places: list[Floats] = []
 
     def place(self, images: list[Pixels]) -> list[Floats]:
-        """Upload images that are new; return left, top, width and height, as shares of the sheet.
+        """Upload new images; return left, top, width and height, as fractions of the sheet.
 
-        Images keep their places while their number and sizes are the same.
+        Images keep their positions while their number and sizes are unchanged.
         """
         sizes = [image.shape[:2] for image in images]
         if sizes != self._sizes:
@@ -107,7 +107,7 @@ class Sheet:
         return self._places
 
     def _lay_out(self, sizes: list[tuple[int, ...]]) -> None:
-        """Put images side by side in rows, as many as there is room for."""
+        """Arrange images in rows."""
         wide = max([SHEET, *(columns + 2 for _, columns in sizes)])
         top = left = high = 0
         corners = []
@@ -127,7 +127,7 @@ class Sheet:
 
 
 def framed(image: Pixels) -> Pixels:
-    """Return an image with one more pixel on each side, equal to that beside it."""
+    """Return an image padded by one pixel on each side, copied from the edge."""
     high, wide = image.shape[:2]
     made = np.empty((high + 2, wide + 2, 4), np.uint8)
     made[..., 3] = 255
@@ -138,7 +138,7 @@ def framed(image: Pixels) -> Pixels:
 
 
 def send(buffer: Any, data: Any) -> None:
-    """Set the data of a buffer as `set_data` does, with fewer calls of Python."""
+    """Set the data of a buffer like `set_data`, with fewer Python calls."""
     if data.nbytes != buffer.nbytes:
         buffer.set_data(data)
     else:
@@ -149,7 +149,7 @@ def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)
     """Fill a part of the current framebuffer, of this size in device pixels, with a color.
 
     Args:
-        corner: its lower left corner; by default that of the framebuffer
+        corner: its lower left corner; by default (0, 0)
     """
     STATE.clear()
     queue = gloo.get_current_canvas().context.glir
@@ -161,18 +161,18 @@ def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)
     set_state(scissor_test=False)
 
 
-# What vispy does at each draw, with fewer calls of Python.
+# vispy's drawing, with fewer Python calls.
 
 EVERY_BUFFER = gl.GL_COLOR_BUFFER_BIT | gl.GL_DEPTH_BUFFER_BIT | gl.GL_STENCIL_BUFFER_BIT
 FUNCTIONS = {"depth_func": "glDepthFunc", "depth_mask": "glDepthMask"}
-STATE: dict[object, object] = {}  # what is set so: clear it where others may have set the state
+STATE: dict[object, object] = {}  # cached state: clear it if others may have changed it
 
 
 @lru_cache(maxsize=64)
 def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[object, ...]]]:
-    """Return the calls of OpenGL that set a state, such as (("blend", True),), and what they set.
+    """Return the OpenGL calls that set a state, such as (("blend", True),), with their keys.
 
-    Two calls set the same if that is equal: then the last one counts.
+    Two calls with equal keys set the same state, and the last one counts.
     """
     calls: list[tuple[object, tuple[object, ...]]] = []
     for name, value in state:
@@ -188,7 +188,7 @@ def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[obj
 
 
 def set_state(preset: str | None = None, **state: Any) -> None:
-    """Set the state of OpenGL as `gloo.set_state` does, if it is not set so already."""
+    """Set the state of OpenGL like `gloo.set_state`, unless it is already set."""
     if preset is not None:
         STATE.clear()
         gloo.set_state(preset, **state)
@@ -201,10 +201,10 @@ def set_state(preset: str | None = None, **state: Any) -> None:
 
 
 class Drawing:
-    """Draws triangles with a program, without what vispy looks through each time.
+    """Draws triangles with a program, without vispy's checks at each draw.
 
     Args:
-        program: of gloo, none of whose variables wait to be set
+        program: of gloo, without pending variables
     """
 
     def __init__(self, program: Any) -> None:
@@ -212,7 +212,7 @@ class Drawing:
         self._context.glir.associate(program.glir)
 
     def __call__(self, index: Any, count: int) -> None:
-        """Draw triangles by the first `count` numbers of an index buffer."""
+        """Draw triangles with the first `count` indices of an index buffer."""
         queue = self._context.glir
         if index.glir._shared is not queue._shared:
             queue.associate(index.glir)

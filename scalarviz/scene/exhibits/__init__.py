@@ -1,1 +1,1 @@
-"""Panels that show what a network has learned (exhibits)."""
+"""Exhibits: result plots of networks."""

@@ -1,4 +1,4 @@
-"""Answers: numbers or a class that a network gives, beside their goals, for inputs of any kind."""
+"""Answers: predicted numbers or classes beside their targets, for inputs of any kind."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from scalarviz.scene.exhibits.exhibit import (
 )
 from scalarviz.scene.layout.division import Box
 
-TILE, LARGE = 104.0, 16.0  # side of a tile, and size of a word alone on it
-ROW = 1.5  # pitch of lines on it, relative to the size of text
+TILE, LARGE = 104.0, 16.0  # side of a tile, and size of a single word on it
+ROW = 1.5  # line spacing, relative to the text size
 
 
 @final
 @dataclass(frozen=True)
 class Answers(Exhibit):
-    """What comes out of one sample beside its goal, and how right the answers of many are.
+    """The prediction for one sample beside its target, and the error over many.
 
     Attributes:
-        outputs: of the samples, shape (samples, outputs); `targets` are their goals
+        outputs: of the samples, shape (samples, outputs); `targets` are their targets
         names: of the outputs, or of the classes if `sorts`
-        sorts: whether the targets are classes: then the largest output is the answer
-        focus: output and target of the sample in use, one row each; None: the first sample
+        sorts: whether the targets are classes: then the largest output is the prediction
+        focus: output and target of the current sample, one row each; None: the first sample
     """
 
     outputs: FloatArray
@@ -53,7 +53,7 @@ class Answers(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Answers:
-        """Return the exhibit with the answer and the goal of the sample in use."""
+        """Return the exhibit with prediction and target of the current sample."""
         return replace(self, focus=in_rows(self.outputs.shape[1], outputs, target))
 
     def score(self) -> tuple[int, int] | None:
@@ -70,7 +70,7 @@ class Answers(Exhibit):
         return self.pair(box, scale, most=TILE * max(scale, box.width / self.wide))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the answer beside its goal, each on a tile."""
+        """Draw the prediction beside its target, each on a tile."""
         places = self.places(box, canvas.scale)
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, places.out, theme)
@@ -81,7 +81,7 @@ class Answers(Exhibit):
         paint_tile(canvas, box, self._lines(0), theme)
 
     def _lines(self, row: int) -> list[str]:
-        """Return what the sample in use has: 0: as its answer, 1: as its goal."""
+        """Return the text of the current sample: 0: its prediction, 1: its target."""
         shown = (self.outputs[0], self.targets[0]) if self.focus is None else self.focus
         if np.isnan(shown[row]).any():
             return []
@@ -96,9 +96,9 @@ class Answers(Exhibit):
 
 
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
-    """Draw a tile with words in its middle, as many lines as it has room for.
+    """Draw a tile with centered words, limited to the lines that fit.
 
-    What is too wide has smaller letters; a number without room for its name stands alone.
+    Wide text has smaller letters; a number without room for its name is shown alone.
     """
     size = letter_size(canvas)
     canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)

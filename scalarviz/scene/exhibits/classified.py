@@ -44,11 +44,11 @@ from scalarviz.scene.layout.division import Box
 
 Classes = npt.NDArray[np.int64]
 
-ROWS = 8  # rows of images that stand above a matrix
-TILE, SMALLER = 6.5, 3.6  # side of answer and goal, relative to the size of text
-BELOW = 14.0  # pixels from it to what the answer rests on
-SAID = 3.4  # height of the lines that say how right it is
-ANSWER = 40.0, 24.0, 16.0, 12.0  # letters of an answer, as large as they fit
+ROWS = 8  # rows of images above a matrix
+TILE, SMALLER = 6.5, 3.6  # side of prediction and target, relative to the text size
+BELOW = 14.0  # pixels from it to the reasons
+SAID = 3.4  # height of the lines with the accuracy
+ANSWER = 40.0, 24.0, 16.0, 12.0  # letter sizes of a prediction, the largest that fits
 
 
 @final
@@ -59,14 +59,14 @@ class Sorting(Exhibit):
     Attributes:
         pictures: (n, height, width), ink from 0 to 1
         labels: true classes; `said` are the predicted ones
-        confusion: the matrix of these images and of more; `of` is the word for them
-        focus: predicted and true class of the sample in use; None: those of the first image
-        names: of the classes, by default their numbers
-        wrong: images that are taken for others, at most some, with their true and predicted class
-        answers: of the sample in use, and its image is `height`, `width`; `why` is what its answer
-            rests on, if it is known
-        whole: whether all images are shown, in columns, and the matrix
-        reasons: whether it says what the answer rests on, and what is wrong
+        confusion: matrix of these and further images; `of` is their name
+        focus: predicted and true class of the current sample; None: the classes of the first image
+        names: names of the classes, by default their numbers
+        wrong: some misclassified images, with their true and predicted class
+        answers: outputs for the current sample, whose image is `height`, `width`; `why` is the
+            reason of the prediction, if known
+        whole: whether to show all images in columns, and the matrix
+        reasons: whether to show reasons and errors
     """
 
     pictures: FloatArray
@@ -93,7 +93,7 @@ class Sorting(Exhibit):
 
     @property
     def learned(self) -> list[Learned]:
-        """What has come of new and of known classes; empty if it is no such pair."""
+        """Return the results for new and for known classes; empty if there is no such pair."""
         if not isinstance(self.first, Sorting) or self.by_hand:
             return []
         counts = self.confusion.counts.sum(axis=1)
@@ -118,7 +118,7 @@ class Sorting(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Sorting:
-        """Return the exhibit with the answer and the goal of the sample in use."""
+        """Return the exhibit with prediction and target of the current sample."""
         said, label = (
             None if each is None or np.isnan(each).any() else int(each.argmax())
             for each in (outputs, target)
@@ -152,7 +152,7 @@ class Sorting(Exhibit):
         return Places(out, goal, Box(box.x, out.bottom, box.width, high))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw answer and goal, what the answer rests on, and what is still wrong."""
+        """Draw prediction and target, the reasons, and the remaining errors."""
         places = self.places(box, canvas.scale)
         self.paint_heads(canvas, places, theme)
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
@@ -178,11 +178,11 @@ class Sorting(Exhibit):
 
     @property
     def class_names(self) -> Sequence[str]:
-        """The names of the classes; their numbers without."""
+        """The names of the classes, or their numbers."""
         return self.names or [*map(str, range(len(self.confusion.counts)))]
 
     def _paint_plate(self, canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
-        """Draw a tile with an answer as large as it fits."""
+        """Draw a tile with a prediction in the largest fitting letters."""
         canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
         sizes = [each * canvas.scale for each in ANSWER]
         room, most = 0.9 * box.width, 0.7 * box.height
@@ -192,7 +192,7 @@ class Sorting(Exhibit):
         canvas.text(x, y, words, size=high, color=theme.ink, bold=True, anchor="center")
 
     def _paint_reasons(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
-        """Draw what the answer rests on, and what is still wrong."""
+        """Draw the reasons of the prediction, and the remaining errors."""
         top = places.foot.bottom + BELOW * canvas.scale
         columns = self.pictures.shape[2]
 
@@ -212,7 +212,7 @@ class Sorting(Exhibit):
         )
 
     def _paint_all(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
-        """Draw the images in columns, and the matrix if it leaves them room."""
+        """Draw the images in columns, and the matrix if there is room."""
         size, count = letter_size(canvas), len(self.confusion.counts)
         left, top = box.x + LABELS * size, places.foot.bottom + 0.5 * size
         across, gap, table = (box.right - left) / count, 0.8 * size, (HEADS + count * CELL) * size
@@ -247,7 +247,7 @@ class Sorting(Exhibit):
         canvas.image(*corner, wide, wide * rows / columns, colors)
 
     def _paint_verdict(self, canvas: Canvas2D, foot: Box, theme: Theme) -> None:
-        """Write how right it is, and below it how right it was at step 0."""
+        """Write the accuracy, and below it the accuracy at step 0."""
         size, base = letter_size(canvas), foot.y + 0.5 * foot.height
         large, (right, all_of_them) = RIGHT_YET / LETTERS * size, self.score()
         shapes = self.verdict(), text("exhibits.right.short", right=right, count=all_of_them)
@@ -273,9 +273,9 @@ class Sorting(Exhibit):
 
 # The confusion matrix, drawn on a canvas or in a terminal.
 
-RIGHT, WRONG = -0.62, 0.8  # places on the color map for correct and for wrong cells
+RIGHT, WRONG = -0.62, 0.8  # positions on the color map for correct and for wrong cells
 FAINTEST = 0.4  # color strength of a cell with a single case
-# On a canvas, relative to the size of text: left of the cells, above them, and their least height.
+# On a canvas, relative to the text size: left of the cells, above them, and minimum height.
 LABELS, HEADS, CELL = 1.2, 1.6, 1.2
 
 

@@ -1,4 +1,4 @@
-"""Exhibit: base class of the panels that show what a network has learned, and the axes of plots."""
+"""Exhibit: base class of result plots, and the axes of plots."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from scalarviz.scene.canvas.canvas2d import color as parts_of
 from scalarviz.scene.canvas.palette import Theme, rgb
 from scalarviz.scene.layout.division import Box
 
-STAGE = 1280.0, 600.0  # pixels of the stage for which widths of exhibits are stated
-LEAST = 0.72  # smallest part of such a width
-LETTERS, RIGHT_YET = 12.0, 14.0  # sizes of text in pixels
-# Relative to the size of text: a heading, the line that says how right the answers are, the least
-# height of what came out at step 0, and the gaps above that and between OUT and goal.
+STAGE = 1280.0, 600.0  # reference size in pixels of the stage for widths of exhibits
+LEAST = 0.72  # minimum fraction of such a width
+LETTERS, RIGHT_YET = 12.0, 14.0  # text sizes in pixels
+# Relative to the text size: a heading, the accuracy line, minimum height of the output at step 0,
+# and the gaps above it and between OUT and target.
 HEAD, VERDICT, LEAST_BEGUN, ABOVE, BESIDE = 1.6, 2.2, 0.4, 0.6, 0.67
-DASHED = 2.0  # pixels around what came out at step 0, for its dashes
-LITTLE = 0.22  # side of the answer of step 0, relative to OUT, where there is little room
-LEAST_PANEL = 230.0  # least width of a panel
-HEADS_ROOM = 1.15  # of the width of OUT, most that its word takes
-FEW_RIGHT = 8  # samples up to which a headline has how many there are beside those that are right
-DOORS = 16.0 / LETTERS  # from one line that enters an exhibit to the next
-CORNER = 0.1  # of a square, relative to its side
-RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the one in use, in every theme
+DASHED = 2.0  # pixels around the output at step 0, for its dashes
+LITTLE = 0.22  # side of the output at step 0, relative to OUT, if space is short
+LEAST_PANEL = 230.0  # minimum width of a panel
+HEADS_ROOM = 1.15  # maximum width of the word OUT, relative to OUT
+FEW_RIGHT = 8  # maximum samples for a headline such as "3 of 4 right"
+DOORS = 16.0 / LETTERS  # distance between lines that enter an exhibit
+CORNER = 0.1  # corner radius of a square, relative to its side
+RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the current one, in every theme
 
 
 class Places(NamedTuple):
-    """Where the parts of an exhibit stand: OUT, goal, and the lines below both."""
+    """Positions of the parts of an exhibit: OUT, target, and the lines below both."""
 
     out: Box
     goal: Box
@@ -45,20 +45,20 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exhibit(ABC):
-    """What a network has learned: OUT beside its goal, how right that is, and what step 0 gave.
+    """The result of a network: OUT beside its target, the accuracy, and the output at step 0.
 
-    A subclass implements `paint`; it overrides the other methods for another size, for a summary
-    in words, or to mark the sample in use. Where the mouse finds inputs, it puts the boxes that
-    it has painted into `_boxes`, and `_inputs_in` says what a pixel of them stands for.
+    A subclass implements `paint`; it overrides the other methods for another size, a text summary,
+    or to mark the current sample. Where the mouse can pick inputs, it puts the painted boxes into
+    `_boxes`, and `_inputs_in` returns the inputs at a pixel of them.
 
     Attributes:
         first: the exhibit of step 0, or None
-        by_hand: whether `first` is what was before a hand drags something
-        says: whether it writes how right the answers are: else a headline does
-        wide: wanted width in a stage of 1280 x 600 pixels
-        most: largest share of the width of a stage
-        small: side of the answer of step 0, relative to OUT
-        lines: how many lines bring the outputs to OUT
+        by_hand: whether `first` is the state before dragging
+        says: whether it writes the accuracy itself, instead of a headline
+        wide: preferred width in a stage of 1280 x 600 pixels
+        most: maximum fraction of the width of a stage
+        small: side of the output at step 0, relative to OUT
+        lines: number of lines from the outputs to OUT
     """
 
     first: Exhibit | None = field(default=None, kw_only=True)
@@ -75,15 +75,15 @@ class Exhibit(ABC):
         """Draw it into a box of a canvas, on the background of the picture."""
 
     def places(self, box: Box, scale: float) -> Places:
-        """Return where its parts stand in a box of a picture with letters of this scale."""
+        """Return the positions of its parts in a box of a picture with letters of this scale."""
         return self.pair(box, scale)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw what comes out alone, without its samples; the whole exhibit by default."""
+        """Draw only the output, without samples; by default the whole exhibit."""
         self.paint(canvas, box, theme)
 
     def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
-        """Return the exhibit with a panel below it, its box, and that of the panel; None: no room.
+        """Return the exhibit with a panel below it, its box, and the panel's; None: no room.
 
         Args:
             high: height of the panel
@@ -98,8 +98,8 @@ class Exhibit(ABC):
         """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
 
         Args:
-            box: that of the exhibit
-            scale: size of letters, as in `Division`
+            box: box of the exhibit
+            scale: letter size, as in `Division`
         """
         out = self.places(box, scale).out
         middle, apart = out.y + 0.5 * out.height, DOORS * LETTERS * scale
@@ -107,52 +107,54 @@ class Exhibit(ABC):
         return [(out.x, middle + (i - 0.5 * (self.lines - 1)) * apart) for i in range(self.lines)]
 
     def words(self) -> list[str]:
-        """Return a summary in plain text: the verdict by default."""
+        """Return a summary in plain text; by default the verdict."""
         return [verdict] if (verdict := self.verdict()) else []
 
     def after(self, first: Exhibit | None) -> Exhibit:
-        """Return the exhibit with that of step 0."""
+        """Return the exhibit together with the one of step 0."""
         return replace(self, first=first)
 
     @property
     def since(self) -> str:
-        """When that was which `first` shows."""
+        """The time of `first`, as text."""
         return text("headline.before") if self.by_hand else text("headline.start")
 
     def details(self, box: Box, scale: float) -> Box | None:
-        """Return where a click shows all of it; None if it has no more than it shows."""
+        """Return the area in which a click shows details, or None."""
         return None
 
     def in_detail(self) -> Exhibit:
-        """Return the exhibit with all that it leaves out at first."""
+        """Return the exhibit with all initially hidden details."""
         return self
 
     @property
     def border(self) -> Border | None:
-        """What is between two answers such as yes and no; None for others."""
+        """The boundary between two answers such as yes and no; None for others."""
         return None
 
     @property
     def heads(self) -> list[str]:
-        """The words above OUT, the best first; the first one that has room is written."""
+        """The words above OUT, the best first; the first that fits is written."""
         return [text("picture.out")]
 
     def headed(self) -> Exhibit:
-        """Return the exhibit below its headline, which may say what it else says itself."""
+        """Return the exhibit for use below its headline, which may replace its verdict."""
         return self
 
     def verdict(self) -> str:
-        """Return how right the answers are: "246 of 250 right", "off by .03"; "" if unknown."""
+        """Return the accuracy: "246 of 250 right", "off by .03"; "" if unknown."""
         score, off = self.score(), self.off()
         if score is not None:
             return text("exhibits.right", right=score[0], count=score[1])
         return "" if off is None or not isfinite(off) else text("outputs.off", error=decimal(off))
 
     def headline(self, things: str) -> tuple[str, str, str, bool] | None:
-        """Return what is counted, the number at the start and now, and whether it is better.
+        """Return the quantity, its value at the start and now, and whether it has improved.
 
         Args:
-            things: what the samples are; None if nothing is known of the start
+            things: name of the samples
+
+        Returns None if the start is unknown.
         """
         first, score, off = self.first, self.score(), self.off()
         if first is None:
@@ -175,19 +177,19 @@ class Exhibit(ABC):
         return said, decimal(was), decimal(off), off <= was
 
     def aside(self) -> str:
-        """Return what the headline has besides, such as what was known before; "" for nothing."""
+        """Return an addition to the headline, such as previously known classes; or ""."""
         return ""
 
     def score(self) -> tuple[int, int] | None:
-        """Return how many of the samples are right, and of how many; None without a meaning."""
+        """Return the number of right samples, and the total; None if not applicable."""
         return None
 
     def off(self) -> float | None:
-        """Return the mean absolute error of the answers that are shown; None if unknown."""
+        """Return the mean absolute error of the shown predictions; None if unknown."""
         return None
 
     def wanted(self, width: float, height: float) -> float:
-        """Return the wanted width in a stage of this size, in logical pixels."""
+        """Return the preferred width in a stage of this size, in logical pixels."""
         scale = min(width / STAGE[0], height / STAGE[1])
         return min(self.wide * max(scale, LEAST), self.most * width)
 
@@ -197,22 +199,22 @@ class Exhibit(ABC):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Exhibit:
-        """Return the exhibit with the sample in use, its answer and its goal, as far as known."""
+        """Return the exhibit with the current sample, its prediction and target, if known."""
         return self
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs that a pixel stands for, by their places, where it was painted last.
+        """Return the inputs at a pixel, by index, for the last painted position.
 
-        Empty outside; everywhere by default.
+        Empty outside; by default everywhere.
         """
         box = next((each for each in self._boxes if each.has(x, y)), None)
         return {} if box is None else self._inputs_in(box, x, y)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs at a pixel of one of the boxes that were painted last."""
+        """Return the inputs at a pixel of one of the last painted boxes."""
         return {}
 
-    # OUT, goal, and the lines below them.
+    # OUT, target, and the lines below them.
 
     def pair(
         self,
@@ -225,16 +227,16 @@ class Exhibit(ABC):
         more: float = 0.0,
         beside: float = BESIDE,
     ) -> Places:
-        """Return where OUT and goal stand side by side, in the middle of a box.
+        """Return the positions of OUT and target side by side, in the middle of a box.
 
         Args:
-            aspect: width of each by its height
-            most: largest width
-            count: 1: there is no goal beside OUT
-            more: height of what stands between OUT and the verdict
-            beside: from OUT to goal, relative to the size of text
+            aspect: aspect ratio of each
+            most: maximum width
+            count: 1: without a target beside OUT
+            more: height of the contents between OUT and the verdict
+            beside: from OUT to target, relative to the text size
 
-        Where there is little room, step 0 goes first, then `more`, then the verdict.
+        If space is short, step 0 is left out first, then `more`, then the verdict.
         """
         size = LETTERS * scale
         head, gap = HEAD * size, beside * size * (count - 1)
@@ -260,7 +262,7 @@ class Exhibit(ABC):
         return Places(out, goal, Box(box.x, top + high, box.width, below))
 
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
-        """Write OUT and goal above what they are."""
+        """Write OUT and target above them."""
         size = letter_size(canvas)
         room = places.out.width
         if places.goal != places.out:
@@ -282,10 +284,10 @@ class Exhibit(ABC):
             )
 
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
-        """Write how right the answers are, and below it what came out at step 0.
+        """Write the accuracy, and below it the output at step 0.
 
         Args:
-            more: height that other things take below the verdict
+            more: height of other contents below the verdict
         """
         size, foot = letter_size(canvas), places.foot
         large, words = RIGHT_YET / LETTERS * size, self.verdict() if self.says else ""
@@ -314,10 +316,9 @@ class Exhibit(ABC):
     def _paint_begun(
         self, canvas: Canvas2D, first: Exhibit, box: Box, theme: Theme, foot: Box
     ) -> None:
-        """Draw the output of step 0 in a dashed frame, with a sentence on how right it was.
+        """Draw the output of step 0 in a dashed frame, with a sentence on its accuracy.
 
-        The sentence stands at its right, or above it, inside `foot`. A low box has only words
-        above it.
+        The sentence is to the right, or above it, inside `foot`. A low box has only words above it.
         """
         size, said = letter_size(canvas), first.verdict()
         left, right = box.right + 1.5 * size, foot.right
@@ -348,19 +349,19 @@ def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
 
 
 def in_rows(count: int, *rows: FloatArray | None) -> FloatArray:
-    """Return rows of numbers as an array; NaN stands for one that is not known."""
+    """Return rows of numbers as an array, with NaN for unknown ones."""
     return np.stack([np.full(count, np.nan) if each is None else each for each in rows])
 
 
 def letter_size(canvas: Canvas2D) -> float:
-    """Return the size of text in pixels."""
+    """Return the text size in pixels."""
     return LETTERS * canvas.scale
 
 
 # Axes: names and numbers around a plot, and the key below it.
 
-LINE_PITCH = 1.5  # pitch of lines of text, relative to its size
-MOST_LEFT = 0.2  # largest share of the width for the numbers at the left
+LINE_PITCH = 1.5  # line spacing of text, relative to its size
+MOST_LEFT = 0.2  # maximum fraction of the width for the numbers on the left
 
 Key = tuple[str, Color, str]  # a kind of mark, as in `paint_key`, its color, and its meaning
 
@@ -408,12 +409,12 @@ class Axes:
 
 
 def short(value: float) -> str:
-    """Return a number with three digits, in full below a million: "1320", as pages have it."""
+    """Return a number with three digits, in full below a million: "1320", as in pages."""
     return f"{float(f'{value:.3g}'):g}"
 
 
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
-    """Draw what each mark stands for in one line, as many as fit, in the upper part of a box.
+    """Draw the meanings of the marks that fit, in one line in the upper part of a box.
 
     Args:
         marks: "dot", "ring", "cross" or "line"
@@ -440,7 +441,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
 def paint_crosses(
     canvas: Canvas2D, xy: FloatArray, half: float, colors: FloatArray, rim: str = RIM
 ) -> None:
-    """Draw crosses with a rim around (n, 2) points, each over the one before; colors are (n, 3)."""
+    """Draw crosses with a rim around (n, 2) points, in order; colors are (n, 3)."""
     ways = half * np.array([(1.0, 1.0), (1.0, -1.0)] * 2)
     start, end = (np.repeat(xy, 4, axis=0) + side * np.tile(ways, (len(xy), 1)) for side in (-1, 1))
     paints = np.stack([np.tile(rgb((rim,)), (len(xy), 1)), colors], axis=1)
@@ -449,5 +450,5 @@ def paint_crosses(
 
 
 def paint_shown(canvas: Canvas2D, x: float, y: float, radius: float) -> None:
-    """Draw the dot of the sample in use."""
+    """Draw the dot of the current sample."""
     canvas.discs((x, y), radius, WHITE, outline=RIM, line=0.25 * radius)

@@ -1,4 +1,4 @@
-"""Images and colours of samples: side by side, as swatches, and a pad on which the mouse draws."""
+"""Images and colors of samples: side by side, as swatches, and a pad for drawing."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from scalarviz.scene.exhibits.exhibit import (
 )
 from scalarviz.scene.layout.division import Box
 
-SHARP = 4.0  # device pixels a pixel of an image, from which on it has hard edges
-START, LINE = 2.0, 1.6  # of text: above OUT at the start, and from line to line beside it
-RING = 5.0 / 12.0  # radius of the ring at the point in use, relative to the size of text
+SHARP = 4.0  # device pixels per image pixel from which on it has hard edges
+START, LINE = 2.0, 1.6  # in text sizes: above OUT at the start, and line spacing beside it
+RING = 5.0 / 12.0  # radius of the ring at the current point, relative to the text size
 
 
 @final
@@ -43,11 +43,11 @@ class Pictures(Exhibit):
     """Two images of one size: output and target.
 
     Attributes:
-        images: both as `image_bytes` returns them
-        error: the mean absolute error of all pixels that are shown, over three channels
-        said: a summary in words
-        focus: the point in use, which is marked: 0 to 1 to the right, and down
-        answer: red, green and blue that the network says there, or None
+        images: both as returned by `image_bytes`
+        error: mean absolute error of all shown pixels, over three channels
+        said: a text summary
+        focus: the marked current point: 0 to 1 to the right, and down
+        answer: predicted red, green and blue there, or None
     """
 
     images: tuple[Pixels, Pixels]
@@ -66,7 +66,7 @@ class Pictures(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Pictures:
-        """Return the images with a mark at the point in use."""
+        """Return the images with a mark at the current point."""
         return replace(self, focus=(float(inputs[0]), float(inputs[1])), answer=outputs)
 
     def off(self) -> float:
@@ -78,7 +78,7 @@ class Pictures(Exhibit):
         return self.pair(box, scale, aspect=columns / rows, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw output and target as one plate, with a ring at the point in use, and the start."""
+        """Draw output and target as one plate, with a ring at the current point, and the start."""
         places = self.places(box, canvas.scale)
         self._boxes[:] = places[:2]
         self.paint_heads(canvas, places, theme)
@@ -149,15 +149,15 @@ def paint_image(canvas: Canvas2D, box: Box, picture: Pixels) -> None:
 
 # Swatches: inputs, outputs and targets of a network that maps colors to colors.
 
-# On a canvas, in pixels where the exhibit is 282 wide: sides of OUT and goal, which are one plate,
-# and how far below it that of step 0 stands; of the samples side of an input, width of output and
+# On a canvas, in pixels for an exhibit of width 282: sides of OUT and target, which form one plate,
+# and distance below it to that of step 0; for samples, side of an input, width of output and
 # target, height and pitch of a row, their left edges from that of the frame, and its size; the gap
 # beside the samples.
 SIDE, AGAIN, WIDE_SWATCH, HIGH_SWATCH, PITCH = 64.0, 66.0, 32.0, 36.0, 60.0
 COLUMNS, FRAME, GAP = (6.0, 62.0, 94.0), (132.0, 46.0), 10.0
-UNDER = 36.0  # pixels from OUT to a panel below what it is off by
-AROUND = 6.0  # pixels at the sides of the plate, for the dashes around that of step 0
-PALE = 1.5  # contrast to the ground below which swatches have an outline
+UNDER = 36.0  # pixels from OUT to a panel below its error
+AROUND = 6.0  # pixels at the sides of the plate, for the dashes around the one of step 0
+PALE = 1.5  # contrast to the background below which swatches have an outline
 
 
 @final
@@ -166,8 +166,8 @@ class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
     Attributes:
-        focus: input, output and target of the sample in use, one row each; None: the first sample
-        alone: whether only the sample in use is drawn
+        focus: input, output and target of the current sample, one row each; None: the first sample
+        alone: whether only the current sample is drawn
 
     Outputs of NaN are not computed yet, and are drawn empty.
     """
@@ -182,12 +182,12 @@ class Swatches(Exhibit):
     lines = 3
 
     def verdict(self) -> str:
-        """Return how far the answer that is shown is off."""
+        """Return the error of the shown prediction, as text."""
         error = self.error()
         return text("outputs.off", error=decimal(error)) if np.isfinite(error) else ""
 
     def error(self) -> float:
-        """Return the mean absolute error of the answer that is shown."""
+        """Return the mean absolute error of the shown prediction."""
         _, output, target = self.shown
         return mean_error(output, target)
 
@@ -201,12 +201,12 @@ class Swatches(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Swatches:
-        """Return the colors with those of the sample in use; unknown ones are empty."""
+        """Return the colors including the current sample's; unknown ones are empty."""
         return replace(self, focus=in_rows(3, inputs, outputs, target))
 
     @property
     def shown(self) -> FloatArray:
-        """Input, output and target of the sample in use."""
+        """Input, output and target of the current sample."""
         first = self.inputs[0], self.outputs[0], self.targets[0]
         return np.stack(first) if self.focus is None else self.focus
 
@@ -236,7 +236,7 @@ class Swatches(Exhibit):
         return unit, Box(box.right - wide, box.y + 0.5 * (box.height - tall), wide, tall)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the answer beside its goal, and a column of samples at the right."""
+        """Draw the prediction beside its target, and a column of samples on the right."""
         places, size = self.places(box, canvas.scale), letter_size(canvas)
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, places.out.around(places.goal), theme)
@@ -271,7 +271,7 @@ class Swatches(Exhibit):
         self._paint_samples(canvas, *self._column(box, canvas.scale), theme)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw answer and goal as one plate, which has no seam where they are equal."""
+        """Draw prediction and target as one plate, which has no seam if they are equal."""
         half = 0.5 * box.width
         for i, color in enumerate(self.shown[1:]):
             with canvas.clip(box.x + i * half, box.y, half, box.height):
@@ -304,7 +304,7 @@ class Swatches(Exhibit):
                 paint_swatches(canvas, corners, (both, high), own, theme, radius)
         first = self.first
         moves = isinstance(first, Swatches) and (first.outputs != self.outputs).any()
-        if self.by_hand and isinstance(first, Swatches) and moves:  # small: before
+        if self.by_hand and isinstance(first, Swatches) and moves:  # small: the state before
             low = np.stack([np.full(len(rows), lefts[1] + 2.0 * unit), rows + 0.14 * high], axis=1)
             small = 0.86 * both / 2.0, 0.3 * high
             paint_swatches(canvas, low, small, first.outputs, theme, 0.4 * radius)
@@ -341,19 +341,19 @@ def paint_swatches(
 
 
 def clear(colors: FloatArray) -> FloatArray:
-    """Return outputs of a network clipped and rounded to colors that can be shown."""
+    """Return outputs of a network clipped and rounded to displayable colors."""
     return to_bytes(colors) / 255.0
 
 
 # The pad.
 
-PEN = 1.3  # pixels of the image from the middle of a stroke to its end; the edge is one wide
+PEN = 1.3  # pixels of the image from the center of a stroke to its end; the edge is one wide
 
 
 @final
 @dataclass(frozen=True)
 class Pad(Exhibit):
-    """An image of numbers from `low` to `high`, shape (rows, columns); a higher one is lighter."""
+    """An image of numbers from `low` to `high`, shape (rows, columns); higher ones are lighter."""
 
     image: FloatArray
     low: float = 0.0
@@ -367,7 +367,7 @@ class Pad(Exhibit):
         return np.repeat(part[:, :, np.newaxis], 3, axis=2)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the image as large as it fits, under its title."""
+        """Draw the image as large as possible, under its title."""
         size = letter_size(canvas)
         head = 1.8 * size
         rows, columns = self.image.shape
@@ -387,7 +387,7 @@ class Pad(Exhibit):
         canvas.box(*place.place, None, outline=theme.quiet)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        """Return what a stroke at a pixel leaves of the inputs near it."""
+        """Return the inputs near a pixel after a stroke there."""
         rows, columns = self.image.shape
         across = np.arange(columns) + 0.5 - (x - box.x) / box.width * columns
         down = np.arange(rows) + 0.5 - (y - box.y) / box.height * rows

@@ -38,21 +38,21 @@ from scalarviz.scene.exhibits.exhibit import (
 )
 from scalarviz.scene.layout.division import Box
 
-Mark = tuple[int | str, str]  # of the key: a side, a class or a kind of mark, and its name
+Mark = tuple[int | str, str]  # entry of the key: a side, a class or a kind of mark, and its name
 
-FAINT, LIGHT = 0.72, 0.76  # color strength of a map of classes; share of a sample that is not ink
-QUESTIONS, ROW = 4, 2.8  # most samples that are a table, and height of its rows by its letters
-# Of the width of a table, the middles of its columns, and half the width of a number.
+FAINT, LIGHT = 0.72, 0.76  # color strength of a map of classes; lightness of a sample
+QUESTIONS, ROW = 4, 2.8  # maximum samples shown as a table, and height of its rows in letters
+# In fractions of the width of a table, the centers of its columns, and half the width of a number.
 COLUMNS, CHIP = (0.05, 0.15, 0.36, 0.63, 0.9), 0.09
-LEAST_TABLE = 14.0  # by its letters, width of a table and height of a map above it; else no table
-FEW_SAMPLES = 8  # samples that are drawn large
+LEAST_TABLE = 14.0  # in letters, minimum width of a table and height of a map above it
+FEW_SAMPLES = 8  # maximum samples that are drawn large
 LARGE, SMALL = 7.0, 4.5  # radius of a sample in pixels, next to text of 12 pixels
-SHOWN, INNER = 1.6, 0.8  # radius of the sample in use and of its mark, relative to others
-MOST_ROWS = 4  # lines of the key
-WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # of the key, relative to its letters: one, and a mark with gaps
-CORNER_PART = 0.7, 0.1  # of the sides of a map, which words in its corner take at most
-BESIDE_NETWORK = 0.5  # of the width of a picture, right of which a map is beside its network
-INSIDE = 1.0  # from words in a corner of the map to its edge, relative to their size
+SHOWN, INNER = 1.6, 0.8  # radius of the current sample and of its mark, relative to others
+MOST_ROWS = 4  # maximum lines of the key
+WIDEST_LETTER, KEY_GAP = 0.62, 2.3  # in letters: width of a letter of the key, and a mark with gaps
+CORNER_PART = 0.7, 0.1  # maximum fraction of a map's sides for words in its corner
+BESIDE_NETWORK = 0.5  # fraction of a picture's width, right of which a map is beside the network
+INSIDE = 1.0  # from words in a corner of the map to its edge, in text sizes
 
 
 @final
@@ -60,25 +60,25 @@ INSIDE = 1.0  # from words in a corner of the map to its edge, relative to their
 class Plane(Exhibit):
     """A map of a network's output; below `middle` is blue, above is orange.
 
-    With `classes`, the numbers are those of classes, each of which has a color of its own.
+    With `classes`, the numbers are class indices, each with a separate color.
 
     Attributes:
         values: (rows, columns), the outputs at cell centers; the first row is the top
         reach: distance from the middle to the strongest colors
         points: samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
         targets: targets of the samples
-        names: of the two axes
-        axes: the two inputs that they are; empty if the inputs are features, see `inputs_of`
+        names: names of the two axes
+        axes: the two inputs of the axes; empty if the inputs are features, see `inputs_of`
         low: the lower left corner, `high` the upper right one
         outputs: outputs of the samples
-        sorts: whether the samples are of classes, so that they are right or wrong
+        sorts: whether the samples belong to classes, so that they are right or wrong
         sides: names of the two classes below and above the middle; empty: their targets are named
-        focus: the sample in use, which is marked, as in `points`
+        focus: the marked current sample, as in `points`
         classes: names of the classes; empty if the outputs are not classes
-        inputs_of: returns the inputs of points of the plane, in the numbers of the axes, or None
+        inputs_of: returns the inputs of points of the plane, in axis units, or None
         tests: held-out samples, as in `points`; `test_targets` are their targets
         show_tests: whether these are also drawn, hollow
-        discrete: whether the map has the two strongest colors only
+        discrete: whether the map has only the two strongest colors
         corner: a corner of the map without samples, right or left and up or down; or None
     """
 
@@ -106,7 +106,7 @@ class Plane(Exhibit):
     small = 0.46
 
     def _parts(self, values: FloatArray) -> FloatArray:
-        """Return outputs as shares of the strongest colors; -1 or 1 if they are discrete."""
+        """Return outputs as fractions of the strongest colors; -1 or 1 if discrete."""
         with np.errstate(over="ignore", invalid="ignore"):  # targets may be beyond float32
             parts = (values - self.middle) / self.reach
         if self.discrete:
@@ -114,7 +114,7 @@ class Plane(Exhibit):
         return parts
 
     def _dots(self, targets: FloatArray, theme: Theme) -> FloatArray:
-        """Return the colors of samples on a map that has the same colors."""
+        """Return the colors of samples on a map with the same colors."""
         if not self.classes:
             return np.asarray(rgb(theme.sides)[(targets > self.middle).astype(int)])
         return faded(class_colors(targets, theme.map.background), LIGHT, rgb((theme.ink,)))
@@ -123,7 +123,7 @@ class Plane(Exhibit):
 
     @cached_property
     def wrong(self) -> npt.NDArray[np.bool_]:
-        """Which samples have NaN, another class, or an output beyond the middle from theirs."""
+        """Mask of samples with NaN, the wrong class, or an output on the wrong side."""
         if not self.sorts:
             return np.zeros(len(self.targets), np.bool_)
         if self.classes:
@@ -139,9 +139,9 @@ class Plane(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Plane:
-        """Return the map with a mark at the sample in use.
+        """Return the map with a mark at the current sample.
 
-        Of features, it is the sample or the cell of the map whose features are the nearest.
+        For features, it is the sample or the cell of the map with the closest features.
         """
         low, high = np.array(self.low), np.array(self.high)
         if self.axes or self.inputs_of is None:
@@ -163,7 +163,7 @@ class Plane(Exhibit):
         return replace(self, says=False)
 
     def plot(self, box: Box, scale: float) -> Box:
-        """Return the box of the map: a bit inside OUT if samples are at its edge."""
+        """Return the box of the map: slightly inside OUT if samples are at its edge."""
         out = self.places(box, scale).out
         at_edge = np.abs(self.points - 0.5) > 0.46
         return out.inside(2.0 * self.radius(out, LETTERS * scale) if at_edge.any() else 0.0)
@@ -188,7 +188,7 @@ class Plane(Exhibit):
         return self.pair(box, scale, count=1, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the map, the samples in the colors of their targets, and how many are right."""
+        """Draw the map, the samples in the colors of their targets, and the accuracy."""
         size = letter_size(canvas)
         places, rows = self.places(box, canvas.scale), self._rows(box.width, size)
         radius, plot = self.radius(places.out, size), self.plot(box, canvas.scale)
@@ -229,11 +229,11 @@ class Plane(Exhibit):
 
     @property
     def is_table(self) -> bool:
-        """Whether the samples are so few that each is a question of a table."""
+        """Whether the samples are few enough to be rows of a table."""
         return self.sorts and not self.classes and len(self.points) <= QUESTIONS
 
     def _paint_table(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw each question with its answer at the start, that of now, and the goal."""
+        """Draw each input with its prediction at the start, the present one, and the target."""
         size, first = letter_size(canvas), self.first
         if not box.height or (COLUMNS[1] - COLUMNS[0]) * box.width < 1.7 * size:
             return
@@ -283,7 +283,7 @@ class Plane(Exhibit):
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        """Write in a corner far from all samples that the network guesses there, if it has room."""
+        """Write in a corner far from all samples that the network guesses there, if it fits."""
         size, words = letter_size(canvas), text("exhibits.guesses")
         wide, edge = canvas.measure(words, size=size), INSIDE * size
         if self.corner is None or wide + edge > CORNER_PART[0] * plot.width:
@@ -306,7 +306,7 @@ class Plane(Exhibit):
         return min(wanted * size / LETTERS, part * box.width)
 
     def paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
-        """Draw the samples on a map that fills `plot`, and a frame around the one in use."""
+        """Draw the samples on a map that fills `plot`, and a frame around the current one."""
 
         def place(points: FloatArray) -> FloatArray:
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
@@ -338,9 +338,10 @@ class Plane(Exhibit):
         return mean_error(self.outputs, self.targets) if len(self.outputs) else None
 
     def _rows(self, width: float, size: float) -> list[list[Mark]]:
-        """Return what the marks on the map stand for, in lines of at most this width.
+        """Return the key of the marks on the map, in lines of at most this width.
 
-        That what is wrong has a mark is said even if nothing is: the map keeps its size.
+        The mark of wrong samples is included even if there are none, so that the map keeps its
+        size.
         """
         names = self.sides or [text("exhibits.plane.target", target=each) for each in self.answers]
         marks: list[Mark] = [*zip((1, 0), reversed(names), strict=True)]
@@ -363,7 +364,7 @@ class Plane(Exhibit):
 
     @property
     def answers(self) -> list[str]:
-        """The names of the answers below and above the middle, of numbers these."""
+        """The names of the answers below and above the middle, or their numbers."""
         ends = self.middle - self.reach, self.middle + self.reach
         return [*self.sides] or [short(each) for each in ends]
 
@@ -374,7 +375,7 @@ class Plane(Exhibit):
         return Border(self.middle, self.reach, self.answers)
 
     def _mark(self, mark: Mark, theme: Theme) -> Key:
-        """Return a mark of the key in its color."""
+        """Return an entry of the key in its color."""
         kind, name = mark
         if isinstance(kind, str):
             return kind, theme.quiet, name
@@ -385,7 +386,7 @@ class Plane(Exhibit):
 def paint_tick(
     canvas: Canvas2D, x: float, y: float, size: float, theme: Theme, *, right: bool
 ) -> None:
-    """Draw a tick for a right answer, a cross for a wrong one."""
+    """Draw a check mark for a right answer, a cross for a wrong one."""
     half = 0.34 * size
     if right:
         points = [(x - half, y), (x - 0.3 * half, y + 0.8 * half), (x + half, y - 0.9 * half)]
@@ -399,7 +400,7 @@ def paint_tick(
 def cells(side: int) -> FloatArray:
     """Return the cell centers of a map, (side * side, 2), row by row from the top left.
 
-    They are shares of the map; (0, 0) is its lower left corner.
+    They are fractions of the map; (0, 0) is its lower left corner.
     """
     part = (np.arange(side) + 0.5) / side
     return np.stack(np.meshgrid(part, 1.0 - part), axis=-1).reshape(-1, 2)
@@ -419,17 +420,17 @@ def enlarged(values: FloatArray, times: int = 4) -> FloatArray:
 
 # The map of one neuron, for its card.
 
-DOT, SMALL_DOT = 0.17, 0.013  # radius of a sample: relative to the text, to the map at most
+DOT, SMALL_DOT = 0.17, 0.013  # maximum radius of a sample: relative to the text, to the map
 
 
 @final
 @dataclass(frozen=True)
 class NeuronMap(Exhibit):
-    """What a neuron answers over the plane, with the samples and the one in use.
+    """The function of a neuron over the plane, with the samples and the current one.
 
     Attributes:
         values: its numbers, (side, side); the first row is the top
-        parts: the same as shares of the strongest colors, from -1 to 1
+        parts: the numbers as fractions of the strongest colors, from -1 to 1
         plane: the map of the network's output, which has the axes and the samples
     """
 
@@ -443,7 +444,7 @@ class NeuronMap(Exhibit):
         return [text("exhibits.neuron_map.range", low=short(ends[0]), high=short(ends[1]))]
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the map with its axes and the samples, and its least and largest number below."""
+        """Draw the map with its axes and the samples, and its minimum and maximum below."""
         size, plane = letter_size(canvas), replace(self.plane, sorts=False)
         line = LINE_PITCH * size
         axes = Axes(plane.names, plane.low, plane.high)
@@ -467,8 +468,8 @@ class NeuronMap(Exhibit):
 
 # A network with one input and one output.
 
-PLOT_SHAPE = 1.41  # width by height
-MISSED, BARS = 2.0, 24  # radii of a dot, from which on what it is off by is a bar; most of these
+PLOT_SHAPE = 1.41  # aspect ratio
+MISSED, BARS = 2.0, 24  # error in dot radii from which on it is drawn as a bar; maximum bars
 
 
 @final
@@ -478,8 +479,8 @@ class FunctionPlot(Exhibit):
 
     Attributes:
         names: of the input and the output
-        axis: number of the input
-        focus: input, output and goal of the sample in use, which is marked
+        axis: index of the input
+        focus: input, output and target of the marked current sample
     """
 
     outputs: FloatArray
@@ -499,7 +500,7 @@ class FunctionPlot(Exhibit):
         return super().headline(text("things.dots"))
 
     def range(self) -> tuple[float, float]:
-        """Return the ends of the y axis: the range of the samples' targets, and a margin."""
+        """Return the ends of the y axis: the range of the samples' targets, with a margin."""
         values = self.points[:, 1]
         low, high = float(values.min()), float(values.max())
         room = 0.15 * (high - low) or 1.0
@@ -511,7 +512,7 @@ class FunctionPlot(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> FunctionPlot:
-        """Return the plot with a mark at the sample in use."""
+        """Return the plot with a mark at the current sample."""
         x = float(inputs[self.axis])
         goal = np.nan if target is None else float(target[0])
         return replace(self, focus=(x, float(self.at(x)), goal))
@@ -521,7 +522,7 @@ class FunctionPlot(Exhibit):
         return np.interp(x, np.linspace(self.low, self.high, len(self.outputs)), self.outputs)
 
     def off(self) -> float:
-        """Return the mean absolute error of the samples, between the known outputs."""
+        """Return the mean absolute error of the samples, interpolated between the known outputs."""
         return mean_error(self.at(self.points[:, 0]), self.points[:, 1])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
@@ -541,7 +542,7 @@ class FunctionPlot(Exhibit):
         return [(places.out.x, places.out.y + part * high)]
 
     def _below(self, places: Places, scale: float) -> float:
-        """Return the height of the names below the plot, in the foot if that has room."""
+        """Return the height of the names below the plot, in the foot if there is room."""
         line = LINE_PITCH * LETTERS * scale
         return line if places.foot.height > VERDICT * LETTERS * scale + line else 0.0
 

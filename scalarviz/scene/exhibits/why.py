@@ -1,9 +1,9 @@
-"""Why: what an answer rests on in its image, and the images that a network still gets wrong.
+"""Why: the image regions that support a prediction, and the images that are still misclassified.
 
-Each pixel of the image is erased in turn. Orange is one without which the answer leads the next one
-by less, blue one without which it leads by more.
+Each pixel of the image is erased in turn. Orange pixels support the prediction: erasing them
+reduces its lead. Blue ones oppose it.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
 
-LETTERS, TITLE, LINE, UNDER = 12.0, 16.0, 16.6, 19.0  # pixels of letters, from line to line beside
+LETTERS, TITLE, LINE, UNDER = 12.0, 16.0, 16.6, 19.0  # pixels of letters, line spacing beside
 # and below the map
-MAP, PAD, HEAD = 96.0, 12.0, 40.0  # its side, around what is in the panel, and down to the map
+MAP, PAD, HEAD = 96.0, 12.0, 40.0  # its side, padding of the panel, and down to the map
 WHOLE = 196.0  # height of the panel
 PICTURE, PITCH, ROW, FIRST = (
     27.0,
     31.6,
     74.0,
     14.0,
-)  # of a wrong image: side, and down to the next row
-BELOW, MOST_ROWS = (14.0, 30.0), 2  # from an image to what it is, and to the answer
-ROOM = 1.12  # from image to image in a column, relative to one
-LEAST, KNOWN = 220.0, 0.8  # width of the panel; share from which on a class is known
+)  # of a wrong image: side, and row pitch
+BELOW, MOST_ROWS = (14.0, 30.0), 2  # from an image to its class, and to the prediction
+ROOM = 1.12  # pitch of images in a column, relative to their size
+LEAST, KNOWN = 220.0, 0.8  # width of the panel; minimum accuracy of a known class
 
 Pictures = Callable[[int, float, float, float], None]  # draws one by its corner and side
 
 
 @dataclass(frozen=True)
 class Why:
-    """What the largest of some outputs rests on.
+    """The support of the largest of some outputs.
 
     Attributes:
-        said, other: the answer and the next one, by their numbers
-        lead: how much larger it is
-        falls: how much of that each pixel brings; `across` of them are in a row
+        said, other: indices of the prediction and of the second largest output
+        lead: difference between them
+        falls: contribution of each pixel to the lead; `across` of them are in a row
     """
 
     said: int
@@ -56,15 +56,15 @@ class Why:
 
     @property
     def strongest(self) -> int:
-        """The pixel that brings most."""
+        """The pixel with the largest contribution."""
         return self.falls.index(max(self.falls))
 
 
 def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
-    """Return what an answer rests on.
+    """Return the support of a prediction.
 
     Args:
-        outputs: of the image, and of it without each of its pixels
+        outputs: of the image, and with each of its pixels erased
     """
     whole: list[float] = [float(each) for each in outputs[0]]
     said = whole.index(max(whole))
@@ -78,7 +78,7 @@ def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
 
 @dataclass(frozen=True)
 class Learned:
-    """How many samples of some classes were right at the start, and are, and of how many."""
+    """Number of right samples of some classes at the start and now, and their total."""
 
     classes: str
     before: int
@@ -89,13 +89,13 @@ class Learned:
 def learned_of(
     names: Sequence[str], counts: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> list[Learned]:
-    """Return what has come of new classes, and of known ones; nothing if it is no such pair.
+    """Return the results for new and for known classes; empty if there is no such pair.
 
-    Of a new one nothing was right at the start, of a known one nearly all.
+    New classes had no right sample at the start, known ones nearly all.
 
     Args:
-        counts: of the samples of each class
-        before, after: how many of them were right at the start, and are
+        counts: number of samples of each class
+        before, after: number of right ones at the start, and now
     """
     every = range(len(counts))
     new = [i for i in every if before[i] == 0 and counts[i] > 0]
@@ -113,7 +113,7 @@ def learned_of(
 
 
 def sure_words(answers: Sequence[float], goal: int) -> list[str]:
-    """Return whether the largest answer is right, and how sure the network is; "" of no shares."""
+    """Return whether the prediction is right, and its probability; "" without probabilities."""
     sizes: list[float] = [float(each) for each in answers]
     most = max(sizes)
     said = text("why.right") if sizes.index(most) == goal else text("why.wrong")
@@ -130,11 +130,11 @@ def draw_why(
     names: Sequence[str],
     draw_map: Callable[[list[float], float, float, float], None],
 ) -> None:
-    """Draw the panel that says what the answer rests on.
+    """Draw the panel with the support of the prediction.
 
     Args:
-        why: None while it is not known
-        draw_map: draws shares of the strongest pixel by its corner and the side of a pixel
+        why: None until known
+        draw_map: draws fractions of the strongest pixel by its corner and the side of a pixel
     """
     scale, size, pad = canvas.scale, LETTERS * canvas.scale, PAD * canvas.scale
     high = min(WHOLE * scale, box.height)
@@ -186,10 +186,10 @@ def draw_reasons(
     draw_map: Callable[[list[float], float, float, float], None],
     draw_picture: Pictures,
 ) -> None:
-    """Draw what the answer rests on, and below it what is still wrong, as far as there is room.
+    """Draw the support of the prediction, and below it the remaining errors that fit.
 
     Args:
-        wrong: classes of some images, and what they are taken for; `count` is that of all
+        wrong: classes of some images, and their predictions; `count` is the number of all
     """
     scale, top = canvas.scale, box.y
     if box.height >= WHOLE * scale and box.width >= LEAST * scale:
@@ -209,10 +209,10 @@ def draw_wrong(
     count: int,
     draw_picture: Pictures,
 ) -> None:
-    """Draw some of the images that are taken for others.
+    """Draw some of the misclassified images.
 
     Args:
-        wrong: the classes of images, and what they are taken for; `count` is the number of all
+        wrong: the classes of images, and their predictions; `count` is the number of all
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     names = [text("why.is"), text("why.said")]
@@ -252,11 +252,11 @@ def draw_columns(
     samples: Sequence[tuple[int, int]],
     draw_picture: Pictures,
 ) -> None:
-    """Draw images in the columns of what they are taken for, wrong ones first, with what they are.
+    """Draw images in the columns of their predictions, wrong ones first, with their classes.
 
     Args:
-        samples: what each image is taken for, and its class; the last place of a column that is too
-            long has the number of those that are left
+        samples: prediction and class of each image; the last position of a column that is too long
+            has the number of the remaining ones
     """
     size, across = LETTERS * canvas.scale, box.width / len(names)
     top, side = box.y + 1.7 * size, across / ROOM

@@ -1,6 +1,6 @@
 """The camera, as a few numbers that can be interpolated, and the table of camera presets.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 FRONT, LEVEL = (11.0, 11.0), (0.0, 0.0)
 LAG = 11.0  # degrees by which the plane of the picture is turned less than the eye, at most
 STEEPEST = 85.0  # degrees to each side; the scene has no back
-EDGE = 0.01  # share of the free stage that stays empty on each side
+EDGE = 0.01  # fraction of the free stage that stays empty on each side
 LEAST_FOV = 0.5  # degrees; smaller angles are drawn without perspective
-RADIANS: float = math.pi / 180.0  # of a degree
+RADIANS: float = math.pi / 180.0  # radians per degree
 
 Reach = Callable[[tuple[float, ...]], float]
 
@@ -48,7 +48,7 @@ class Box:
         return Box(self.x + margin, self.y + margin, wide, high)
 
     def around(self, other: Box | None) -> Box:
-        """Return the smallest box around this one and another one, if there is one."""
+        """Return the smallest box around this one and another one, if given."""
         if other is None:
             return self
         x, y = min(self.x, other.x), min(self.y, other.y)
@@ -63,14 +63,14 @@ class Box:
         return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
     def shortest(self, other: Box) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the ends of the shortest line to a box; from middle to middle beside it."""
+        """Return the ends of the shortest line to a box; between the centers where they overlap."""
         across = nearest(self.x, self.right, other.x, other.right)
         down = nearest(self.y, self.bottom, other.y, other.bottom)
         return (across[0], down[0]), (across[1], down[1])
 
 
 def nearest(low: float, high: float, first: float, last: float) -> tuple[float, float]:
-    """Return the nearest places of two spans; the middle of what both have."""
+    """Return the closest points of two intervals; the middle of their intersection."""
     if high < first:
         return high, first
     if last < low:
@@ -82,7 +82,7 @@ def nearest(low: float, high: float, first: float, last: float) -> tuple[float, 
 def turned(
     azimuth: float, elevation: float, right: float, up: float, toward: float
 ) -> tuple[float, ...]:
-    """Return a vector in space, of how far it goes right, up and toward someone so turned."""
+    """Return a vector in space from its components right, up and toward a rotated viewer."""
     a, e = azimuth * RADIANS, elevation * RADIANS
     deep = toward * math.cos(e) - up * math.sin(e)
     x, z = right * math.cos(a), right * math.sin(a)
@@ -91,10 +91,10 @@ def turned(
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera that looks at `target`; azimuth and elevation are 0 for straight on.
+    """A camera that looks at `target`; azimuth and elevation are 0 for a straight view.
 
     Attributes:
-        target: the point in space at the middle of the picture
+        target: the point in space at the center of the picture
         azimuth: degrees to the right
         elevation: degrees upwards
         height: visible height at the target, in cells
@@ -114,26 +114,26 @@ class Camera:
 
     @property
     def plane(self) -> tuple[float, float]:
-        """Angles of the picture's plane, which is turned less than the eye by at most LAG degrees.
+        """Angles of the picture's plane, which is rotated less than the eye by at most LAG degrees.
 
-        So what stands upright and level is upright and level in the picture, seen a little from
-        the side and from above.
+        Vertical and horizontal items remain vertical and horizontal in the picture, seen slightly
+        from the side and from above.
         """
         right, up = self.azimuth, self.elevation
         return right - min(LAG, max(-LAG, right)), up - min(LAG, max(-LAG, up))
 
     def way(self, right: float, up: float, toward: float) -> tuple[float, ...]:
-        """Return the vector in space that goes so far right and up in the plane, and out of it."""
+        """Return the vector in space with components right and up in the plane, and out of it."""
         return turned(*self.plane, right, up, toward)
 
     @property
     def lean(self) -> tuple[float, float]:
-        """How far what stands one cell before the plane is moved in it: to the left, downwards."""
+        """Displacement in the plane, to the left and downwards, of a point one cell before it."""
         right, up, deep = self.in_plane(*self.toward)
         return right / deep, up / deep
 
     def in_plane(self, x: float, y: float, z: float) -> tuple[float, float, float]:
-        """Return how far a vector goes right and up in the plane, and out of it."""
+        """Return the components of a vector to the right and up in the plane, and out of it."""
         azimuth, elevation = self.plane
         a, e = azimuth * RADIANS, elevation * RADIANS
         deep = x * math.sin(a) + z * math.cos(a)
@@ -141,7 +141,7 @@ class Camera:
         return right, up, y * math.sin(e) + deep * math.cos(e)
 
     def seen(self, x: float, y: float, z: float) -> tuple[float, ...]:
-        """Return how far a vector in space is seen to go right and up, and out of the plane."""
+        """Return the projected components of a vector to the right and up, and out of the plane."""
         right, up, deep = self.in_plane(x, y, z)
         left, down = self.lean
         return right - left * deep, up - down * deep, deep
@@ -153,7 +153,7 @@ class Camera:
 
     @property
     def slope(self) -> float:
-        """Half the visible height by the distance from the eye; 0 without perspective."""
+        """Half the visible height, divided by the distance from the eye; 0 without perspective."""
         return math.tan(0.5 * self.fov * RADIANS) if self.fov >= LEAST_FOV else 0.0
 
     @property
@@ -186,7 +186,7 @@ class Camera:
         return [*sides, row(toward, 2, b, a), row(toward, 2, -1.0 / distance, 1.0)]
 
     def orbited(self, right: float, up: float) -> Camera:
-        """Return the camera turned around its target by degrees, up to STEEPEST to each side."""
+        """Return the camera rotated around its target by degrees, up to STEEPEST to each side."""
         azimuth = min(STEEPEST, max(-STEEPEST, self.azimuth + right))
         elevation = min(STEEPEST, max(-STEEPEST, self.elevation + up))
         return replace(self, azimuth=azimuth, elevation=elevation)
@@ -199,19 +199,19 @@ class Camera:
     def zoomed(self, factor: float, right: float = 0.0, up: float = 0.0) -> Camera:
         """Return the camera zoomed in by a factor.
 
-        The point at (right, up) picture heights from the middle stays where it is.
+        The point at (right, up) picture heights from the center is fixed.
         """
         height = min(1e6, max(1e-2, self.height / factor))
         kept = 1.0 - height / self.height
         return replace(self.moved(right * kept, up * kept), height=height)
 
     def framing(self, reach: Reach, aspect: float, margin: float = 0.04) -> Camera:
-        """Return a camera of the same direction, so near that all points just fit into the picture.
+        """Return a camera with the same direction, as close as possible with all points visible.
 
         Args:
-            reach: returns how far points reach along a vector: their largest product with it
-            aspect: width of the picture divided by its height
-            margin: share of the picture that stays free on each side
+            reach: returns the extent of the points along a vector: their largest product with it
+            aspect: aspect ratio of the picture
+            margin: fraction of the picture that stays free on each side
         """
         room = 1.0 - 2.0 * margin
         wide = room * aspect
@@ -247,7 +247,7 @@ class Camera:
         )
 
 
-# The presets by name: the view at the start.
+# The presets by name: the initial views.
 CAMERAS = {
     "perspective": Camera(azimuth=-18.0, elevation=16.0, fov=28.0),
     "orthographic": Camera(azimuth=-24.0, elevation=20.0, fov=0.0),

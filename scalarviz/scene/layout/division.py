@@ -11,45 +11,46 @@ from scalarviz.scene.layout.projection import Found
 from scalarviz.scene.layout.projection import ProjectedPoints as ProjectedPoints
 from scalarviz.scene.layout.projection import Projection as Projection
 
-MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of SMALL width or more, and in others
-WIDTH, HEIGHT = 1280.0, 800.0  # of a picture whose letters have their own size; larger ones grow
+MARGIN, SMALL_MARGIN = 16.0, 10.0  # in a picture of at least SMALL width, and in others
+WIDTH, HEIGHT = 1280.0, 800.0  # picture size with unscaled letters; they grow with larger pictures
 LOW = 560.0  # height in pixels below which head, strip and band are lower
 CURVE_LEFT = 76.0  # of the loss curve with the words left of it: right of Play
 HEAD, LOW_HEAD, PRESENTED_HEAD = 64.0, 42.0, 36.0  # height of the head
 HEADLINE, LEAST_EXHIBIT = 88.0, 150.0  # height of a headline, and of an exhibit below it
-PRESENTED = 1.35  # how much larger letters are in a presentation
+PRESENTED = 1.35  # letter scale in presentation mode
 SMALL = 720.0  # width in pixels below which margins are small
-CARD = 260.0, 300.0  # width that an exhibit leaves to a card, and the largest one of a card
-CARD_SHARE = 0.29  # share of the width of the picture that is enough for a card
-CARD_HIGH = 400.0  # height of a card that the exhibit below it leaves
-FOOT = 100.0  # least height of that exhibit, half of what card and exhibit need
-SHARE = 0.42  # largest share of the width that the exhibit takes, and the card
+CARD = 260.0, 300.0  # width that an exhibit leaves for a card, and maximum width of a card
+CARD_SHARE = 0.29  # fraction of the picture's width that suffices for a card
+CARD_HIGH = 400.0  # height that the exhibit below leaves for a card
+FOOT = 100.0  # minimum height of that exhibit, half the requirement of card and exhibit
+SHARE = 0.42  # maximum fraction of the width for the exhibit, and for the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
-CHART = 0.58  # share of the height that a large chart takes of what is left for the network
+CHART = 0.58  # fraction of the network's remaining height for a large chart
 SHALLOW = 200.0  # height in pixels below which there is no strip and no band
-PANE_HEAD = 26.0  # height of the head of a pane, and the share of the pane that it takes at most
+PANE_HEAD = 26.0  # height of the head of a pane, and its maximum fraction of the pane
 PANE_SHARE = 0.25
 PANE_LEAST = 64.0  # width in pixels below which a pane has no exhibit; height, if it is below
-UPRIGHT = 1.25  # width by height, of scene or pane, below which the exhibit is below the network
+UPRIGHT = 1.25  # aspect ratio of scene or pane below which the exhibit is below the network
 PANE_CARD = 560.0  # width in pixels below which a pane has no card
 NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The boxes of a picture; a part that is absent has no width or no height.
+    """The boxes of a picture; an absent part has zero width or height.
 
-    whole    the picture
-    head     its title, and the legend at the right of it
-    scene    the stage, of the full width
-    exhibit  what is learned, at the right end of the stage
-    card     the pinned weight, in the place of the exhibit, which moves below it
-    inner    what is left of the stage for the network
-    strip    the parts of a step
-    band     the loss curve, along which one goes to other steps
-    scale    size of letters and margins, relative to a picture of 1280 x 800
-    chart    a large chart, below the network
-    headline what has come of it, above the exhibit
+    Attributes:
+        whole: the picture
+        head: its title, and the legend to the right
+        scene: the stage, of the full width
+        exhibit: the result plot, at the right end of the stage
+        card: the pinned weight, in place of the exhibit, which moves below it
+        inner: the rest of the stage, for the network
+        strip: the parts of a step
+        band: the loss curve, for selecting steps
+        scale: size of letters and margins, relative to a picture of 1280 x 800
+        chart: a large chart, below the network
+        headline: the progress of training, above the exhibit
     """
 
     whole: Box
@@ -66,19 +67,19 @@ class Division:
 
     @property
     def margin(self) -> float:
-        """Pixels around the inner box in which the network is seen, and words may stand."""
+        """Pixels around the inner box in which the network and words may extend."""
         return self.inner.x - self.scene.x
 
     @property
     def view(self) -> Box:
-        """The part of the stage in which the network is seen: left of or above the panels."""
+        """The visible part of the stage for the network: left of or above the panels."""
         right = min(self.scene.right, self.inner.right + self.margin)
         bottom = min(self.scene.bottom, self.inner.bottom + self.margin)
         return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
 
     @property
     def curve_left(self) -> float:
-        """Where the parts of a step and the loss curve begin, right of Play."""
+        """Left end of the step strip and the loss curve, right of Play."""
         return CURVE_LEFT * self.scale
 
     @staticmethod
@@ -97,14 +98,14 @@ class Division:
         """Divide a picture of this size, in logical pixels.
 
         Args:
-            exhibit: wanted width of the exhibit; 0, the default, for none
+            exhibit: preferred width of the exhibit; by default 0 for none
             card: whether there is a card; by default False
             present: True: letters are larger, without loss, and the head is left to captions; by
                 default False
             menus: width of menus at the right end of the head; 0, the default, for none
             panel: width of a panel over the right end of the stage, in place of the card, above the
-                exhibit; 0, the default, for none
-            chart: whether a large chart stands below the network, in place of the band; by default
+                exhibit; by default 0 for none
+            chart: whether a large chart is below the network, in place of the band; by default
                 False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
@@ -147,12 +148,12 @@ class Division:
     def of_pane(
         width: float, height: float, scale: float, *, exhibit: float = 0.0, card: bool = False
     ) -> Division:
-        """Divide a pane of this size, one of several in a picture: it has no strip and no band.
+        """Divide a pane of this size, one of several in a picture, without strip and band.
 
         Args:
             scale: size of letters and margins in the picture
-            exhibit: wanted width of the exhibit, which stands below the network in an upright pane;
-                0, the default, for none
+            exhibit: preferred width of the exhibit, which is below the network in an upright pane;
+                by default 0 for none
             card: whether there is a card; by default False
         """
         head = min(PANE_HEAD * scale, PANE_SHARE * height)
@@ -183,13 +184,13 @@ def at_ends(
     panel: float = 0.0,
     least: float = LEAST,
 ) -> tuple[Box, Box, Box]:
-    """Return what is left of a box for the network, and the boxes of exhibit and card at its end.
+    """Split a box into the rest for the network, and the boxes of exhibit and card at its end.
 
-    An exhibit has the room of a card also without one: a card that opens does not move the network.
-    OUT and goal are below the card, or below a panel in its place.
+    An exhibit reserves the room of a card even without one, so that opening a card does not move
+    the network. OUT and target are below the card, or below a panel in its place.
 
     Args:
-        exhibit: wanted width; 0 for none
+        exhibit: preferred width; 0 for none
         is_below: whether the exhibit is below the network
     """
     whole = free.width + 2.0 * margin
@@ -210,9 +211,9 @@ def at_ends(
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
-    """Return what is left of a box after its lower part is taken for an exhibit, and that part.
+    """Split the lower part of a box off for an exhibit; return the rest and that part.
 
-    Nothing is taken if the part would be narrower or lower than `least`.
+    The part is empty if it would be narrower or lower than `least`.
     """
     if min(high, box.width) < least:
         return box, Box(box.right, box.y, 0.0, box.height)
@@ -221,9 +222,9 @@ def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]
 
 
 def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[Box, Box]:
-    """Return what is left of a box after its right end is taken, and that end.
+    """Split the right end of a box off; return the rest and that end.
 
-    Nothing is taken if the end would be narrower than `least`.
+    The end is empty if it would be narrower than `least`.
     """
     if width < least or box.width - width - margin < 1.0:
         return box, Box(box.right, box.y, 0.0, box.height)
@@ -232,20 +233,20 @@ def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[
 
 
 def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | None:
-    """Return what stands at a pixel, of boxes with what each stands for: the first one; or None."""
+    """Return the item of the first box that contains a pixel, or None."""
     return next((what for box, what in places if box.has(x, y)), None)
 
 
 # Panes: the boxes of a picture of several networks, and of the table below them.
 
-PANE_SHAPE = 1.5  # width by height of a pane that suits a network best
+PANE_SHAPE = 1.5  # best aspect ratio of a pane
 TABLE_ROW, LOW_TABLE_ROW = 19.0, 17.0  # height of a row of the table, and in a low picture
 TABLE_PAD = 8.0  # pixels above and below the table
-LEAST_BAND = 92.0  # height of the band, in which the loss curves stand beside the table
+LEAST_BAND = 92.0  # height of the band with the loss curves beside the table
 LEGEND_LINE = 40.0  # height of the line with caption and legend
-MOST_BAND = 0.45  # share of the height that line and band take at most
-PARTLY = 0.9  # how much the last row may cost that lacks panes
-CURVES = 0.38  # share of the width that the chart takes, if it leaves LEAST_TABLE to the table
+MOST_BAND = 0.45  # maximum fraction of the height for line and band
+PARTLY = 0.9  # maximum cost of an incomplete last row
+CURVES = 0.38  # fraction of the width for the chart, if it leaves LEAST_TABLE for the table
 LEAST_TABLE = 380.0
 
 
@@ -286,11 +287,11 @@ class Panes:
         return Division(*parts, self.scale)
 
     def at(self, x: float, y: float) -> int | None:
-        """Return the number of the pane at a pixel, or None."""
+        """Return the index of the pane at a pixel, or None."""
         return next((i for i, box in enumerate(self.panes) if box.has(x, y)), None)
 
     def row_at(self, x: float, y: float) -> int | None:
-        """Return the number of the network whose row of the table is at a pixel, or None."""
+        """Return the index of the network whose table row is at a pixel, or None."""
         count = len(self.panes)
         top = self.table.y + 0.5 * (self.table.height - (count + 1) * self.row) + self.row
         if not self.table.height or not self.table.x <= x < self.table.right or y < top:
@@ -304,7 +305,7 @@ class Panes:
 
         Args:
             count: number of networks
-            present: True: letters are larger; by default False
+            present: whether letters are larger; by default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
@@ -318,7 +319,7 @@ class Panes:
         panes = panes_of(count, width, high)
         chart = CURVES * width if (1.0 - CURVES) * width >= LEAST_TABLE * scale else 0.0
         beside = Box(width - chart, high + line, chart, band)
-        if panes[-1].right < width:  # in place of the panes that the last row lacks
+        if panes[-1].right < width:  # in place of the missing panes of the last row
             end, chart = panes[-1], 0.0
             pad = TABLE_PAD * scale
             beside = Box(end.right, end.y + pad, width - end.right, end.height - 2.0 * pad)
@@ -334,7 +335,7 @@ class Panes:
 
 
 def panes_of(count: int, width: float, height: float) -> tuple[Box, ...]:
-    """Return as many equal boxes in rows, of the shape that suits a network best.
+    """Return `count` equal boxes in rows, with the best aspect ratio for a network.
 
     The last row may have fewer. Edges are whole pixels.
     """

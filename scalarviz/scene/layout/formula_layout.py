@@ -1,6 +1,7 @@
 """Layouts of a compiled function without its graph.
 
-A function is its formula with cubes in place of letters, or a wall for each named parameter.
+A function is shown as its formula with cubes in place of letters, or as a wall for each named
+parameter.
 """
 
 from __future__ import annotations
@@ -33,24 +34,24 @@ from scalarviz.scene.layout.plates import (
 from scalarviz.story.facts import NONE
 
 LETTERS = 0.36  # size of letters, in cells
-CUBE, BALL = 1.14, 0.85  # room of a cube, and of an input, in cells
+CUBE, BALL = 1.14, 0.85  # size of a cube, and of an input, in cells
 RAISED = 0.7  # cells by which an exponent is raised
-STEP, BESIDE = 0.72, 0.42  # size of the letters of a step beside its value, and cells between them
-WIDEST = 22.0  # cells of a formula that is written
-PIXELS = 100  # size of letters at which words are measured
-NAME, LEAST = 0.24, 12.0  # cells from a value to its name, and pixels of the letters of that
-# Cells: radius of a value, from the line to values, and from one to the next below it, at least and
-# at most; the ends of a bracket, from there to its value, and from a line of the key to the next.
+STEP, BESIDE = 0.72, 0.42  # letter size of a step beside its value, and cells between them
+WIDEST = 22.0  # maximum width of a written formula in cells
+PIXELS = 100  # letter size for measuring words
+NAME, LEAST = 0.24, 12.0  # cells from a value to its name, and its minimum letter size
+# Cells: radius of a value, from the line to values, and minimum and maximum distance to the next
+# one below; the ends of a bracket, its distance to its value, and line spacing of the key.
 RADIUS, BELOW_LINE, DOWNWARDS, AROUND = 0.31, 0.62, (0.86, 1.2), 2.0
 TICK, OVER, KEY = 0.13, 0.12, 0.3
-LOWER = 0.32  # cells by which names in an exponent are lower: they are beside no letter
+LOWER = 0.32  # cells by which names in an exponent are lower: no letter is beside them
 
-# From the front and above, so that lines of words are level.
+# From the front and above, so that lines of words are horizontal.
 VIEWS = {
     name: replace(CAMERAS[name], azimuth=0.0, elevation=10.0)
     for name in ("perspective", "orthographic")
 }
-# A formula is seen as rows are.
+# A formula has the same view as rows.
 FORMULA_VIEWS = dict.fromkeys(VIEWS, Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0))
 
 Part = tuple[Piece, bool]  # a piece, and whether it is part of an exponent
@@ -63,26 +64,26 @@ def of_formula(
     aspect: float,
     nodes: Mapping[int, tuple[str, int]],
 ) -> Layout | None:
-    """Lay out a formula as formula_of returns it; None if it is too long, or has none.
+    """Lay out a formula returned by formula_of; None if it is missing or too long.
 
     Inputs are balls in it, and each result is a ball below its part of the formula.
 
     Args:
-        rows: bank indices of the parameters, by their numbers; `names` likewise
-        aspect: width of the free stage divided by its height
-        nodes: buffer and operation of each input and result, by place
+        rows: bank indices of the parameters, in order; `names` likewise
+        aspect: aspect ratio of the free stage
+        nodes: buffer and operation of each input and result, by index
     """
     known: set[Piece] = set()
     shown: list[Piece] = []
-    for piece in pieces:  # a cube stands once; later its name
+    for piece in pieces:  # a cube occurs once; afterwards its name is used
         again = piece in known and isinstance(piece, int)
         shown.append(names[piece] if again and isinstance(piece, int) else piece)
         known.add(piece)
     if not known >= {*range(len(rows))}:
         return None
     plates, written, neurons, given = [], [], list[Neurons](), ""
-    begun: list[tuple[float, int, str]] = []  # where parts begin, how deep, and words of their own
-    parts: list[tuple[int, float, float, int, str]] = []  # place, ends, depth and words
+    begun: list[tuple[float, int, str]] = []  # beginnings of parts, depth, and separate words
+    parts: list[tuple[int, float, float, int, str]] = []  # index, ends, depth and words
     x = 0.0
     for piece, is_raised in [(f"{text('picture.out')} = ", False), *raised(shown)]:
         if isinstance(piece, Bound):
@@ -143,7 +144,7 @@ def bracket_over(
 
 
 def raised(pieces: Sequence[Piece]) -> list[Part]:
-    """Return the parts of a formula: a power of e has its exponent raised, without brackets."""
+    """Return the parts of a formula, with powers of e as raised exponents without brackets."""
     found: list[Part] = []
     deep = 0  # brackets around a letter of an exponent
     for piece in pieces:
@@ -170,13 +171,13 @@ def width_of(words: str) -> float:
 
 
 def words_at(words: str, middle: FloatArray, size: float = 1.0, least: float = 0.0) -> WrittenWords:
-    """Return words that are as large as the cubes of their formula."""
-    half = round(0.5 * size * width_of(words), 3)  # as precise as pages have it
+    """Return words in the size of the cubes of their formula."""
+    half = round(0.5 * size * width_of(words), 3)  # same precision as in pages
     return WrittenWords(words, middle, half * RIGHT, least)
 
 
 def name_below(name: str, foot: FloatArray) -> WrittenWords:
-    """Return the name of a value, below it, no wider than a cell unless letters are small."""
+    """Return the name of a value, below it, at most a cell wide unless letters are small."""
     half = 0.045 * min(len(name), 10) * RIGHT
     return WrittenWords(name, foot + NAME * DOWN, half, LEAST)
 
@@ -188,14 +189,14 @@ def one_value(row: int, corner: FloatArray) -> Plate:
 # Walls, in lines.
 
 APART, BELOW = 1.5, 2.5  # cells between walls side by side, and below each other
-NAME_SHARE = 0.05  # of the largest wall, which names of small cells need between them in addition
+NAME_SHARE = 0.05  # fraction of the largest wall, additional spacing for names of small cells
 
 
 def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
-    """Lay out walls by name in lines or in columns, whichever fills a stage of this shape best.
+    """Lay out walls by name in lines or in columns, whichever fills a stage of this shape better.
 
     Args:
-        aspect: width of the free stage divided by its height
+        aspect: aspect ratio of the free stage
     """
     sizes = np.array([(1, 1, *wall.shape)[-2:] for wall in walls.values()], np.float64)
     below = BELOW + NAME_SHARE * float(sizes[:, 0].max())

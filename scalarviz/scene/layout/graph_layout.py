@@ -1,6 +1,6 @@
-"""Layout of the graph of a compiled function: operations from left to right, behind their operands.
+"""Layout of the graph of a compiled function: operations from left to right, after their operands.
 
-Parameters that only one node takes stand before it as a block, others in a column of their own.
+Parameters used by a single node are placed before it as a block, others in a separate column.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ from scalarviz.scene.layout.formula_layout import VIEWS, one_value
 from scalarviz.scene.layout.layered import lay_out
 from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, UP, Layout, Neurons, Plate, Sign, Wires
 
-RADIUS, SIDE = 0.6, 0.42  # of an operation, and half of the largest cube
-DOWNWARDS, HIGHEST = 2.3, 4.0  # cells from one node of a column to the next, least and most
-PITCH, WIDEST = 0.8, 4.0  # of cubes in a block, and the room of the widest one
-EVEN, OWN = 1.6, 2.4  # how much smaller cubes may be so that all lines are full, or an array's
-GAP, BLOCK, HIGH = 0.15, 0.6, 0.72  # block to sphere; shares of a cell in width and height
-TALL, TALLEST = 0.25, 3.0  # cells of a block, by the root of its size; and of the largest one
+RADIUS, SIDE = 0.6, 0.42  # radius of an operation, and half of the largest cube
+DOWNWARDS, HIGHEST = 2.3, 4.0  # minimum and maximum cells between nodes of a column
+PITCH, WIDEST = 0.8, 4.0  # pitch of cubes in a block, and width of the widest one
+EVEN, OWN = 1.6, 2.4  # maximum shrinking of cubes to fill all lines, or an array's
+GAP, BLOCK, HIGH = 0.15, 0.6, 0.72  # block to sphere; fractions of a cell in width and height
+TALL, TALLEST = 0.25, 3.0  # cells of a block per root of its size; and of the largest one
 ROOM = 4.5  # cells of a column with room for words below a block
-LEAST = 2.4  # cells from one column to the next
+LEAST = 2.4  # minimum cells between columns
 ENDS, SIDES = 0.8, 2.6  # room above and below, in such distances; left and right, in cells
-LETTERS = 14  # of a name; a longer one loses its middle
+LETTERS = 14  # letters of a name; the middle of a longer one is removed
 PASSAGE = 0.4  # cells between edges that pass a column
 
 
 @final
 class GraphScene:
-    """The layout of a graph, while it is made.
+    """The layout of a graph during construction.
 
     Attributes:
-        right, down: from one column to the next, and from one node to the next below it
-        points: where everything stands, by place in the trace
-        doors: where edges end at nodes with a block before them
+        right, down: distance between columns, and between nodes of a column
+        points: positions, by index in the trace
+        doors: ends of edges at nodes with a block before them
     """
 
     def __init__(self, program: TraceProgram, names: Mapping[int, str], aspect: float) -> None:
@@ -76,7 +76,7 @@ class GraphScene:
         return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.graph.blocks[place]))))
 
     def room_of_blocks(self, at: Mapping[int, int]) -> float:
-        """Return how much wider columns are for blocks: those before nodes, but the first ones."""
+        """Return the additional width of columns for blocks before nodes, except the first ones."""
         blocks = self.graph.blocks.items()
         own = [(at[place], len(rows)) for place, rows in blocks if self.graph.is_node(place)]
         inner = [count for i, count in own if self.found.columns[i] > 0]
@@ -84,7 +84,7 @@ class GraphScene:
         return min(WIDEST, PITCH * math.sqrt(max(inner))) if inner else 1.0 * others
 
     def put_leaf(self, place: int) -> None:
-        """Put a parameter, or a block of several, where it stands."""
+        """Place a parameter, or a block of several."""
         rows, point = self.graph.blocks[place], self.points[place]
         names = [self.names[row] for row in rows]
         if len(rows) == 1:
@@ -99,7 +99,7 @@ class GraphScene:
         self.signs.append(Sign("", words, point, 0.5 * high, self.down))
 
     def put_before(self, place: int) -> None:
-        """Put the parameters that only one node takes before it."""
+        """Place the parameters used by a single node before it."""
         rows, point = self.graph.blocks[place], self.points[place]
         names, room = (
             [self.names[row] for row in rows],
@@ -131,8 +131,8 @@ def of_graph(
 
     Args:
         names: of the parameters, by their bank indices
-        aspect: width of the free stage divided by its height
-        inputs: their names, if they have some
+        aspect: aspect ratio of the free stage
+        inputs: their names, or empty
     """
     trace, made, neurons = program.trace, GraphScene(program, names, aspect), list[Neurons]()
     called = {i: name_of(trace, i) for i in range(trace.inputs)} | dict(enumerate(inputs))
@@ -164,9 +164,9 @@ def lines_of_array(names: Sequence[str]) -> int:
 
 
 def name_of_block(names: Sequence[str], has_room: bool) -> str:
-    """Return the array that parameters are all of, such as w of w[0] and w[1], or their count.
+    """Return the common array of parameters, such as w for w[0] and w[1], or their count.
 
-    Few with short names have these.
+    A few short names are listed instead.
     """
     own = ", ".join(names)
     if len(own) <= LETTERS and not any(re.fullmatch(r"p\d+", each) for each in names):
@@ -180,11 +180,11 @@ def name_of_block(names: Sequence[str], has_room: bool) -> str:
 def block(
     rows: Sequence[int], names: Sequence[str], middle: FloatArray, room: tuple[float, float]
 ) -> tuple[list[Plate], float, float]:
-    """Return parameters as a block of cubes that fits into a room, its width and its height.
+    """Return parameters as a block of cubes that fits in a room, with its width and height.
 
     Args:
-        rows: their bank indices; `names`, what they are called
-        middle: of the block; `room`, its largest width and height
+        rows: their bank indices, and their `names`
+        middle: center of the block; `room`, its maximum width and height
     """
     count, (wide, high) = len(rows), room
     sizes = {n: min(wide / -(-count // n), high / n, PITCH) for n in range(1, count + 1)}
@@ -203,23 +203,24 @@ def block(
     return found, pitch * columns, pitch * lines
 
 
-# What is drawn of the graph: nodes, inputs, parameters, and edges.
+# The drawn items of the graph: nodes, inputs, parameters, and edges.
 
-MANY_PARAMETERS = 20  # parameters that a node takes, of which it has edges
+MANY_PARAMETERS = 20  # maximum parameters of a node that are drawn with edges
 
 
 @final
 class DrawnGraph:
-    """What is drawn of a compiled function: inputs, parameters and nodes, by place in the trace.
+    """The drawn items of a compiled function: inputs, parameters and nodes, by index in the trace.
 
-    A node has the place of its result. Where nodes are several operations, parameters that only one
-    of them takes stand before it, and others that the same nodes take are one block. A node that
-    takes most parameters of all, as a sum of their squares, has a word for that and no edges.
+    A node has the index of its result. If a node represents several operations, parameters used by
+    only one of them are placed before it, and parameters used by the same nodes form a block. A
+    node that uses most of the parameters, such as a sum of their squares, has a word for them and
+    no edges.
 
     Attributes:
-        taken: what each takes, for all that is drawn
-        blocks: bank indices of the parameters at each place: of a block, or before a node
-        all: how many parameters such a node takes, by its place
+        taken: operands of each drawn item
+        blocks: bank indices of the parameters at each index: of a block, or before a node
+        all: number of parameters of such a node, by its index
     """
 
     def __init__(self, program: TraceProgram) -> None:
@@ -248,7 +249,7 @@ class DrawnGraph:
         for each in parameters:
             others = [x for x in readers.get(each, []) if x not in self.all]
             readers[each] = others or readers.get(each, [])[:1]
-        at: dict[tuple[int, ...], int] = {}  # places of blocks, by what takes them
+        at: dict[tuple[int, ...], int] = {}  # indices of blocks, by the nodes that use them
         for each in parameters:
             row, own = int(program.rows[each - trace.first_parameter]), readers.get(each, [])
             place = each
@@ -267,7 +268,7 @@ class DrawnGraph:
         return place >= self.program.trace.first_made
 
     def in_order(self) -> list[int]:
-        """Return all that is drawn as the formula has it, each after what it takes."""
+        """Return all drawn items in formula order, each after its operands."""
         outputs = [self.program.node(each).offset for each in self.program.trace.outputs]
         found, begun = dict[int, None](), set[int]()
         waiting = [*self.taken, *(each for each in reversed(outputs) if each in self.taken)]

@@ -1,8 +1,8 @@
 """A layered graph layout, from left to right, without overlaps.
 
-Every node stands in a column to the right of its inputs. An edge that crosses columns passes each
-through a gap, shared by all edges from the same node. Sweeps in both directions order each column
-by the barycenters of its neighbors, then set heights as near to the neighbors as the order allows.
+Every node is in a column to the right of its inputs. An edge that crosses columns passes through a
+gap in each, shared by all edges from the same node. Sweeps in both directions order each column by
+the barycenters of its neighbors, then set heights as close to the neighbors as the order allows.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ STRAIGHT = 100.0  # weight of keeping an edge straight, relative to centering a 
 
 @dataclass(eq=False)
 class ColumnPlace:
-    """A place in a column, of a node or of a passing edge.
+    """A slot in a column, for a node or a passing edge.
 
-    `chain` holds all places of the same edge; it is empty for a node.
+    `chain` holds all slots of the same edge; it is empty for a node.
     """
 
     column: int
@@ -41,7 +41,7 @@ class GraphLayout:
     Attributes:
         columns: the column of each node
         heights: the y of the center of each node
-        ways: for each edge, the (column, y) that it passes between its ends
+        ways: for each edge, the (column, y) points between its ends
     """
 
     columns: list[int]
@@ -59,14 +59,14 @@ def lay_out(
 
     Args:
         gap: between two nodes of a column
-        passage: height of the room of an edge
+        passage: height reserved for an edge
     """
     columns = columns_of(inputs)
     spots = [
         ColumnPlace(column, height, []) for column, height in zip(columns, heights, strict=True)
     ]
     everything = list(spots)
-    chains: list[list[ColumnPlace]] = [[] for _ in inputs]  # places of the edges from each node
+    chains: list[list[ColumnPlace]] = [[] for _ in inputs]  # slots of the edges from each node
     ways: list[list[ColumnPlace]] = []
     for target, sources in enumerate(inputs):
         for source in sources:
@@ -113,7 +113,7 @@ def connect(source: ColumnPlace, target: ColumnPlace) -> None:
 
 
 def ordered(rows: list[list[ColumnPlace]]) -> list[list[ColumnPlace]]:
-    """Return the spots of each column in an order with few crossings."""
+    """Return the slots of each column in an order with few crossings."""
     number(rows)
     best, fewest = [list(row) for row in rows], crossings(rows)
     for sweep in range(SWEEPS):
@@ -133,7 +133,7 @@ def ordered(rows: list[list[ColumnPlace]]) -> list[list[ColumnPlace]]:
 
 
 def number(rows: list[list[ColumnPlace]]) -> None:
-    """Set the order of each column's spots, as shares of its height."""
+    """Set the order of each column's slots, as fractions of its height."""
     for row in rows:
         for i, spot in enumerate(row):
             spot.place = (i + 0.5) / len(row)
@@ -151,7 +151,7 @@ def crossings(rows: list[list[ColumnPlace]]) -> int:
 
 
 def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
-    """Set the y of every spot, keeping the order of its column."""
+    """Set the y of every slot, keeping the order of its column."""
     for row in rows:
         stack(row, [(0.0, 1.0)] * len(row), gap)
     for sweep in range(4 * SWEEPS):
@@ -163,10 +163,10 @@ def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
 
 
 def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tuple[float, float]:
-    """Return the wanted y of a spot, the mean of its neighbors', and its weight.
+    """Return the preferred y of a slot, the mean of its neighbors', and its weight.
 
-    An edge that crosses columns should be straight, with a larger weight. A node without edges
-    stands beside the middle of all others.
+    An edge that crosses columns should be straight, with a larger weight. A node without edges is
+    centered on all others.
     """
     beside = [*spot.before, *spot.after]
     if settled and spot.chain:
@@ -178,14 +178,14 @@ def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tupl
 
 
 def stack(row: list[ColumnPlace], wishes: Sequence[tuple[float, float]], gap: float) -> None:
-    """Place a column's spots as near as possible to their wanted y, without overlaps.
+    """Place a column's slots as close as possible to their preferred y, without overlaps.
 
-    Spots that would overlap move together to the weighted mean of their wishes.
+    Slots that would overlap move together to the weighted mean of their preferences.
     """
     offsets = [0.0]
     for above, below in pairwise(row):
         offsets.append(offsets[-1] + (above.height + below.height) / 2 + gap)
-    groups: list[tuple[float, float, int]] = []  # mean of the wishes, weight, number of spots
+    groups: list[tuple[float, float, int]] = []  # mean of the preferences, weight, number of slots
     for (y, weight), offset in zip(wishes, offsets, strict=True):
         groups.append((y - offset, weight, 1))
         while len(groups) > 1 and groups[-2][0] > groups[-1][0]:

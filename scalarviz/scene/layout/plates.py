@@ -1,11 +1,11 @@
 """Geometry of the scene: plates of cubes, rows of neurons, wires and labels.
 
-A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the middle
-of a cell. A plate may be divided into tiles of one size with empty cells between
-them: for a convolution, one for each kernel and input channel. Between plates are rows of neurons
-and fans: what comes into the cubes of a layer, and what runs on to the neurons behind them.
+A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the center
+of a cell. A plate may be divided into tiles of one size with empty cells between them: for a
+convolution, one for each kernel and input channel. Between plates are rows of neurons and fans: the
+lines into the cubes of a layer, and from them to its neurons.
 
-Pages have it in JavaScript, see docs/TRANSLATOR.md; methods over arrays stand in web/layout.js.
+Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/layout.js.
 """
 
 from __future__ import annotations
@@ -29,26 +29,26 @@ RIGHT: FloatArray = np.array([1.0, 0.0, 0.0])
 UP: FloatArray = np.array([0.0, 1.0, 0.0])
 NEAR: FloatArray = np.array([0.0, 0.0, 1.0])
 DOWN: FloatArray = -UP
-Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
-SIDE = 1.1  # of a color that neurons are tied to, in cells
+Step = tuple[int, int, int]  # of a thread: fan, unit after it, and column
+SIDE = 1.1  # side of an input color, in cells
 RGB = "R", "G", "B"  # names of the channels of a color
-WIRED = 12  # units before rows that have wires; more have a ribbon
+WIRED = 12  # maximum units before rows with individual wires; more have a ribbon
 SCORED = 2.35  # cells from a neuron to the end of its bar
-MOST = 1.06  # of the largest cube that a number beyond the scale has
+MOST = 1.06  # size of a cube beyond the scale, relative to the largest
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
-FIELD = 1.12  # how much larger cubes of kernels are, which are flat fields of one size
-FULL, FLUSH = 0.9, 1.05  # most of its cell that a cube fills; a seat by half the largest cube
+FIELD = 1.12  # scale of the cubes of kernels, which are flat fields of one size
+FULL, FLUSH = 0.9, 1.05  # maximum fraction of a cell for a cube; seat by half a cube
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """How a plate is divided into tiles; pairs are (downwards, to the right).
+    """Division of a plate into tiles; pairs are (downwards, to the right).
 
     Attributes:
         size: rows and columns of cubes of a tile
-        pitch: cells from one tile to the next
-        stride: bank indices from one tile to the next
+        pitch: cells between tiles
+        stride: bank indices between tiles
     """
 
     size: tuple[int, int]
@@ -63,16 +63,16 @@ class Plate:
     Attributes:
         first: bank index of the first cube
         rows: number of rows of cells; `columns` likewise
-        stride: bank indices from one row of the plate, or of a tile, to the next
+        stride: bank indices between rows of the plate, or of a tile
         origin: outer corner of the first cell, in space
-        along: the way from one column to the next, `across` from one row to the next, and `toward`
-            the unit vector to the viewer: orthogonal
-        role: what its numbers are: weight, bias, gain, shift or value
+        along: the vector between columns, `across` between rows, and `toward` the unit vector to
+            the viewer: orthogonal
+        role: role of its numbers: weight, bias, gain, shift or value
         operation: index in the program, and `layer` in the network; NONE without one
-        tiles: how it is divided; None for a plate in one piece
-        seat: from the middle of a cell to where cubes stand, forwards and downwards: a cube of half
-            side h has its middle seat - h away from it, both ways; at most half a cell downwards;
-            0, the default, for cubes in the middle of their cells
+        tiles: its division; None for an undivided plate
+        seat: from the center of a cell to the base of cubes, forwards and downwards: a cube of half
+            side h has its center seat - h away from it, in both directions; at most half a cell
+            downwards; 0, the default, for cubes in the center of their cells
     """
 
     first: int
@@ -106,7 +106,7 @@ class Plate:
 
     @property
     def unit(self) -> float:
-        """Size of its cubes: 1, or less in small cells; with a seat as that and the cells are."""
+        """Size of its cubes: 1, or less in small cells; with a seat, by seat and cells."""
         if self.seat:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
         return (FIELD if self.tiles else 1.0) * min(1.0, *self.cell)
@@ -118,17 +118,17 @@ class Plate:
 
     @property
     def in_row(self) -> bool:
-        """Whether its cubes stand side by side in rows, each at a place, or it is one cube."""
+        """Whether its cubes are side by side in rows, each at its position, or it is one cube."""
         return (self.seat > 0.0 or self.size == 1) and self.tiles is None
 
     @property
     def is_numbered(self) -> bool:
-        """Whether its cubes may have their numbers at rest."""
+        """Whether its cubes may be numbered at rest."""
         return self.in_row or self.role in ("gain", "shift")
 
     @property
     def gap(self) -> float:
-        """Room for numbers between its rows, in sizes of its cubes."""
+        """Room for numbers between its rows, in cube sizes."""
         return self.cell[1] / self.unit - 1.0 if self.is_numbered else 0.0
 
     @property
@@ -140,7 +140,7 @@ class Plate:
 
     @property
     def standing_at(self) -> float:
-        """Its seat; less than 0 if its cubes are of one size, as shaders read it."""
+        """Its seat; negative if its cubes are of one size, as shaders read it."""
         return self.seat if self.tiles is None else -1.0
 
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
@@ -155,7 +155,7 @@ class Plate:
 
     @cached_property
     def grid(self) -> Tiles:
-        """Its tiles; a plate in one piece is one tile."""
+        """Its tiles; an undivided plate is one tile."""
         whole = self.rows, self.columns
         return Tiles(whole, whole) if self.tiles is None else self.tiles
 
@@ -188,36 +188,36 @@ class Plate:
 
     @cached_property
     def face(self) -> FloatArray:
-        """Corners of the middle plane of its cubes, in order, (4, 3)."""
+        """Corners of the central plane of its cubes, in order, (4, 3)."""
         columns, rows = self.columns, self.rows
         return self.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
 
     @cached_property
     def shadows(self) -> tuple[FloatArray, Places]:
-        """Middles of the cells in space, and the bank index of the cube in each."""
+        """Centers of the cells in space, and the bank index of the cube in each."""
         row, column, indices = self.cells()
         return self.point(column + 0.5, row + 0.5), indices
 
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
-        """Return points in space for places on the plate; (.5, .5) is the first cube's middle."""
+        """Return points in space for positions on the plate; (.5, .5) is the first center."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
         return np.asarray(self.origin + places @ np.stack([self.along, self.across, self.toward]))
 
     def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
-        """Return the middles of cubes in space; `half` their half sides, by default the largest."""
+        """Return centers of cubes in space; `half` are their half sides, by default the largest."""
         return self.point(*self.standing(row, column, self.half if half is None else half))
 
     def standing(self, row: Any, column: Any, half: Any) -> list[Any]:
-        """Return the place on the plate of the middle of a cube, and its height there."""
+        """Return the position on the plate of a cube's center, and its height."""
         low = self.lowered(half)
         return [column + 0.5, row + 0.5 + low / self.cell[1], low]
 
     def lowered(self, half: Any) -> Any:
-        """Return how far the middle of a cube is from that of its cell, forwards and downwards."""
+        """Return the distance between a cube's and its cell's centers, forwards and downwards."""
         return self.seat - half if self.seat else 0.0 * half
 
     def place_of(self, index: int) -> tuple[int, int] | None:
-        """Return row and column of the cell of a bank index; None if it is not on this plate."""
+        """Return row and column of the cell of a bank index, or None."""
         if index < self.first:
             return None
         grid, count, left, at = self.grid, self.count, index - self.first, [0, 0]
@@ -260,20 +260,19 @@ class Neurons:
 
     Attributes:
         points: (n, 3), centers
-        sums: the buffer of the weighted sums; "" for none
+        sums: the buffer of the weighted sums, or ""
         values: the buffer of the outputs
-        names: of each neuron, if it has one
+        names: name of each neuron; may be empty
         layer: index in the network; NONE for the inputs
         shape: (channels, height, width) if the neurons are the pixels of images, one per channel
-        side: cells from one pixel to the next
-        also: more buffers that hold the same numbers as `values`
+        side: cells between pixels
+        also: further buffers with the same numbers as `values`
         way: (n, 3), the line of a skip connection that is added here; or None
         radius: of the neurons
-        tied: middle of the color that these neurons stand for, which lines join to them; or None
-        square: whether they are squares with what each computes over all places, `radius` half the
-            side
+        tied: center of the color represented by these neurons, to which lines lead; or None
+        square: whether they are squares that show their functions, with `radius` half the side
         along: unit vector along the rows of images
-        told: whether the number of each stands below it
+        told: whether the number of each is below it
         scores: whether each has its number as a bar beside it, and no ball
         bends: heights of the curve of their activation around 0; a straight line without
         curve: name of the activation, or of what evens them out
@@ -304,7 +303,7 @@ class Neurons:
 
     @property
     def buffer(self) -> str:
-        """The buffer by which its neurons are named."""
+        """The buffer that names its neurons."""
         return self.values or self.sums
 
     @property
@@ -319,7 +318,7 @@ class Neurons:
 
     @property
     def stops(self) -> list[int]:
-        """The places to go to by keys: of an image, its middle."""
+        """The indices of keyboard selection: for an image, its center."""
         if not self.shape:
             return [*range(self.count)]
         channels, height, width = self.shape
@@ -340,7 +339,7 @@ class Neurons:
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Straight wires from `start` to `end`, (n, 3) each, from line to line without trays.
+    """Straight wires from `start` to `end`, (n, 3) each, between lines without trays.
 
     Attributes:
         operation: index in the program
@@ -357,28 +356,28 @@ class Wires:
 
 @dataclass(frozen=True)
 class Fan:
-    """Where the lines of the sums of a layer, or of one of its groups, begin, and where they end.
+    """The lines of the sums of a layer, or of one of its groups, with their ends.
 
     Attributes:
-        weights, inputs: first bank index of the weights, and their number for each unit behind
+        weights, inputs: first bank index of the weights, and their number for each unit after them
         biases: first bank index of the biases; NONE without
         starts: (n, 3), the units before it
-        columns: (n, 3), their columns, and last that of the biases
-        ends, rows: (m, 3), the units behind it, and their rows: a cube is at rows[i] + columns[j]
+        columns: (n, 3), their columns, and last the one of the biases
+        ends, rows: (m, 3), the units after it, and their rows: a cube is at rows[i] + columns[j]
         operation: index in the program
         before, after: indices of the lines of neurons in the layout; NONE without
-        begin: from its first column to where its trays begin
-        foot: from the middle of a cell to the place that lines of cubes are drawn from
-        reads: which numbers of the line before it are read
-        radius: of the units behind it
-        top: of a wall, from the middle of a cell of the first row to above and before it; None for
+        begin: from its first column to the beginning of its trays
+        foot: from the center of a cell to the origin of its cube's lines
+        reads: indices of the numbers read from the line before it
+        radius: of the units after it
+        top: for a wall, from the center of a cell of the first row to above and before it; None for
             trays
-        stride: bank indices from the weights of a unit to those of the next: with its bias between
-            them, or as many as its inputs
-        is_direct: whether its lines lead from neuron to neuron: its cubes stand nowhere
+        stride: bank indices between the weights of units: with a bias between them, or their number
+            of inputs
+        is_direct: whether its lines connect neurons directly, without cubes
         form: "nested": wires come from above, the first unit to the last column; "long": the units
-            stand above their columns once more; "upright": a single row, whose cubes stand behind
-            the units; else ""
+            are repeated above their columns; "upright": a single row, whose cubes are next to the
+            units; else ""
     """
 
     weights: int
@@ -402,7 +401,7 @@ class Fan:
 
     @cached_property
     def units(self) -> int:
-        """Number of units behind it."""
+        """Number of units after it."""
         return int(self.ends.shape[0])
 
     @cached_property
@@ -417,17 +416,17 @@ class Fan:
 
     @property
     def is_wired(self) -> bool:
-        """Whether each unit before it has a wire of its own to all rows."""
+        """Whether each unit before it has a separate wire to all rows."""
         count = self.inputs_count
         return count == 1 or (count <= WIRED and count == self.inputs)
 
     @property
     def is_tiled(self) -> bool:
-        """Whether a unit before it is read by a tile of weights."""
+        """Whether each unit before it is read by a tile of weights."""
         return self.inputs > self.inputs_count
 
     def is_apart(self, index: int) -> bool:
-        """Whether a bank index is one of biases that stand in the bank by themselves."""
+        """Whether a bank index is a bias stored separately in the bank."""
         is_any = self.biases != NONE and self.stride == self.inputs
         return is_any and self.biases <= index < self.biases + self.units
 
@@ -437,7 +436,7 @@ class Fan:
 
     @cached_property
     def all_rows(self) -> Places:
-        """Bank indices by unit behind: its weights, and last its bias if it has one."""
+        """Bank indices by unit after it: its weights, and its bias last if there is one."""
         units = np.arange(self.units)[:, np.newaxis]
         rows = self.weights + units * self.stride + np.arange(self.inputs)
         if self.biases == NONE:
@@ -446,30 +445,30 @@ class Fan:
 
     @cached_property
     def first_rows(self) -> Places:
-        """Bank indices of its cubes by unit behind and column, of kernels the first ones."""
+        """Bank indices of its cubes by unit after it and column, for kernels the first ones."""
         rows = self.all_rows
         return np.column_stack([rows[:, : self.inputs : self.pixels], rows[:, self.inputs :]])
 
     def ends_of(self, index: int, unit: int) -> list[list[float]]:
-        """Return the places of the units that a bank index joins; of a bias, that of its sum."""
+        """Return the positions of the units joined by a bank index; for a bias, of its sum."""
         column = self.unit_before(index)
         before = [row3(self.starts, column)] if column < self.inputs_count else []
         return [*before, row3(self.ends, unit)]
 
     def row_of(self, unit: int, column: int) -> int:
-        """Return the bank index of a cube, of a kernel the first one."""
+        """Return the bank index of a cube, for a kernel the first one."""
         if column >= self.inputs_count:
             return self.bias_of(unit)
         return self.weights + unit * self.stride + column * self.pixels
 
     def unit_of(self, index: int) -> int | None:
-        """Return the unit whose sum a bank index belongs to; None if it is not of this layer."""
+        """Return the unit to whose sum a bank index belongs; None if it is not of this layer."""
         if self.weights <= index < self.weights + self.units * self.stride:
             return (index - self.weights) // self.stride
         return index - self.biases if self.is_apart(index) else None
 
     def unit_before(self, index: int) -> int:
-        """Return the unit that a bank index multiplies; of a bias, the number of units."""
+        """Return the unit multiplied by a bank index; for a bias, the number of units."""
         if self.is_apart(index):
             return self.inputs_count
         return (index - self.weights) % self.stride // self.pixels
@@ -485,7 +484,7 @@ class Label:
     """A label beside a plate: the name of its layer, and a description.
 
     Attributes:
-        place: above what it names
+        place: position above its subject
         rows: bank indices of the layer's parameters
     """
 
@@ -497,11 +496,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class WrittenWords:
-    """Words in space, in the middle of a part of a line; they are as wide as that, or narrower.
+    """Words in space, centered on a part of a line, at most as wide as that.
 
     Attributes:
-        half: from the middle to the right end
-        least: logical pixels of the letters, at least
+        half: from the center to the right end
+        least: minimum letter size in logical pixels
     """
 
     words: str
@@ -517,11 +516,11 @@ class WrittenWords:
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """What stands around a node of a graph: its operation above it, its name below it.
+    """The labels of a graph node: its operation above it, its name below it.
 
     Attributes:
         middle, radius: of the node, in space
-        apart: from one node to the next below it
+        apart: distance between nodes of a column
         buffer: the buffer of the program that it shows; "" for a cube
         row: bank index of the cube; NONE without
     """
@@ -535,21 +534,21 @@ class Sign:
     row: int = NONE
 
     def room(self) -> FloatArray:
-        """Return the ends of the room that it takes, with the words above and below, (3, 3)."""
+        """Return the ends of its area, including the words above and below, (3, 3)."""
         ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
         return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Everything placed in the scene.
+    """All items placed in the scene.
 
     Attributes:
-        views: presets of the camera that are made for it, by name
+        views: specific camera presets, by name
         fans: the sums of each layer
         written: the words between cubes
-        signs: what stands around the nodes of a graph
-        thread: of squares, the way that carries most, the last layer first
+        signs: the labels of graph nodes
+        thread: for squares, the path with the largest contribution, the last layer first
         heads: words above columns
     """
 
@@ -570,7 +569,7 @@ class Layout:
 
     @cached_property
     def extent(self) -> FloatArray:
-        """Points in space that a picture of the whole should include."""
+        """Points in space that a complete picture should include."""
         return np.vstack(
             [
                 np.zeros((0, 3)),
@@ -595,28 +594,28 @@ class Layout:
         )
 
     def fan_of(self, index: int) -> tuple[Fan, int] | None:
-        """Return the fan of a bank index and the unit whose sum it belongs to, if there is one."""
+        """Return the fan of a bank index and the unit of its sum, or None."""
         units = ((fan, fan.unit_of(index)) for fan in self.fans)
         return next(((fan, unit) for fan, unit in units if unit is not None), None)
 
     def line_of(self, neuron: Neuron) -> tuple[Neurons, int] | None:
-        """Return the row of a neuron (buffer, place), and which one it is; None without."""
+        """Return the line of a neuron (buffer, index), and its position there; or None."""
         name, place = neuron
         found = [line for line in self.neurons if name in line.buffers and place < line.count]
         return (found[0], place) if found else None
 
     def fan_into(self, neuron: Neuron) -> tuple[Fan, int] | None:
-        """Return the fan of lines that end at a neuron (buffer, place), and its unit there."""
+        """Return the fan of lines that end at a neuron (buffer, index), and its unit there."""
         return self._fan_at(neuron, lambda fan: fan.ends)
 
     def fan_from(self, neuron: Neuron) -> tuple[Fan, int] | None:
-        """Return the fan of lines that begin at a neuron (buffer, place), and its column there."""
+        """Return the fan of lines that begin at a neuron (buffer, index), and its column there."""
         return self._fan_at(neuron, lambda fan: fan.starts)
 
     def _fan_at(
         self, neuron: Neuron, places: Callable[[Fan], FloatArray]
     ) -> tuple[Fan, int] | None:
-        """Return the first fan that has a place at a neuron, and the number of the place."""
+        """Return the first fan with a point at a neuron, and the index of the point."""
         found = self.line_of(neuron)
         if found is not None:
             at = found[0].points[found[1]]
@@ -627,14 +626,14 @@ class Layout:
         return None
 
     def once(self, key: object, make: Callable[[Layout], Found]) -> Found:
-        """Return what depends on the layout and a key alone; it is worked out once."""
+        """Return a value that depends only on the layout and a key, cached."""
         if key not in self._known:
             self._known[key] = make(self)
         found: Found = self._known[key]
         return found
 
     def plate_number(self, index: int) -> int:
-        """Return the number of the plate of a bank index."""
+        """Return the index of the plate of a bank index."""
         return self.once(
             ("number", index),
             lambda _: next(

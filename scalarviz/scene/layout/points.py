@@ -1,4 +1,4 @@
-"""Points in space, as arrays of numpy; for pages the same functions stand in web/projection.js."""
+"""Points in space, as numpy arrays; pages have the same functions in web/projection.js."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ def row3(points: FloatArray, place: int) -> list[float]:
 
 
 def reach_of(points: FloatArray) -> Reach:
-    """Return what says how far points, (n, 3), reach along a vector."""
+    """Return the function for the extent of points, (n, 3), along a vector."""
     return lambda way: float((points @ way).max(initial=-np.inf))
 
 
 def sphere_on(points: FloatArray, radius: float, start: Vector, ray: Vector) -> tuple[int, float]:
-    """Return the place of the first sphere of a row on a ray, and its distance in rays."""
+    """Return the index of the first sphere of a row on a ray, and its distance in ray lengths."""
     apart = points - start
     along, length = apart @ ray, dot3(ray, ray)
     within = along**2 - length * ((apart**2).sum(axis=1) - radius**2)
@@ -52,7 +52,7 @@ def square_on(
     start: Vector,
     ray: Vector,
 ) -> tuple[int, float]:
-    """Return the place of the square of a row that is seen at a pixel, and its distance in rays."""
+    """Return the index of the square of a row at a pixel, and its distance in ray lengths."""
     seen = see(points)
     inside = np.abs(seen.xy - xy).max(axis=1) <= radius * seen.unit
     place = int(np.argmax(inside))

@@ -1,7 +1,6 @@
 """Projection of points in space into a picture.
 
-Pages have it in JavaScript, see docs/TRANSLATOR.md; methods over arrays stand in
-web/projection.js.
+Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/projection.js.
 """
 
 from __future__ import annotations
@@ -30,10 +29,10 @@ class ProjectedPoints:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A camera whose view fills a box of a picture; the surroundings of the box are seen, too.
+    """A camera whose view fills a box of a picture; the surroundings of the box are also visible.
 
-    A picture has the same one while layout, camera and size are the same: it keeps what depends on
-    these alone.
+    A picture reuses it while layout, camera and size are unchanged: it caches values that depend
+    only on these.
     """
 
     camera: Camera
@@ -80,18 +79,18 @@ class Projection:
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
     def of(self, points: FloatArray) -> ProjectedPoints:
-        """Return `self(points)`, worked out once, of points that never change."""
+        """Return `self(points)`, cached, for constant points."""
         return self.once(id(points), points, self)
 
     def once(self, key: Hashable, given: object, make: Callable[[Any], Found]) -> Found:
-        """Return `make(given)`, worked out once for a key; what is given never changes."""
+        """Return `make(given)`, cached by a key; `given` must be constant."""
         if key not in self._known:
             self._known[key] = given, make(given)
         found: Found = self._known[key][1]
         return found
 
     def ray(self, x: float, y: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return where the ray of a pixel begins, at the eye or before the scene, and its way."""
+        """Return origin and direction of a pixel's ray, from the eye or before the scene."""
         box, camera = self.box, self.camera
         cell = camera.height / box.height
         right, up = cell * (x - box.x - 0.5 * box.width), cell * (box.y + 0.5 * box.height - y)

@@ -1,7 +1,7 @@
-"""The layout "squares": large layers whose neurons are squares stand in blocks, without cubes.
+"""The layout "squares": large layers as blocks of squares, without cubes.
 
-Each line of neurons is a block of squares that face the viewer; lines lead from block to block.
-Walls are the other layout of the same networks, in which every weight is a cube.
+Each line of neurons is a block of squares that face the viewer; lines connect the blocks. Walls are
+the alternative layout of the same networks, with a cube for every weight.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from scalarviz.scene.layout.plates import (
 from scalarviz.scene.layout.trays import BALL, Names, Station, stations_of
 
 HIGHEST = 16  # rows of a block
-FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times as many
-GAP, GAPS = 1.4, 2.2  # cells between two blocks, and their most where the stage has room
-SPREAD, ROUND = 1.8, 0.55  # cells from ball to ball, and radius of one
-LINE = 0.8  # cells from line to line of words
+FEW, PAIRS = 8, 2  # squares in one column, and columns of a block of up to three times FEW
+GAP, GAPS = 1.4, 2.2  # cells between two blocks, and their maximum if there is room
+SPREAD, ROUND = 1.8, 0.55  # cells between balls, and radius of one
+LINE = 0.8  # line spacing in cells
 HALF = 0.465  # half the side of a square
-LABEL, WORDS = 1.0, 0.1  # cells from squares to words about them, and half of their width
+LABEL, WORDS = 1.0, 0.1  # cells from squares to their words, and half of their width
 CAMERA = Camera(azimuth=0.0, elevation=0.0, fov=0.0)
 
 
@@ -44,8 +44,8 @@ def squares_layout(
     """Lay out a program as blocks of squares.
 
     Args:
-        names: names of the neurons of a buffer
-        aspect: width of the free stage divided by its height
+        names: returns the names of the neurons of a buffer
+        aspect: aspect ratio of the free stage
         squares: buffers whose neurons are squares
     """
     stations = stations_of(program, names, squares)
@@ -77,7 +77,7 @@ def squares_layout(
 def words_of(
     neurons: Sequence[Neurons], sizes: Sequence[tuple[int, int]], fans: Sequence[Fan]
 ) -> list[WrittenWords]:
-    """Return what blocks, squares and the cubes between them are, above and below them."""
+    """Return the labels of blocks, squares and the cubes between them, above and below them."""
     found: list[tuple[str, FloatArray]] = []
     blocks = [i for i, (_, columns) in enumerate(sizes) if columns > PAIRS]
     for i in blocks:
@@ -111,7 +111,7 @@ def written(words: str, middle: FloatArray) -> WrittenWords:
 
 
 def top_of(line: Neurons, up: float) -> FloatArray:
-    """Return a place above the middle of a block."""
+    """Return a position above the center of a block."""
     low, high = line.points.min(axis=0), line.points.max(axis=0)
     return np.asarray(0.5 * (low + high) + (0.5 * (high[1] - low[1]) + up) * UP)
 
@@ -126,14 +126,14 @@ def size_of(line: Station) -> tuple[int, int]:
 
 
 def places(count: int, rows: int, columns: int) -> FloatArray:
-    """Return where squares stand, row by row, around the middle of their block."""
+    """Return the positions of squares, row by row, around the center of their block."""
     down, right = np.divmod(np.arange(count), columns)
     found: FloatArray = (down - (rows - 1) / 2.0)[:, np.newaxis] * DOWN
     return found + (right - (columns - 1) / 2.0)[:, np.newaxis] * RIGHT
 
 
 def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place: int) -> Fan:
-    """Return the sums of a layer; its cubes stand nowhere."""
+    """Return the sums of a layer without cubes."""
     operation = program.operations[station.place]
     before, behind, biased = neurons[place], neurons[place + 1], operation.biases != NONE
     count = len(before.points)
@@ -149,7 +149,7 @@ def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place
 
 
 def joined(neurons: Sequence[Neurons], place: int, operation: int) -> Wires:
-    """Return wires from each neuron of a line to those of the next that are made of it."""
+    """Return wires from each neuron of a line to the dependent ones of the next."""
     starts, ends = neurons[place - 1].points, neurons[place].points
     each = max(1, len(ends) // max(1, len(starts)))
     starts = np.repeat(starts, each, axis=0)[: len(ends)]

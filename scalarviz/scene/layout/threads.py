@@ -1,4 +1,4 @@
-"""Threads: the way that carries most through large layers, for one sample.
+"""Threads: the path with the largest contribution through large layers, for one sample.
 
 Squares have a cube for each of its weights, between their blocks; on walls it is lit.
 """
@@ -16,14 +16,14 @@ from scalarviz.scene.layout.camera import turned
 from scalarviz.scene.layout.plates import DOWN, NEAR, RIGHT, Fan, Layout, Plate, Step
 
 TURNED = -14.0, -12.0  # azimuth and elevation of the front of cubes between squares
-LARGE, SEAT = 2.0, 0.78  # cells of a cube between squares, and where it stands, see `Plate`
+LARGE, SEAT = 2.0, 0.78  # cells of a cube between squares, and its seat, see `Plate`
 
 
 def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatArray:
-    """Return what each unit before a layer says, of an image the mean; zeros if it is not known.
+    """Return the output of each unit before a layer, for images the mean; zeros if unknown.
 
     Args:
-        known: numbers of the neurons by buffer, for one sample
+        known: values of the neurons by buffer, for one sample
     """
     line = layout.neurons[fan.before]
     values = known.get(line.values, known.get(line.sums, np.zeros(0)))
@@ -35,9 +35,10 @@ def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatA
 def thread_of(
     layout: Layout, weights: FloatArray, known: Mapping[str, FloatArray]
 ) -> tuple[Step, ...]:
-    """Return the way that carries most, from the last layer back; () if that is not known.
+    """Return the path with the largest contribution, from the last layer back; () if unknown.
 
-    Of squares it is the one that adds most to the first output, or to the first color.
+    For squares it is the one with the largest contribution to the first output, or to the first
+    color.
 
     Args:
         weights: all numbers of the bank; `known` as in `said_to`
@@ -66,12 +67,12 @@ def thread_of(
 
 
 def with_thread(layout: Layout, thread: Sequence[Step]) -> Layout:
-    """Return a layout of squares with a cube for each weight of a way, between the blocks."""
+    """Return a layout of squares with a cube for each weight of a path, between the blocks."""
     return replace(layout, plates=[cube_at(layout, *step) for step in thread], thread=tuple(thread))
 
 
 def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
-    """Return the cube of a weight, half way between its blocks on its line."""
+    """Return the cube of a weight, halfway between its blocks on its line."""
     fan = layout.fans[number]
     before, behind = layout.neurons[fan.before], layout.neurons[fan.after]
     start, end = fan.starts[column], fan.ends[unit]
@@ -83,7 +84,7 @@ def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
 
 
 def turned_cube(row: int, operation: int, middle: FloatArray) -> Plate:
-    """Return a cube by itself that shows three of its sides."""
+    """Return a single cube with three visible sides."""
     along, across, toward = (np.array(turned(*TURNED, *each)) for each in (RIGHT, DOWN, NEAR))
     along, across = LARGE * along, LARGE * across
     origin = middle - 0.5 * (along + across)

@@ -1,10 +1,10 @@
-"""The layout of rows: the weights of a neuron stand in a row before its ball.
+"""The layout of rows: the weights of a neuron form a row before its ball.
 
-The lines of neurons are upright, along the flow from left to right. Before each neuron lies its
-tray, along the flow: a cube for each number that arrives, in columns that all rows of the layer
-share, and the bias last. At its end are the gate and the ball, so the rows of a layer are those of
-its matrix. Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene
-is seen nearly from the front.
+The lines of neurons are vertical, along the flow from left to right. Before each neuron is its
+tray, along the flow: a cube for each input, in columns shared by all rows of the layer, and the
+bias last. At its end are the gate and the ball, so the rows of a layer are the rows of its matrix.
+Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene is seen
+nearly from the front.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ from scalarviz.scene.layout.plates import (
 from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, REACH, SMALLER
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)  # nearly from the front
-HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and how high they are with their cubes
-PITCH = 2.95  # the most from one row to the next
-ROOM, LARGEST = 1.46, 1.14  # from row to row by the largest cube, and the most of that, in cells
-CROWDED = 0.5  # cells from cube to cube, below which other things give way, down to these shares:
+HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and their height including cubes
+PITCH = 2.95  # maximum distance between rows
+ROOM, LARGEST = 1.46, 1.14  # row distance by the largest cube; its maximum in cells
+CROWDED = 0.5  # cells between cubes below which other items shrink, down to these fractions:
 NARROW, NARROW_SCALE, NARROW_IMAGE = 0.38, 0.56, 0.84  # squares, gains and shifts, images
-CLOSE, LONG = 1.25, 20  # as ROOM in long rows: longer than ALONE, and at most so long
-SLOT, WIDE = 1.267, 1.36  # from one cube of a row to the next by the largest cube: least and most
+CLOSE, LONG = 1.25, 20  # as ROOM in long rows: more than ALONE cubes, and up to LONG
+SLOT, WIDE = 1.267, 1.36  # minimum, maximum cube distance in a row, by the largest cube
 LOOSE = 1.42  # the same in long rows, one of which has its numbers
-SEAT = 1.05  # from the middle of a cell to the front edge of its tray, in halves of a cube
+SEAT = 1.05  # from the center of a cell to the front edge of its tray, in halves of a cube
 BALL, SQUARE = 0.3, 0.56  # radius of a ball, and half the side of the largest square
-UNDER, LEAST_SQUARE = 0.34, 0.24  # room for a number below a square, which is at least so large
-ANSWER, FEW = 0.36, 3  # radius of the balls of answers, if they are few
-SCORES = 5  # answers that are bars: this many, or more
+UNDER, LEAST_SQUARE = 0.34, 0.24  # room for a number below a square, and minimum size of that
+ANSWER, FEW = 0.36, 3  # radius of the balls of answers, and maximum number of such balls
+SCORES = 5  # minimum number of answers that are bars
 GRAIN, APART = 0.62, 0.5  # cell of a kernel on walls, and room between two images there
-IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.76  # of its pitch, most cells of the side of an image, and
-# of one that has fewer pixels than that before it
-TILE = 0.96  # most of its row that a kernel takes
-LANE, BEFORE, ALONE = 0.1, 0.3, 12  # lanes of wires before rows of at most so many, and their room
-UPRIGHT = 5  # inputs of a last neuron, beyond which its row stands upright
-RUN, RUNS = 0.21, 0.3  # cells from one run of wires above rows to the next, and around them
+IMAGE, MOST_IMAGE, POOLED = 0.84, 1.9, 0.76  # by its pitch, side of an image, its maximum, and
+# side of a smaller one
+TILE = 0.96  # maximum fraction of its row for a kernel
+LANE, BEFORE, ALONE = 0.1, 0.3, 12  # lanes before rows of at most ALONE inputs; their room
+UPRIGHT = 5  # maximum inputs of a last neuron with a horizontal row
+RUN, RUNS = 0.21, 0.3  # cells between runs of wires above rows, and around them
 AFTER = 0.1  # room for a gate
-NEXT, BESIDE = 0.36, 0.96  # from line to line without cubes, and room for a gain or a shift
-LOOSER = 2.2  # most that rooms grow to fill a stage
-TIED = 1.1  # cells from the first neurons to the color that they stand for
-OPENED, MOST_OPEN = 2.9, 128  # cells above rows of kernels for one that is open; their most weights
+NEXT, BESIDE = 0.36, 0.96  # between lines without cubes, and room for a gain or a shift
+LOOSER = 2.2  # maximum stretch of rooms to fill a stage
+TIED = 1.1  # cells from the first neurons to the color they represent
+OPENED, MOST_OPEN = 2.9, 128  # cells above rows of kernels for an opened one; its maximum weights
 SAID = 0.25  # cells below rows, for words
 HEADED_SCALE, LINE, BELOW_ROWS = 0.66, 0.29, 0.75  # cells up to heads of gains and to a line above
 # them, and down to words
@@ -100,24 +100,24 @@ class Units:
 
 @dataclass(eq=False)
 class Station:
-    """Something that takes a place along the flow: a line, the rows of a layer, gains and shifts.
+    """An item along the flow: a line, the rows of a layer, gains and shifts.
 
     Attributes:
         kind: "line", "rows" or "scale"
         place: index of its operation in the program; NONE for the inputs
-        units: of the line, or of the line behind rows; `before` are those of the line before these
+        units: of the line, or of the line after rows; `before` are those of the line before these
         shape: of the images of a line
-        tile: rows and columns of cubes that stand for one unit; () if each weight stands alone
-        neurons: what a line shows, without points
+        tile: rows and columns of cubes for one unit; () if each weight is separate
+        neurons: the neurons of a line, without points
         joins: the station where a skip connection begins that ends here
-        wired: whether wires come from above: from neurons that are no inputs
+        wired: whether wires come from above: from neurons that are not inputs
         first: unit with the wire from the first one of the line before
-        drop: of a row that stands upright, from one of its cubes to the next; else 0
-        pitch: from one row or unit to the next, upright
-        step: from one column of rows to the next
-        edge: of its largest cubes; `gap`, least room between two images, and the `share` of one, or
-            of the largest square, that it takes
-        deep: whether its rows run in depth, as those of walls do
+        drop: for an upright row, distance between its cubes; else 0
+        pitch: vertical distance between rows or units
+        step: distance between columns of rows
+        edge: of its largest cubes; `gap`, minimum room between two images, and `share`, the
+            fraction for an image, or for the largest square
+        deep: whether its rows run in depth, as in walls
         inputs: weights of each of its rows
         named: cells above its rows that are kept free
         x, lift, aside: its middle along the flow, upwards, and in depth
@@ -149,7 +149,7 @@ class Station:
 
     @property
     def half(self) -> float:
-        """Half of what a unit of a line takes."""
+        """Half the size of a unit of a line."""
         if self.shape:
             return 0.5 * self.share * min(IMAGE * self.pitch, self.pitch - self.gap)
         if not self.neurons.square:
@@ -171,12 +171,12 @@ class Station:
 
     @property
     def bias(self) -> float:
-        """Steps from the last weight of a row to the bias."""
+        """Columns from the last weight of a row to the bias."""
         return 1.5 if self.deep else 0.75 if self.tile else 1.0
 
     @property
     def along(self) -> FloatArray:
-        """Unit vector along its rows; `toward` is that from them to the viewer."""
+        """Unit vector along its rows; `toward` points from them to the viewer."""
         return NEAR if self.deep else RIGHT
 
     @property
@@ -185,7 +185,7 @@ class Station:
 
     @property
     def form(self) -> str:
-        """How wires lead to its cubes, see `Fan`."""
+        """Form of the wires to its cubes, see `Fan`."""
         count = self.before.count
         if self.opens:
             return "open"
@@ -199,17 +199,17 @@ class Station:
 
     @property
     def opens(self) -> bool:
-        """Whether its rows are long ones of kernels that read all images, and one is opened."""
+        """Whether it has long rows of kernels that read all images, and one is opened."""
         is_whole = self.inputs == self.before.count * prod(self.tile)
         return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
-        """Return where units stand below each other, (n, 3), from the middle of the station."""
+        """Return the positions of units below each other, (n, 3), from the station's center."""
         down = (np.asarray(units, np.float64) - (self.units.count - 1) / 2.0) * self.pitch
         return np.asarray(down[:, np.newaxis] * DOWN)
 
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
-        """Return where columns stand, (n, 3); that after the last one is the bias."""
+        """Return the positions of columns, (n, 3); the one after the last is the bias."""
         count, numbers = self.before.count, np.asarray(columns, np.float64)
         if self.form == "upright":
             return np.asarray(((numbers - (count - 1) / 2.0) * self.drop)[:, np.newaxis] * DOWN)
@@ -221,15 +221,15 @@ class Station:
 
     @property
     def origin(self) -> FloatArray:
-        """Where its middle stands."""
+        """Position of its center."""
         return np.asarray(self.x * RIGHT - self.lift * DOWN + self.aside * NEAR)
 
 
-# What stands along the flow.
+# Items along the flow.
 
 
 def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> list[Station]:
-    """Return what stands along the flow of a program, without places.
+    """Return the items along the flow of a program, without positions.
 
     Args:
         squares: buffers whose neurons are squares
@@ -300,7 +300,7 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
 
 
 def is_evened(program: Layered, line: Station) -> bool:
-    """Return whether a line of single neurons is evened out."""
+    """Return whether a line of single neurons is evenly spaced."""
     place = NONE if line.shape or line.kind != "line" else line.place
     return place != NONE and program.operations[place].formula.endswith("norm")
 
@@ -327,7 +327,7 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
 
 
 def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
-    """Return units behind rows, and those before them that they read: all, or those of a group."""
+    """Return units after rows, and the units before them that they read: all, or a group."""
     operation = program.operations[station.place]
     groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
     rows, columns = station.units.count // groups, station.before.count // groups
@@ -338,7 +338,7 @@ def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
 
 
 def is_open(last: Station) -> bool:
-    """Return whether the last line has sums only, so that an activation goes into the same line."""
+    """Return whether the last line has only sums, so that an activation belongs to it."""
     return not last.neurons.sums and last.neurons.layer != NONE
 
 
@@ -352,27 +352,27 @@ def shape_at(program: Layered, place: int) -> Shape:
 
 
 def units_of(program: Layered, place: int) -> Units:
-    """Return the units of what an operation writes."""
+    """Return the units of the output of an operation."""
     shape, size = shape_at(program, place), program.operations[place].target.size
     return Units(shape[0] if shape else size, bool(shape))
 
 
 def tile_of(operation: Operation, images: Shape) -> Shape:
-    """Return rows and columns of cubes for one unit; () if each weight stands alone."""
+    """Return rows and columns of cubes for one unit; () if each weight is separate."""
     shape = operation.shape
     if len(shape) > 2:
         return shape[2:]
     return images[1:] if images and prod(images) == shape[1] else ()
 
 
-# Where it stands.
+# Positions.
 
 
 def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> None:
-    """Place stations so that they fill a stage of this shape, width by height.
+    """Place stations so that they fill a stage of this aspect ratio.
 
     Args:
-        before: cells that are taken before the inputs; by default none
+        before: reserved cells before the inputs; by default none
     """
     size(stations)
     rows = [each for each in stations if each.kind == "rows"]
@@ -381,7 +381,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         return
     high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
     free = aspect * high - before
-    for each in rows:  # as long as there is room, all cubes as large as their rows are high
+    for each in rows:  # if there is room, all cubes as large as their rows are high
         wide = LOOSE if each.form == "long" else WIDE
         each.step = TILE * each.pitch if each.tile else wide * each.edge
         if each.opens:
@@ -391,7 +391,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     lines = [each for each in stations if each.kind == "line"]
     if along(stations, 1.0) > free and rows:
         most = max(each.length for each in rows)
-        for _ in range(240):  # the longest rows give way first
+        for _ in range(240):  # the longest rows shrink first
             if along(stations, 1.0) <= free:
                 break
             most *= 0.98
@@ -460,7 +460,7 @@ def size(stations: list[Station]) -> None:
         elif behind.form == "upright":
             behind.drop, behind.lift = station.pitch, station.lift
         elif behind.kind != "rows" and station.units == behind.units:
-            behind.pitch, behind.lift = station.pitch, station.lift  # on the same levels
+            behind.pitch, behind.lift = station.pitch, station.lift  # at the same heights
         if (
             station.kind == "line"
             and behind.shape
@@ -477,10 +477,10 @@ def size(stations: list[Station]) -> None:
 
 
 def make_room(station: Station, behind: Station, has_foot: bool) -> None:
-    """Make room above the rows of a station, for the runs of wires or the heads of the columns.
+    """Make room above the rows of a station, for the runs of wires or the column headings.
 
     Args:
-        has_foot: whether a bias stands below them
+        has_foot: whether a bias is below them
     """
     is_long, rows = station.form == "long", behind.units.count - 1
     runs = HEADS if is_long else RUN * station.before.count + RUNS + 0.75 * station.edge
@@ -493,7 +493,7 @@ def make_room(station: Station, behind: Station, has_foot: bool) -> None:
 
 
 def along(stations: list[Station], looser: float) -> float:
-    """Place stations along the flow; return how wide all is.
+    """Place stations along the flow; return the total width.
 
     Args:
         looser: factor of the rooms for wires
@@ -557,12 +557,12 @@ def rows(program: Layered, station: Station) -> list[Plate]:
 
 
 def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
-    """Return the bank indices from the weights of a neuron to those of the next one."""
+    """Return the bank indices between the weights of successive neurons."""
     return inputs + (isinstance(program, Chain) and operation.biases != NONE)
 
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
-    """Return the middle of a cell of rows."""
+    """Return the center of a cell of rows."""
     inside = station.rows_at([row])[0] + station.columns_at([column])[0]
     return np.asarray(station.origin + inside)
 
@@ -581,7 +581,7 @@ def column(
 def kernels(
     station: Station, first: int, units: range, read: range, begin: FloatArray, about: AboutPlate
 ) -> Plate:
-    """Return a plate of tiles, upright like the images they belong to."""
+    """Return a plate of tiles, vertical like the images they belong to."""
     height, width = station.tile
     pixels = height * width
     down, right = (max(1, round(each / station.grain)) for each in (station.pitch, station.step))
@@ -632,10 +632,10 @@ def by_pixel(
 def fans_of(
     program: Layered, stations: list[Station], number: int, lines: tuple[int, int]
 ) -> list[Fan]:
-    """Return where the sums of rows begin, pass them, and end, for each group.
+    """Return the fans of rows, one for each group.
 
     Args:
-        lines: indices of the lines before and behind them in the layout
+        lines: indices of the lines before and after them in the layout
     """
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     operation, found = program.operations[station.place], []
@@ -672,7 +672,7 @@ def fans_of(
 
 
 def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return the wires from the line before, unit by unit, if no rows are between."""
+    """Return the wires from the line before, unit by unit, if no rows are in between."""
     station, before = stations[number], stations[number - 1]
     if before.kind == "scale":
         before = stations[number - 2]
@@ -686,7 +686,7 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
 
 
 def way_of(stations: list[Station], number: int) -> FloatArray | None:
-    """Return the line of a skip connection that ends at a line, above all that it passes."""
+    """Return the line of a skip connection that ends at a line, above everything it passes."""
     station = stations[number]
     if station.joins == NONE:
         return None
@@ -714,9 +714,9 @@ def trays_layout(
 
     Args:
         about: returns the name and a description of a layer
-        names: names of the neurons of a buffer
-        aspect: width of the free stage divided by its height
-        tied: whether the inputs stand for a color, for which there is room before them
+        names: returns the names of the neurons of a buffer
+        aspect: aspect ratio of the free stage
+        tied: whether the inputs represent a color, which is placed before them
         squares: buffers whose neurons are squares
     """
     own = {} if names is None else names
@@ -739,7 +739,7 @@ def laid_out(
     tied: bool,
     squares: Sequence[str],
 ) -> Layout:
-    """Return the layout of a program for a stage of this shape."""
+    """Return the layout of a program for a stage of this aspect ratio."""
     stations = stations_of(program, names, squares)
     place_all(stations, aspect, TIED + 0.3 if tied else 0.0)
     return layout_at(program, about, stations, CAMERA, tied=tied)
@@ -748,7 +748,7 @@ def laid_out(
 def layout_at(
     program: Layered, about: About, stations: list[Station], view: Camera, *, tied: bool = False
 ) -> Layout:
-    """Return the layout of stations that have their places, seen from a side."""
+    """Return the layout of placed stations, for a camera view."""
     plates: list[Plate] = []
     wires: list[Wires] = []
     labels: list[Label] = []
@@ -785,7 +785,7 @@ def layout_at(
 
 
 def headings(stations: Sequence[Station]) -> list[WrittenWords]:
-    """Return what the first kernels and the images behind them are, above them."""
+    """Return the headings of the first kernels and of the images after them."""
     found: list[WrittenWords] = []
     for before, station in pairwise(stations):
         if station.opens or not (station.tile or station.shape) or station.deep:
@@ -821,7 +821,7 @@ def line_at(stations: list[Station], number: int) -> Neurons:
 
 
 def heads_of_scale(program: Layered, stations: list[Station], number: int) -> list[WrittenWords]:
-    """Return the signs of gains and shifts, above them, and what the line before them is."""
+    """Return the signs above gains and shifts, and the heading of the line before them."""
     station, line = stations[number], stations[number - 1]
     top = station.rows_at([0])[0] + min(0.72 * station.pitch, HEADED_SCALE) * UP
     operation = program.operations[station.place]
@@ -840,12 +840,12 @@ def heads_of_scale(program: Layered, stations: list[Station], number: int) -> li
 
 
 def sides_of(station: Station, count: int) -> list[float]:
-    """Return how far right of its middle the plates of gains and shifts stand."""
+    """Return the horizontal offsets of the plates of gains and shifts from its center."""
     return [BESIDE * station.step * (i - (count - 1) / 2.0) for i in range(count)]
 
 
 def heads_of(station: Station, line: Neurons) -> Neurons:
-    """Return the neurons of a line once more, above the columns of the rows that read them."""
+    """Return the neurons of a line again, above the columns of the rows that read them."""
     up = HEADS * UP + 0.5 * SEAT * station.edge * (station.toward + DOWN)
     points = station.columns_at(range(line.count)) + station.rows_at([0]) + station.origin + up
     return replace(line, points=points, names=(), radius=HEAD * station.step, way=None)

@@ -1,10 +1,10 @@
-"""Ways over walls: the lines of large layers, as they run in the picture.
+"""Paths over walls: the lines of large layers in the picture.
 
-The neurons that say most leave the ends of their rows as hairlines, go up in a lane before the next
-wall, over its top, and come down into their columns. A way that is lit continues down its column to
+The neurons with the largest outputs have hairlines from the ends of their rows, up in a lane before
+the next wall, over its top, and down into their columns. A lit path continues down its column to
 its cube, and from there along the row to its neuron.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass, field
 
 from scalarviz.scene.layout.ways import Point, Ring, Stroke, rounded
 
-HAIRS = 12  # neurons of a line that have one
+HAIRS = 12  # neurons of a line with a hairline
 ASIDE, LANES, RISE, STEP = 20.0, 14.0, 6.0, 0.3  # pixels: wall to lanes, their room, top to lines
 BEND = 5.0  # radius of corners in pixels
-LIT, CASING, MOST_LIT = 2.4, 1.4, 16  # pixels of a lit way; and how many of a wall are lit
+LIT, CASING, MOST_LIT = 2.4, 1.4, 16  # pixels of a lit path; and maximum lit paths of a wall
 
 
 @dataclass
 class SeenWall:
-    """A wall as it is seen, in logical pixels.
+    """A wall in the picture, in logical pixels.
 
     Attributes:
-        starts: middle and radius of the units before it
+        starts: center and radius of the units before it
         gates: above each of their columns
         scale: size of letters and lines
-        lines: those over it that are known, by column
+        lines: cached lines over it, by column
     """
 
     starts: list[Ring]
@@ -37,7 +37,7 @@ class SeenWall:
 
 
 def known_over(wall: SeenWall, column: int) -> list[Point]:
-    """Return the line of a unit, which is worked out once for each view."""
+    """Return the line of a unit, computed once per view."""
     if column not in wall.lines:
         wall.lines[column] = over(wall, column)
     return wall.lines[column]
@@ -46,7 +46,7 @@ def known_over(wall: SeenWall, column: int) -> list[Point]:
 def over(wall: SeenWall, column: int) -> list[Point]:
     """Return the line of a unit, from its rim over the top of the wall into its column.
 
-    From a row of walls to the next, of which units are not before the wall, it is the end alone.
+    Between rows of walls, for units that are not before the wall, only its end is drawn.
     """
     (x, y, radius), (right, top), first = wall.starts[column], wall.gates[column], wall.gates[0]
     count, scale = len(wall.starts), wall.scale
@@ -59,7 +59,7 @@ def over(wall: SeenWall, column: int) -> list[Point]:
 
 
 def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
-    """Return the lines of the units that say most, by what each says."""
+    """Return the lines of the units with the largest outputs."""
     sizes = sorted([abs(value) for value in values])
     least, top = max(1e-12, sizes[-min(HAIRS, len(sizes))]), max(1e-12, sizes[-1])
     found = []
@@ -77,10 +77,10 @@ def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
 def lit_way(
     wall: SeenWall, column: int, value: float, weight: float, cube: Point, end: Point
 ) -> list[Stroke]:
-    """Return a lit way: over the wall, down to a cube, and on to its neuron; of a bias the last.
+    """Return a lit path: over the wall, down to a cube, and to its neuron; the last for a bias.
 
     Args:
-        value, weight: what comes into the cube, and its number
+        value, weight: input of the cube, and its number
     """
     width, casing = LIT * wall.scale, CASING * wall.scale
     paths = [[cube, end]]

@@ -1,9 +1,9 @@
 """The layout "walls": every weight of every layer is a cube, and every layer is a wall.
 
-The trays of a layer stand above each other: a row is a neuron, a column is an input, the biases are
-a column behind a gap. What neurons answer is at the ends of their rows: balls, or images. Walls
-are so far apart along the flow that none hides a part of another, seen from the angle at which they
-fill the stage; deep networks continue in further rows of walls.
+The trays of a layer are stacked: a row is a neuron, a column is an input, the biases are a column
+after a gap. The outputs of neurons are at the ends of their rows: balls, or images. Walls are
+spaced along the flow so that none hides part of another at the angle at which they fill the stage;
+deep networks continue in further rows of walls.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from scalarviz.scene.layout.trays import (
 )
 
 ELEVATION = 8.0  # degrees
-AWAY, TURNED = 5.0, 5.0  # distance of the eye, by the length of the flow; so the far end is turned
-ANGLES = 42.0, 66.0  # degrees off the flow from which walls are seen, least and most
-ROW, GAP = 1.15, 1.0  # cells from a row to the next, and from a row to its neuron
+AWAY, TURNED = 5.0, 5.0  # distance of the eye by flow length; rotation of the far end
+ANGLES = 42.0, 66.0  # minimum and maximum degrees between the flow and the view
+ROW, GAP = 1.15, 1.0  # cells between rows, and from a row to its neuron
 FEW, SPREAD = 10, 16  # rows of a last wall that are spread, and how many of them would fit
-BEFORE = 0.6  # cells from the middle of a wall to lines before it
-RADIUS, LARGEST = 0.4, 1.6  # of neurons: by the distance of rows, and in cells
+BEFORE = 0.6  # cells from the center of a wall to lines before it
+RADIUS, LARGEST = 0.4, 1.6  # radius of neurons: relative to the row distance, and maximum in cells
 LEAST = 1.0  # half the side of a square
-BETWEEN = 0.05  # of the height of the largest wall, between two walls as seen
-RISE = 0.08  # of the largest wall that names stand above the lines over it
-MOST_ROWS, ROWS_FROM = 4, 1.25  # of walls, and how much larger cubes must become by one more
+BETWEEN = 0.05  # fraction of the height of the largest wall, between two walls in the picture
+RISE = 0.08  # distance of names above the lines, relative to the largest wall
+MOST_ROWS, ROWS_FROM = 4, 1.25  # maximum rows of walls; cube growth required for one more
 
 
 def walls(
@@ -46,7 +46,7 @@ def walls(
     aspect: float = 1.75,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program as walls; the arguments are those of `trays_layout`."""
+    """Lay out a program as walls; arguments as for `trays_layout`."""
     stations = stations_of(program, names or {}, squares)
     made = layout_at(program, about, stations, placed(stations, aspect))
     lines = [each for each in stations if each.kind == "line"]
@@ -65,7 +65,7 @@ def walls(
 
 
 def placed(stations: Sequence[Station], aspect: float) -> Camera:
-    """Place stations along the flow, in rows if there are many; return whence they are seen."""
+    """Place stations along the flow, in rows if there are many; return the camera."""
     groups = grouped(stations)
     for each in stations:
         each.deep, each.gap = True, APART
@@ -86,7 +86,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
     between, wide = BETWEEN * high, sum(wides)
 
     def tried(rows: int) -> tuple[float, float, int]:
-        """Return how large this number of rows is seen, from which angle, and the number."""
+        """Return the visible size of a number of rows, the angle, and the number."""
         free = aspect * rows * below - len(groups) / rows * between
         off = degrees(acos(min(max(free * rows / wide, 0.0), 1.0)))
         off = min(max(off, ANGLES[0]), ANGLES[1])
@@ -110,7 +110,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
 
 
 def grouped(stations: Sequence[Station]) -> list[list[Station]]:
-    """Return what stands together: a wall, if there is one, and what is at the ends of its rows."""
+    """Return groups of stations: usually a wall, and the items at the ends of its rows."""
     found: list[list[Station]] = []
     for station in stations:
         if not found or station.kind == "rows" or station.units != found[-1][-1].units:

@@ -1,16 +1,16 @@
-"""Ways: the lines of rows, as they run in the picture.
+"""Ways: the lines of rows in the picture.
 
-What a neuron says goes to all rows of the next layer along one wire: it leaves its ball, rises in a
-lane of its own, runs above the rows, and comes down its column, where an arm leads into the cube of
-each row. The wires of a layer nest: none crosses another. Inputs, which stand beside their rows,
+The output of a neuron goes to all rows of the next layer along one wire: from its ball it rises in
+a separate lane, runs above the rows, and down its column, where an arm leads into the cube of each
+row. The wires of a layer are nested: none crosses another. Inputs, which are beside their rows,
 have a wire from the first row to the last. Products leave the foot of their cubes, run below the
-tray, and come together in the gate before the ball. In a row of many the strongest have strands of
-their own, the rest has a grey one. Rows that are too long for wires have a ribbon: above rows of up
-to twenty it ends at their heads, which are the units themselves. A single long row stands upright,
-each weight behind its unit, with its product beside it as a bar from a zero line. Hue is the sign
-of what a line carries, width its size.
+tray, and meet in the gate before the ball. In a long row the strongest have separate strands, the
+rest a gray one. Rows that are too long for wires have a ribbon: above rows of up to twenty it ends
+at their heads, which are the units themselves. A single long row is vertical, each weight next to
+its unit, with its product beside it as a bar from a zero line. Hue is the sign of the value of a
+line, width its size.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.palette import Theme
 
 Point = tuple[float, float]
-Ring = tuple[float, float, float]  # middle and radius
-Step = tuple[int, int, int]  # of a thread: fan, unit behind it, and column
+Ring = tuple[float, float, float]  # center and radius
+Step = tuple[int, int, int]  # of a thread: fan, unit after it, and column
 
-FEW, ALONE = 5, 3  # products of a row that all have strands; of more this number has
+FEW, ALONE = 5, 3  # maximum products of a row with separate strands; of more, this number
 CORNER, ROUND = 4, 7.0  # parts of a round corner, and its radius in pixels
-# What the points of a round corner have of its beginning, and of its end.
+# Weights of the beginning and of the end in the points of a round corner.
 BENDS = [((1.0 - part) ** 2, part**2) for part in [n / CORNER for n in range(CORNER + 1)]]
 CURVE = 14  # parts of a curve
 PARTS = [part / CURVE for part in range(CURVE + 1)]
@@ -51,12 +51,12 @@ ZERO, ADDED, LONGEST = 0.82, 0.94, 0.1  # between an upright row and its gate: t
 HALF_CUBE = 0.38  # of its largest cube, in its slots
 BAR, BRACKET = 12.0, 6.0  # pixels of the height of a bar, and of the ends of a bracket
 NARROWEST, VEIL, FRAME = 1.28, "47", "aa"  # slots by largest cubes; alpha over rows, and of frames
-FAINT, SMALL = 0.05, 0.06  # of the largest that comes in, and product, of what has no hue or strand
-THIN, THICK = 1.2, 2.2  # pixels of the least line, and how much wider the largest is
-GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its most in slots, and pixels of
-# the curve in it
-REACH = 3.0  # how far to each side of 0 curves are shown
-DOTTED, DOT = 16.0, 6.0  # pixels of the least gate with a dot on its curve, and of that
+FAINT, SMALL = 0.05, 0.06  # relative to the largest input and product: below without hue, strand
+THIN, THICK = 1.2, 2.2  # pixels of the thinnest line, and additional width of the largest
+GATE, SMALLER, CURVED = 0.4, 0.74, 1.8  # side of a gate in cells, its maximum in slots,
+# and pixels of its curve
+REACH = 3.0  # range of shown curves on each side of 0
+DOTTED, DOT = 16.0, 6.0  # minimum pixels of a gate with a dot on its curve, and of the dot
 
 MOST, MOST_DIRECT = 4096, 131_072  # weights of a layer whose lines are drawn
 NEIGHBOUR, FAINT_WAY = 1.0, 0.7  # width and strength of lines beside the way that carries most
@@ -67,24 +67,25 @@ TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
 NEARER = 1e-4  # so much nearer than squares are the lines above them
 BEHIND = (0.9999, 0.9999)  # the depth of lines: behind all cubes
-LED = {"input gradient", "weight gradient"}  # operations whose light is led through cubes
+LED = {"input gradient", "weight gradient"}  # operations whose light passes through cubes
 
 
 @dataclass
 class SeenFan:
-    """The rows of a layer as they are seen, in logical pixels.
+    """The rows of a layer in the picture, in logical pixels.
 
     Attributes:
-        starts: middle and radius of the units before them, without the bias
-        ends: the same of the units behind them
-        feet: by unit behind: below each of its cubes, the last of which is the bias if it has one
-        left: where the rows begin
-        top: above the cubes of the first row, as large as they may be
-        slot: from one cube of a row to the next
+        starts: center and radius of the units before them, without the bias
+        ends: the same of the units after them
+        feet: by unit after them: below each of its cubes, the last of which is the bias if it has
+            one
+        left: left end of the rows
+        top: above the cubes of the first row at maximum size
+        slot: distance between cubes of a row
         cell: pixels of a cell
         scale: size of letters and lines
-        square: whether the units behind are squares
-        tubes: whether channels of a colour come in
+        square: whether the units after them are squares
+        tubes: whether the inputs are channels of a color
         form: "nested", "long" or "upright", see `Fan`
         wired: whether each unit before them has a wire
         tiled: whether a unit before them is read by a tile of cubes
@@ -134,7 +135,7 @@ class SeenFan:
 
     @cached_property
     def arm(self) -> float:
-        """How far above the feet what comes in enters the cubes."""
+        """Height above the feet at which inputs enter the cubes."""
         return min(ARM * self.scale, 0.2 * self.slot)
 
     @cached_property
@@ -143,7 +144,7 @@ class SeenFan:
 
     @cached_property
     def gates(self) -> list[Point]:
-        """Middles of the gates of all rows."""
+        """Centers of the gates of all rows."""
         return [(x - radius - 1.3 * self.half_gate, y) for x, y, radius in self.ends]
 
     @cached_property
@@ -153,7 +154,7 @@ class SeenFan:
 
     @cached_property
     def bars(self) -> list[float]:
-        """Beside an upright row: x of the line of zero, and of that of the sum; the longest bar."""
+        """Beside an upright row: x of the zero line, and of the sum line; the longest bar."""
         x, _ = self.feet[0][0]
         left = x + HALF_CUBE * self.slot
         room = self.gates[0][0] - self.half_gate - left
@@ -166,17 +167,17 @@ class SeenFan:
 
 @dataclass
 class Stroke:
-    """A line, and how it is drawn; what is not strong is mixed with the ground.
+    """A line, and its drawing style; weak ones are mixed with the background.
 
     Attributes:
         kind: "in", "arm", "product", "rest", "ribbon" or "sum"
-        points: where it runs
-        unit: behind the cubes; -1 for lines of a whole layer
+        points: its path
+        unit: unit after its cubes; -1 for lines of a whole layer
         column: of its cube; -1 for lines of a whole row
-        value: what it carries, of which it has the hue
+        value: the value it carries, which determines its hue
         width: in logical pixels
         casing: dark, on each side of it
-        strength: share of its colour, the rest is the ground
+        strength: fraction of its color, the rest is the background
     """
 
     kind: str
@@ -205,7 +206,7 @@ def rounded(points: list[Point], radius: float) -> list[Point]:
 
 
 def curve(start: Point, end: Point) -> list[Point]:
-    """Return a curve that is level at both ends."""
+    """Return a curve that is horizontal at both ends."""
     x, y = start
     right, below = end
     return [(x + (right - x) * part, y + (below - y) * level) for part, level in EASE]
@@ -270,9 +271,9 @@ def wires(fan: SeenFan, column: int) -> list[list[Point]]:
 
 
 def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
-    """Return the line of what comes in, from the neuron to its cube, half a side of which is given.
+    """Return the line of an input, from the neuron to its cube with half side `half`.
 
-    Of a bias, which nothing comes into, it is empty.
+    It is empty for a bias, which has no input.
     """
     if column >= fan.count:
         return []
@@ -291,7 +292,7 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
     """Return the line of a product, from the foot of its cube to the gate of its row.
 
     Args:
-        track: number of the strand below the tray
+        track: index of the strand below the tray
     """
     x, y = fan.feet[unit][column]
     right, level = fan.gates[unit]
@@ -308,13 +309,13 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
 def lit_parts(
     fan: SeenFan, unit: int, column: int, half: float, back: bool, part: float, count: int
 ) -> list[tuple[list[Point], float, bool]]:
-    """Return what is lit before and behind a cube: path, width, and whether it leads back.
+    """Return the lit parts before and after a cube: path, width, and whether it leads backward.
 
     Args:
         half: half the side of the cube
-        back: whether light leads back also before the cube; else it meets there what comes in
-        part: of an operation that is done: light leaves a trail
-        count: cubes that the operation is about
+        back: whether light also leads backward before the cube; else it meets the input there
+        part: finished fraction of an operation: light leaves a trail
+        count: number of cubes of the operation
     """
     early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
     spans = [(1.0 - late, 1.0) if back else (0.0, early), (1.0 - early, 1.0)]
@@ -338,13 +339,13 @@ def strokes_of(
     *,
     summed: bool,
 ) -> list[Stroke]:
-    """Return the lines of a layer, those that lie below others first.
+    """Return the lines of a layer, bottom ones first.
 
     Args:
-        values: what the units before it say
-        terms: by unit behind, what each cube adds to its sum
+        values: outputs of the units before it
+        terms: by unit after it, the contribution of each cube to its sum
         halves: half the side of each cube, in cells
-        summed: whether the sums are there: else there are no products
+        summed: whether the sums are computed: else there are no products
     """
     if fan.form == "upright":
         return upright(fan, values, terms[0] if summed else [], halves[0])
@@ -357,7 +358,7 @@ def strokes_of(
 def upright(
     fan: SeenFan, values: list[float], terms: list[float], halves: list[float]
 ) -> list[Stroke]:
-    """Return the lines of an upright row: to its cubes, of zero, and of the sum on to its unit."""
+    """Return the lines of an upright row: to its cubes, the zero line, and the sum to its unit."""
     came, scale = max([1e-12, *[abs(value) for value in values]]), fan.scale
     found: list[Stroke] = []
     for column in range(fan.count):
@@ -404,7 +405,7 @@ def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> li
 
 
 def ribbons(fan: SeenFan) -> list[Stroke]:
-    """Return the ribbon that brings all to each of the rows."""
+    """Return the ribbon that connects all inputs to each of the rows."""
     scale, x = fan.scale, fan.first
     if fan.form == "long":
         stubs = [[(at + radius, y), (x, y)] for at, y, radius in fan.starts]
@@ -422,7 +423,7 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
 
 
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
-    """Return the strands of the products, and what goes on from each gate."""
+    """Return the strands of the products, and the lines after each gate."""
     scale = fan.scale
     totals = [sum(row) for row in terms]
     most = max([1e-12, *[abs(total) for total in totals]])
@@ -439,7 +440,7 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     quiet: list[Stroke] = []
     found = []
     for unit, row in enumerate(terms):
-        row = [] if fan.tiled else row  # kernels go on as one line
+        row = [] if fan.tiled else row  # kernels continue as one line
         own, feet = sizes[unit], fan.feet[unit]
         alone = [] if fan.tiled else alone_in(own, top)
         rest = [column for column in range(len(row)) if column not in alone]
@@ -463,7 +464,7 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
 
 
 def alone_in(own: Sequence[float], top: float) -> list[int]:
-    """Return the columns of a row whose products have strands of their own.
+    """Return the columns of a row whose products have separate strands.
 
     Args:
         own: sizes of the products; `top` is the largest one of all rows
@@ -520,11 +521,11 @@ def draw_gates(
     sums: Sequence[float],
     depth: float,
 ) -> None:
-    """Draw a gate before each ball: the curve through which all that was added up goes.
+    """Draw a gate before each ball: the curve applied to the sum.
 
     Args:
-        bends: heights of the curve, from left to right; of two, sums are what neurons say
-        sums: what was added up, of which each has a dot on its curve; nothing while not known
+        bends: heights of the curve, from left to right; two if the sum is the output
+        sums: the sums, each with a dot on its curve; empty while unknown
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
     low: float = min([0.0, *bends])
@@ -554,7 +555,7 @@ def draw_gates(
 
 
 def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
-    """Draw that each of some neurons goes to all of the next ones, whose cubes stand nowhere."""
+    """Draw the full connections of neurons to the next ones without cubes."""
     ends = fan.starts, fan.ends
     left, right = (
         max([x + half for x, _, half in ends[0]]),
@@ -574,7 +575,7 @@ def frame_thread(
     said: Sequence[float],
     added: str,
 ) -> None:
-    """Draw frames around the squares of the way that carries most, with their numbers.
+    """Draw frames around the squares of the main path, with their numbers.
 
     Args:
         said: what the unit before each weight says; without any there are no numbers
@@ -632,9 +633,9 @@ def thread_words(
 def thread_strokes(
     fan: SeenFan, unit: int, column: int, value: float, product: float
 ) -> list[Stroke]:
-    """Return the line of a weight of the way that carries most, to its cube and on from it.
+    """Return the line of a weight of the main path, to its cube and beyond.
 
-    Grey ones, one for each row of units before it, stand for all that come to the same unit.
+    Gray ones, one for each row of units before it, represent all inputs of the same unit.
     """
     x, y, radius = fan.starts[column]
     end, below, reach = fan.ends[unit]
@@ -654,7 +655,7 @@ def thread_strokes(
     return found
 
 
-# Beside rows that are long: the bars of an upright one, and one row with its numbers.
+# Beside long rows: the bars of an upright one, and one row with its numbers.
 
 # Pixels of numbers, of slots and of a row with numbers; of a sheet with a row, its height, the most
 # of a slot and of a cube, and room for the sum.
@@ -672,14 +673,13 @@ class OpenRow:
     """A row with its numbers.
 
     Attributes:
-        unit: behind it
-        inputs: number of its numbers that come in, without that of a bias
-        comes: what comes into its cubes; the bias has 1
-        weights: its numbers; `shares` are those of the largest cube
-        terms: the products, which add up to the `result`
+        unit: unit after it
+        inputs: number of its inputs, without a bias
+        comes: inputs of its cubes; 1 for the bias
+        weights: its numbers; `shares` are relative to the largest cube
+        terms: the products, whose sum is the `result`
         largest: size of the largest product in all rows of the layer
-        says: what the neuron makes of the result by the `curve` of this name, whose points are
-            `bends`
+        says: output of the neuron for the result, by the `curve` of this name with points `bends`
     """
 
     unit: int
@@ -704,11 +704,11 @@ def draw_upright(
     *,
     written: bool,
 ) -> None:
-    """Draw the products of an upright row as bars from the line of zero.
+    """Draw the products of an upright row as bars from the zero line.
 
     Args:
-        row: None while its products are not known
-        written: whether their arithmetic stands beside them
+        row: None while its products are unknown
+        written: whether their arithmetic is beside them
     """
     zero, added, longest = fan.bars
     scale, size, feet = canvas.scale, LETTERS * canvas.scale, fan.feet[0]
@@ -760,7 +760,7 @@ def bars_from(
     size: tuple[float, float],
     signs: tuple[Color, Color],
 ) -> None:
-    """Draw bars from the x of a line of zero, minus to the left.
+    """Draw bars from the x of a zero line, negative to the left.
 
     Args:
         levels: their y, and `size`, the length of the largest one and the height
@@ -841,7 +841,7 @@ def draw_open(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw a row with its numbers between the heads and the rows, and a frame around it there.
+    """Draw a row with its numbers between the heads and the rows, and a frame around its origin.
 
     Args:
         signs: the colors of minus and plus
@@ -901,7 +901,7 @@ def sheet_above(fan: SeenFan, view: Box, taken: Sequence[Box]) -> Box | None:
 
 
 def has_sheet(fan: SeenFan, scale: float) -> bool:
-    """Return whether a row that is looked at has a sheet: numbers have no room at its cubes."""
+    """Return whether a highlighted row has a sheet because numbers do not fit on its cubes."""
     is_open = fan.form in ("long", "upright") and fan.slot >= LEAST_SLOT * scale  # at its cubes
     return fan.slot < READABLE * scale and not is_open and not fan.tiled
 
@@ -910,7 +910,7 @@ def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
     """Return the box of a row with its numbers, below in the view or above; None without room.
 
     Args:
-        count: cubes of the row, whose feet are at the y `foot` where it stands
+        count: cubes of the row, whose feet are at the y `foot`
     """
     slot = min(SHEET_SLOT * scale, (view.width - (SUM + 16.0) * scale) / count)
     if slot < LEAST_SLOT * scale or SHEET * scale > MOST_SHEET * view.height:
@@ -951,7 +951,7 @@ def write_row(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw the cubes of a row at some x in a box, with what comes in above, and its sum.
+    """Draw the cubes of a row at some x in a box, with their inputs above, and the sum.
 
     Args:
         side: of the largest cube
@@ -1010,7 +1010,7 @@ def draw_short(canvas: Canvas2D, places: list[Point], said: list[str], color: Co
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
-    """Write what the rows and the columns of long rows are, above the ribbon."""
+    """Write the headings of the rows and the columns of long rows, above the ribbon."""
     rows, columns = len(fan.ends), fan.count
     words = text("long_rows.neurons", rows=rows, columns=columns)
     if fan.square:

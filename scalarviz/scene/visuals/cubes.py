@@ -3,9 +3,8 @@
     cubes = CubesVisual(plates, len(bank))
     cubes.numbers(bank.value, bank.grad)
 
-The flat arrays are uploaded as textures, once a frame, and only the parts that are drawn cube by
-cube; `shaders` describes how they are drawn. The first draw asks the driver, and allocates the
-textures.
+The flat arrays are uploaded as textures, once per frame, limited to the parts drawn cube by cube;
+`shaders` describes the drawing. The first draw checks the driver, and allocates the textures.
 """
 
 from __future__ import annotations
@@ -54,8 +53,8 @@ SIDES = np.array(
     ],
     np.uint32,
 )
-FEW = 512  # cubes of a plate with a seat that have a box each
-# What the shaders know of a plate, see `shaders`: a row for each corner of its boxes.
+FEW = 512  # maximum cubes of a plate with a seat that have a box each
+# Shader attributes of a plate, see `shaders`: a row for each corner of its boxes.
 EVERYWHERE = 0.0, 0.0, 1e6, 1e6
 LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 
@@ -64,7 +63,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual that draws the numbers of a bank on plates.
 
     Args:
-        plates: where the cubes stand
+        plates: positions of the cubes
         count: length of the bank
 
     Its transform must be linear, with or without perspective.
@@ -79,7 +78,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.set_gl_state(**state, cull_face="front")
         self.plates = list(plates)
         self.count = count
-        # What is on the graphics card; vispy forbids further attributes from here on.
+        # Resources on the GPU; vispy forbids further attributes from here on.
         self._made: list[Any] = []
         self._numbers: Any = None
         self._lines: Any = None
@@ -98,7 +97,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._is_huge = False  # whether a scale is larger than the inverse of a float32
         self._describe_plates()
         self.set_map(None, "#000000")
-        # 1.0, in tests: each cube in the color of its bank index, the lowest byte in red.
+        # 1.0 in tests: each cube in the color of its bank index, the lowest byte in red.
         self.shared_program["u_ids"] = 0.0
 
     def _shaders(self, *, far: bool) -> tuple[str, str]:
@@ -110,12 +109,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Set the numbers.
 
         Args:
-            colors: what colors show, an array of the bank's length
-            sizes: what sizes show, likewise
+            colors: numbers shown by colors, an array of the bank's length
+            sizes: numbers shown by sizes, likewise
         """
         with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
             given = np.ascontiguousarray(colors, np.float32)
-            # Read once by the kernels of the mip levels, if both show the same.
+            # Read once by the kernels of the mip levels, if both are identical.
             same = sizes is colors
             self._given = given, given if same else np.ascontiguousarray(sizes, np.float32)
         self._fresh = False
@@ -126,8 +125,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Set the number with the strongest color and the one with the largest cube.
 
         Args:
-            colors: magnitude that gets the strongest color: one number, or one for each plate
-            sizes: magnitude that gets the largest cube: one number, or one for each plate
+            colors: magnitude with the strongest color: one number, or one for each plate
+            sizes: magnitude with the largest cube: one number, or one for each plate
         """
         ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
         self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
@@ -158,7 +157,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Set the color map and the background color.
 
         Args:
-            colors: from numbers to colors; None: a grey ramp from -1 (black) to 1 (white)
+            colors: color map of the numbers; None: a gray ramp from -1 (black) to 1 (white)
             ground: color of the background, such as "#101010"
         """
         values = np.linspace(-1.0, 1.0, COLORS)
@@ -170,9 +169,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.shared_program["u_ground"] = rgb((ground,))[0]
 
     def release(self) -> None:
-        """Free the memory on the graphics card; the next draw allocates it again.
+        """Free the GPU memory; the next draw allocates it again.
 
-        Visuals contain reference cycles, so without this the garbage collector decides when.
+        Visuals contain reference cycles, so otherwise the garbage collector decides when.
         """
         for part in self._made:
             part.delete()
@@ -181,7 +180,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     # Buffers and textures.
 
     def _describe_plates(self) -> None:
-        """Write the rows of the texture `plates` that never change."""
+        """Write the constant rows of the texture `plates`."""
         for i, plate in enumerate(self.plates):
             self._table[i, 0] = [plate.columns, plate.rows, *divmod(plate.first, SPLIT)]
             self._table[i, 1, :2] = divmod(plate.stride, SPLIT)
@@ -192,7 +191,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self.lights()
 
     def _allocate(self) -> None:
-        """Allocate what the current context needs, as far as its driver allows.
+        """Allocate the resources for the current context, within the limits of its driver.
 
         Raise DisplayError if it has no float textures.
         """
@@ -269,9 +268,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return (self._palette[np.newaxis, :-1] * 255.0).round().astype(np.uint8)
 
     def _lay_out_means(self, largest: int) -> None:
-        """Allocate the mip levels of all plates, one plate below the other.
+        """Allocate the mip levels of all plates, stacked vertically.
 
-        A plate whose levels exceed the `largest` texture has none: it is drawn cube by cube.
+        A plate whose levels exceed the `largest` texture is drawn cube by cube, without levels.
         """
         top, width = 0, 1
         self._levels = np.zeros(len(self._table), np.float32)
@@ -285,14 +284,14 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._means = np.zeros((max(top, 1), width, 4), np.uint8)
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
-        """Return the range of all plates along an axis, by which cameras frame them."""
+        """Return the range of all plates along an axis, used by cameras for framing."""
         if not self.plates:
             return None
         along = np.concatenate([plate.corners()[:, axis] for plate in self.plates])
         return float(along.min()), float(along.max())
 
     def _prepare_transforms(self, view: Any) -> None:
-        """Do nothing: the eye does it."""
+        """Do nothing: `eye` handles transforms."""
 
     def _prepare_draw(self, view: Any) -> bool:
         if not self.plates:
@@ -330,14 +329,14 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             draw_triangles(self)
 
     def _use_shader(self, *, far: bool) -> None:
-        """Use the shader that also draws small cubes, or the faster one that does not."""
+        """Use the shader that also draws small cubes, or the faster one without."""
         self._far = far
         self.shared_program.vert, self.shared_program.frag = self._shaders(far=far)
 
     def _upload(self, near: list[Near]) -> None:
         """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
         given = self._given
-        if self._is_huge:  # a float32 cannot divide all of them by the scale
+        if self._is_huge:  # float32 cannot divide all of them by the scale
             given = np.clip(given[0], -LARGEST, LARGEST), np.clip(given[1], -LARGEST, LARGEST)
         count = min(self.count, self._height * SPLIT)
         flat = self._staging[: self._height].reshape(-1), self._staging[self._height :].reshape(-1)
@@ -376,7 +375,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 def boxes_of(plate: Plate) -> Any:
-    """Return the cells of the cubes that have a box each, column and row; -1 for one around all."""
+    """Return the cells of the cubes with a box each, column and row; -1 for a common box."""
     row, column, _ = plate.cells()
     return np.c_[column, row] if plate.seat and plate.size <= FEW else [(-1, -1)]
 
@@ -390,7 +389,7 @@ CubesNode = create_visual_node(CubesVisual)
 def nearness(plates: Sequence[Plate], matrix: FloatArray, size: tuple[float, float]) -> list[Near]:
     """Return the level of detail of each plate in a viewport of `size` pixels.
 
-    `matrix` takes points in space, (n, 4), to clip coordinates.
+    `matrix` transforms points in space, (n, 4), to clip coordinates.
     """
     if not plates:
         return []

@@ -1,11 +1,11 @@
 """Mip levels of a plate, used where its cubes are smaller than a pixel.
 
-Level k has one texel for 2**k times 2**k cubes: the color of their mean, and the share of the plate
-that they cover. The mean of many numbers of both signs is close to 0, so it is multiplied by half
-the side of the block: then independent numbers have the same contrast on all levels, and what
-neighbors have in common stands out. On higher levels it is measured by the spread of the plate, so
-that a layer of small weights has a structure, too. The levels of a plate lie side by side in a
-texture of bytes.
+Level k has one texel for 2**k times 2**k cubes: the color of their mean, and the fraction of the
+plate that they cover. The mean of many numbers of both signs is close to 0, so it is multiplied by
+half the side of the block: then independent numbers have the same contrast on all levels, and
+common structure of neighbors stands out. On higher levels it is measured relative to the spread of
+the plate, so that a layer of small weights also shows structure. The levels of a plate are side by
+side in a texture of bytes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.kernel_threads import parallel_calls
 from scalarviz.scene.layout.plates import MOST, Plate
 
-WORTH = 48  # rows or columns from which on a plate has mip levels
-SPREADS = 0.8  # number of the color scale that a plate's spread gets on higher levels, at least
-SAMPLE = 2**14  # numbers that the spread is computed of
-ALONE = 2**15  # means of a level from which on all levels are written on one thread
+WORTH = 48  # minimum rows or columns of a plate with mip levels
+SPREADS = 0.8  # minimum of a plate's spread on the color scale, on higher levels
+SAMPLE = 2**14  # numbers used for computing the spread
+ALONE = 2**15  # means of a level above which all levels are written in one thread
 held = False  # True while another process compiles their kernels: then no levels are used
 Bytes = npt.NDArray[np.uint8]
 Scale = tuple[float, ...]  # 1 / color scale, 1 / size scale
@@ -57,7 +57,7 @@ def fill(
 ) -> None:
     """Write the mip levels of a plate, from level `finest` on, into its part of the table.
 
-    `colors` and `sizes` are float32 arrays of the bank's length. The palette holds the colors of
+    `colors` and `sizes` are float32 arrays of the bank's length. The palette contains the colors of
     the numbers from -1 to 1, and last the color of NaN.
     """
     from scalarviz.scene.visuals import mip_means  # numba takes long to import
@@ -66,7 +66,7 @@ def fill(
     rows, columns = (length >> (finest - 1) for length in room_of(plate))
     shape = plate.first, plate.stride, plate.rows, plate.columns
     size = rows, columns, finest
-    share = (2.0 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1])  # of a cell, by the largest
+    share = (2.0 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1])  # for the largest cube
     kinds = np.array([*scale, share, plate.least**2, MOST**2], np.float32)
     first_columns = room_of(plate)[1]
     spread = spread_of(colors[plate.indices]) * scale[0]
@@ -94,14 +94,14 @@ def strength_of(level: int, spread: float) -> float:
     """Return the factor of the means of a level.
 
     Args:
-        spread: root of the mean square of the plate's numbers, relative to the color scale
+        spread: root mean square of the plate's numbers, relative to the color scale
     """
     stronger = max(1.0, SPREADS / max(spread, 1e-6))
     return 0.5 * 2.0**level * float(stronger ** min(0.5 * level, 1.0))
 
 
 def spread_of(numbers: FloatArray) -> float:
-    """Return the root of the mean square of the finite numbers, of some if they are many."""
+    """Return the root mean square of the finite numbers, or of a sample of many."""
     own = numbers[:: max(1, len(numbers) // SAMPLE)]
     own = own[np.isfinite(own)].astype(np.float64)
     return float(np.sqrt((own**2).mean())) if len(own) else 0.0

@@ -13,7 +13,7 @@ from scalarviz.base.kernel_files import enable_caching, keep_whole_files
 
 @njit(inline="always")
 def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
-    """Return the number of a cube relative to the scale, and the share of its cell it covers."""
+    """Return the number of a cube relative to the scale, and the covered fraction of its cell."""
     one = np.float32(1.0)
     number = colors[at] * scale[0]
     place = min(max(number, -one), one) if number == number else number
@@ -136,7 +136,7 @@ def halved(means: Any) -> Any:
 def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: Any) -> None:
     """Write a level and all after it, each with its strength and its first column in the table.
 
-    On one thread: for a few thousand means, threads cost more than they save.
+    Single-threaded: for a few thousand means, threads cost more than they save.
     """
     for number in range(len(strengths)):
         rows, columns, count = means.shape

@@ -1,6 +1,6 @@
 """Level of detail: how many cells of a plate one pixel covers, and which plates are in view.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ INSIDE: list[tuple[float, ...]] = [
     (0.0, 1.0, 1.0),
     (0.0, -1.0, 1.0),
 ]
-FLATTEST = 0.25  # a longer pixel is sampled at several places along its length
+FLATTEST = 0.25  # a longer pixel is sampled at several positions along its length
 SAFETY = 0.8  # safety margin for cells between the sampled corners
-EDGE_ON = 1e-12  # pixels that a cell covers when it is seen edge-on
+EDGE_ON = 1e-12  # pixels of a cell seen edge-on
 
 
 @dataclass(frozen=True)
 class Near:
-    """How many cells a pixel covers: the range along its longer side, and its shorter side.
+    """Cells per pixel: the range along its longer side, and its shorter side.
 
     The shader of the cubes computes the same. The default is a plate outside the view.
     """
@@ -49,9 +49,9 @@ def near_of(
     Points are x, y and w in clip coordinates.
 
     Args:
-        plane: those of its middle plane, in order
+        plane: corners of its central plane, in order
         half: half the size of the viewport, in pixels
-        oblique: how many times longer than its shorter side a pixel is at most
+        oblique: maximum ratio of the longer to the shorter side of a pixel
     """
     outside = [[x * a + y * b + w * c < 0.0 for x, y, w in box] for a, b, c in INSIDE]
     if any(all(each) for each in outside):
@@ -76,12 +76,12 @@ def near_of(
         least, most = min(least, longer, oblique * shorter), max(most, longer)
         fine = min(fine, max(shorter, FLATTEST * longer))
     if not seen:
-        return ANYHOW  # the middle plane is out of view, but cubes are in view
+        return ANYHOW  # the central plane is out of view, but cubes are in view
     return Near(SAFETY * least, most / SAFETY, SAFETY * fine)
 
 
 def clipped(polygon: list[tuple[float, ...]], side: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """Return the part of a convex polygon that is inside of a plane."""
+    """Return the part of a convex polygon on the inside of a plane."""
     corners: list[tuple[float, ...]] = []
     inside = [
         each[0] * side[0] + each[1] * side[1] + (each[2] - 1e-6) * side[2] for each in polygon

@@ -1,4 +1,4 @@
-"""What the visuals take from OpenGL and from vispy: float textures, transforms, smooth edges."""
+"""OpenGL and vispy functions for the visuals: float textures, transforms, smooth edges."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from scalarviz.scene.canvas.renderer import STATE, Drawing, set_state
 
 # Float textures.
 
-LEAST_VERSION = 3  # of OpenGL from which on every driver has them
-FLOAT_TEXTURES = "GL_ARB_texture_float", "GL_ARB_texture_rg"  # that an older one needs
-USUAL_TEXTURE = 8192  # texels along a side that any driver of today has
+LEAST_VERSION = 3  # version of OpenGL from which every driver supports them
+FLOAT_TEXTURES = "GL_ARB_texture_float", "GL_ARB_texture_rg"  # required by older versions
+USUAL_TEXTURE = 8192  # texels along a side supported by all current drivers
 
 
 def check_float_textures() -> None:
@@ -40,21 +40,21 @@ def largest_texture() -> int:
         return USUAL_TEXTURE
     known = canvas.context.shared.parser.capabilities
     if not known["max_texture_size"]:
-        canvas.context.flush_commands()  # asks the driver
+        canvas.context.flush_commands()  # queries the driver
     return known["max_texture_size"] or USUAL_TEXTURE
 
 
-# Transforms: one matrix, and the viewport. vispy chains the transforms of a node in the shaders,
-# in float32. Our visuals take one matrix, which is multiplied in float64, so that a camera far
-# away is as exact as a near one.
+# Transforms: one matrix, and the viewport. vispy chains the transforms of a node in the shaders, in
+# float32. Our visuals use one matrix, multiplied in float64, so that a distant camera is as exact
+# as a near one.
 
 
 class Eye:
-    """How a node of vispy is seen; nodes of one view share it, and it is worked out once.
+    """The view of a vispy node; shared by the nodes of one view, and computed once.
 
     Attributes:
-        transform: (4, 4), to clip coordinates; points are rows; `inverse`, that back from there
-        viewport: width and height in device pixels, `ratio` of them a logical pixel
+        transform: (4, 4), to clip coordinates; points are rows; `inverse` is its inverse
+        viewport: width and height in device pixels, `ratio` of them per logical pixel
         version: of the matrix; 0 before the first
         is_flat: whether the matrix maps space to a plane
     """
@@ -65,11 +65,11 @@ class Eye:
         self.mirrors, self.version, self.is_shared, self._is_known = False, 0, False, False
 
     def change(self) -> None:
-        """Look again at the next draw."""
+        """Update at the next draw."""
         self._is_known, self.is_shared = False, True
 
     def look(self, view: Any) -> bool:
-        """Look at a visual; return whether it is seen."""
+        """Update for a visual; return whether it is visible."""
         if not (self._is_known and self.is_shared):
             matrix = matrix_of(view.get_transform())
             size, ratio = viewport_of(view.transforms), ratio_of(view.transforms)
@@ -84,13 +84,13 @@ class Eye:
         return not self.is_flat
 
     def show(self, program: Any, names: Sequence[str]) -> None:
-        """Set the variables of a program that depend on it, of these names."""
+        """Set the variables of a program that depend on it, with these names."""
         for name in names:
             program[f"u_{name}"] = getattr(self, name)
 
 
 def draw_triangles(visual: Any) -> None:
-    """Draw a visual of ours."""
+    """Draw one of our visuals."""
     if not visual.eye.is_shared:  # in a scene of vispy
         STATE.clear()
     set_state(**visual._vshare.gl_state)
@@ -105,7 +105,7 @@ BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
 
 
 def matrix_of(transform: Any) -> FloatArray:
-    """Return the (4, 4) matrix of a linear transform of vispy; points are rows.
+    """Return the (4, 4) matrix of a linear vispy transform; points are rows.
 
     Raise DisplayError if the transform is not linear, such as a logarithmic axis.
     """
@@ -133,19 +133,19 @@ def ratio_of(system: Any) -> float:
     return float(abs(system.pixel_scale))
 
 
-# Smooth edges: each pixel is the mean of four that are drawn.
+# Smooth edges: each pixel is the mean of four drawn ones.
 
-DRAWN_SIDE = 2  # pixels drawn along each that is shown
-FINE_PIXELS = 1.5  # device pixels of a logical one from which on edges need no finer picture
-PATIENCE = 200  # milliseconds until a picture that stands still is drawn so without a graphics card
-LONGEST_DRAWING = 0.7  # seconds that this may take
+DRAWN_SIDE = 2  # drawn pixels per shown pixel, along each axis
+FINE_PIXELS = 1.5  # device pixels per logical one above which no supersampling is needed
+PATIENCE = 200  # milliseconds at rest before supersampling without a GPU
+LONGEST_DRAWING = 0.7  # maximum seconds of supersampling
 SOFTWARE = re.compile("llvmpipe|softpipe|swiftshader|software|basic render", re.IGNORECASE)
 CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], np.float32)
 
 
 @final
 class Smooth:
-    """Draws into a framebuffer of its own, whose pixels are four for each that is shown.
+    """Draws into a separate framebuffer with four pixels for each shown one.
 
     All methods are called with a current context.
     """
@@ -157,13 +157,13 @@ class Smooth:
 
     @staticmethod
     def is_quick() -> bool:
-        """Return whether a graphics card draws: four times the pixels cost it little."""
+        """Return whether drawing uses a GPU, for which four times the pixels are cheap."""
         return not SOFTWARE.search(str(gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)))
 
     def draw(
         self, draw: Callable[[int, int, float], object], width: int, height: int, ratio: float
     ) -> None:
-        """Show what `draw(width, height, ratio)` draws; plainly where the driver cannot do more."""
+        """Show the result of `draw(width, height, ratio)`, without supersampling if unsupported."""
         if DRAWN_SIDE * max(width, height) > largest_texture():
             draw(width, height, ratio)
             return
@@ -178,7 +178,7 @@ class Smooth:
         if self._size == (width, height):
             return
         self.release()
-        # In the middle of four pixels, "linear" is their mean.
+        # At the center of four pixels, "linear" is their mean.
         picture = gloo.Texture2D((height, width, 3), interpolation="linear")
         self._buffer = gloo.FrameBuffer(picture, gloo.RenderBuffer((height, width), "depth"))
         self._program = gloo.Program(
@@ -188,5 +188,5 @@ class Smooth:
         self._size = width, height
 
     def release(self) -> None:
-        """Free its memory, which the next picture takes again."""
+        """Free its memory; the next picture allocates it again."""
         self._buffer, self._program, self._size = None, None, (0, 0)

@@ -1,6 +1,6 @@
-"""Picking: which cube or neuron is under a pixel, by the ray walk of the shader, or next by keys.
+"""Picking: the cube or neuron under a pixel, by the ray walk of the shader, or next by keys.
 
-Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
+It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of 
 def seen_at(
     layout: Layout, see: Projection, x: float, y: float, half: Half
 ) -> tuple[int, Neuron | None]:
-    """Return the bank index of the cube that is seen at a logical pixel, or NONE, or the neuron.
+    """Return the bank index of the cube at a logical pixel, or NONE, or the neuron.
 
     Args:
         half: half(plate, index) returns half the side of a cube
@@ -59,7 +59,7 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
         return NONE, math.inf
     ends = [(i - place[axis]) / step[axis] for axis in (0, 1) for i in range(1, grid[axis])]
     cuts = [enter, *sorted([at for at in ends if enter < at < leave]), leave]
-    for i in range(len(cuts) - 1):  # one cell after the other
+    for i in range(len(cuts) - 1):  # cell by cell
         at = 0.5 * (cuts[i] + cuts[i + 1])
         cell = [math.floor(place[axis] + step[axis] * at) for axis in (0, 1)]
         column, row = [min(max(cell[axis], 0), grid[axis] - 1) for axis in (0, 1)]
@@ -77,7 +77,7 @@ def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, flo
 def passed(
     middle: list[float], sides: list[float], place: list[float], step: list[float]
 ) -> tuple[float, float]:
-    """Return where a ray comes into a box, by its middle and half its sides, and leaves it."""
+    """Return where a ray enters and leaves a box, given by its center and half its sides."""
     ends = [
         ((x - side - at) / by, (x + side - at) / by)
         for x, side, at, by in zip(middle, sides, place, step, strict=True)
@@ -86,7 +86,7 @@ def passed(
 
 
 def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
-    """Return the place of the first pixel of the images of a line on a ray, and its distance."""
+    """Return the index of the first image pixel of a line on a ray, and its distance."""
     channels, height, width = line.shape
     along, side = line.along, line.side
     normal = (-along[2], 0.0, along[0])
@@ -103,10 +103,10 @@ def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
     return best, least
 
 
-# Walking over cubes and neurons by the keyboard, in the directions of the picture.
+# Keyboard selection of cubes and neurons, in the directions of the picture.
 
 DIRECTIONS = {"left": (-1.0, 0.0), "right": (1.0, 0.0), "up": (0.0, -1.0), "down": (0.0, 1.0)}
-AHEAD, ASIDE = 0.5, 2.0  # least pixels ahead; how many of them one aside counts
+AHEAD, ASIDE = 0.5, 2.0  # minimum pixels ahead; weight of a sideways pixel
 
 
 def next_place(
@@ -115,12 +115,12 @@ def next_place(
     box: Box,
     way: tuple[float, float] | None,
 ) -> int | None:
-    """Return the number of the nearest place in a direction; None without.
+    """Return the index of the closest point in a direction, or None.
 
     Args:
-        places: where cubes and neurons are seen
-        here: the number of the one to begin at; None: in the middle of a box, to all sides
-        way: of DIRECTIONS; None: to all sides
+        places: positions of cubes and neurons
+        here: index of the starting point; None: the center of a box, in all directions
+        way: of DIRECTIONS; None: all directions
     """
     x, y = (box.x + 0.5 * box.width, box.y + 0.5 * box.height) if here is None else places[here]
     costs = [cost_of(a - x, b - y, None if here is None else way) for a, b in places]
@@ -129,7 +129,7 @@ def next_place(
 
 
 def cost_of(right: float, down: float, way: tuple[float, float] | None) -> float:
-    """Return how far a place is for those who go in a direction; infinite if it is elsewhere."""
+    """Return the distance of a point for a direction; infinite if it is elsewhere."""
     if way is None:
         return math.hypot(right, down)
     ahead = right * way[0] + down * way[1]

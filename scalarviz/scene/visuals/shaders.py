@@ -31,16 +31,16 @@ from scalarviz.scene.layout.plates import LEAST, LEAST_ON_WALL, MOST
 
 SPLIT = 4096  # columns of the texture of numbers; a power of two
 TABLE = "grid", "scales", "looks", "means", "tile", "strides", "focus"
-STEPS = 512  # cells that a ray passes at most
+STEPS = 512  # maximum cells that a ray passes
 COLORS = 1025  # entries of the color table: odd, so that the middle one is the color of 0
 # Cells per pixel: where cubes become flat squares, and where these become mip levels.
 FLAT_FROM, FLAT_TO, MEANS_FROM, CUBES_TO = 0.5, 0.65, 0.75, 1.05
-OBLIQUE = 4.0  # so much longer than across the ray a pixel counts at most where a plate is oblique
+OBLIQUE = 4.0  # maximum length of a pixel on an oblique plate, relative to its width
 DIM = 0.35  # brightness out of focus
 
-HOLLOW, LINE = 1.001 * LEAST, 1.3  # up to which size cubes are of glass; pixels of an edge
+HOLLOW, LINE = 1.001 * LEAST, 1.3  # maximum size of glass cubes; pixels of an edge
 
-# The transform of the view, which vispy would chain of many in float32.
+# The transform of the view, which vispy would chain from many in float32.
 TRANSFORMS = """
 uniform mat4 u_transform;
 uniform mat4 u_inverse;
@@ -86,14 +86,14 @@ POOL = GROUND[0], text_beside(__file__, "pool.frag")
 WIRE = text_beside(__file__, "wire.vert") + TRANSFORMS, text_beside(__file__, "wire.frag")
 
 
-# The same text as GLSL ES 3.00, for WebGL 2. It is written without what ES lacks: no implicit
+# The same text as GLSL ES 3.00, for WebGL 2. It avoids features missing in ES: no implicit
 # conversions, no names that are keywords there.
 
 CANVAS = (
     text_beside(canvas2d.__file__, "canvas.vert"),
     text_beside(canvas2d.__file__, "canvas.frag"),
 )
-# Vertex and fragment shader of each program, as vispy gets them.
+# Vertex and fragment shader of each program, in the form for vispy.
 PROGRAMS = {
     "cubes": cubes(),
     "near cubes": cubes(far=False),

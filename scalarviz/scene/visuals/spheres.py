@@ -1,4 +1,4 @@
-"""Visuals of what is not a cube, in any vispy scene: spheres, straight wires, and the ground.
+"""Visuals of spheres, straight wires, and the ground, in any vispy scene.
 
 Each is one draw call. A sphere is a square in the shape of its outline, lit and with the depth of a
 sphere; a wire is a strip. All arrays have a row for each sphere, wire, tray or shadow.
@@ -23,19 +23,19 @@ from scalarviz.scene.visuals.opengl import Eye, draw_triangles
 from scalarviz.scene.visuals.shaders import GROUND, SPHERE, WIRE
 
 SQUARE = [(-1, -1), (1, -1), (-1, 1), (1, 1)]
-same = np.logical_and.reduce  # with fewer calls of Python than `np.array_equal` has
+same = np.logical_and.reduce  # fewer Python calls than `np.array_equal`
 STRIP = [(0, -1), (1, -1), (0, 1), (1, 1)]
-PLACES = "a_center", "a_start", "a_end"  # attributes by which cameras frame them
+PLACES = "a_center", "a_start", "a_end"  # attributes used by cameras for framing
 
 
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
     """Visual of quads that face the eye, each from a row of arrays; only changes are uploaded.
 
     Args:
-        shaders: the text of vertex and fragment shader
+        shaders: source of vertex and fragment shader
         corners: (4, 2), the attribute `a_corner` of the four vertices of each
-        names: of the attributes that `set_data` sets, those of places first
-        depth_mask: whether it hides what is drawn behind it later
+        names: names of the attributes that `set_data` sets, positions first
+        depth_mask: whether it hides items drawn behind it later
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self.shared_program[f"u_{name}"] = rgb((color,))[0]
 
     def release(self) -> None:
-        """Free the memory on the graphics card; the next draw allocates it again."""
+        """Free the GPU memory; the next draw allocates it again."""
         for buffer in (*self._buffers.values(), *[self._index_buffer] * bool(self._buffers)):
             buffer.delete()
         self._buffers.clear()
@@ -87,13 +87,13 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self.update()
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
-        """Return the range along an axis, by which cameras frame the visual."""
+        """Return the range along an axis, used by cameras for framing the visual."""
         places = [self._rows[name] for name in self._names if name in PLACES and name in self._rows]
         along = np.concatenate([np.zeros(0), *(each[:, axis] for each in places)])
         return (float(along.min()), float(along.max())) if len(along) else None
 
     def _prepare_transforms(self, view: Any) -> None:
-        """Do nothing: the eye does it."""
+        """Do nothing: `eye` handles transforms."""
 
     def _prepare_draw(self, view: Any) -> bool:
         if not self._count or not self.eye.look(view):
@@ -128,16 +128,16 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 class GroundsVisual(QuadsVisual):
-    """Visual of what lies below all: trays and shadows of cubes, or the ground with its light.
+    """Visual below all others: trays and shadows of cubes, or the ground with its light.
 
     Args:
         shaders: GROUND, the default, or POOL
 
-    Its arrays are, in the order in which they are drawn:
+    Its arrays are, in drawing order:
 
     Attributes:
         centers: (n, 3), in space
-        sizes: (n, 3), half the sides of a cube; without height of a tray; below 0 of the ground
+        sizes: (n, 3), half the sides of a cube; without height for a tray; negative for the ground
     """
 
     def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
@@ -154,7 +154,7 @@ class SpheresVisual(QuadsVisual):
         centers: (n, 3), in space
         radii: (n,), in space
         fills: (n, 3), colors from 0 to 1
-        rings: (n, 4), of a sphere of glass the color, and how far it is filled; else -1 at last
+        rings: (n, 4), for a glass sphere the color, and its filling; otherwise the last one is -1
     """
 
     def __init__(self) -> None:
@@ -164,7 +164,7 @@ class SpheresVisual(QuadsVisual):
 
 
 class WiresVisual(QuadsVisual):
-    """Visual that draws straight wires, with depth; draw it after all that is solid.
+    """Visual that draws straight wires, with depth; draw it after all solid items.
 
     Its arrays:
 
@@ -179,7 +179,7 @@ class WiresVisual(QuadsVisual):
         QuadsVisual.__init__(self, WIRE, STRIP, names, depth_mask=False)
 
     def draw(self) -> None:
-        """Draw the wires; they leave the depth as it was, so that they mix where they cross."""
+        """Draw the wires without writing depth, so that they are blended where they cross."""
         if self._count:
             QuadsVisual.draw(self)
             set_state(depth_mask=True)

@@ -1,1 +1,1 @@
-"""How objects draw themselves in a notebook: SVG drawings and tables."""
+"""Representations of objects in notebooks: SVG drawings and tables."""

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-LONGEST_TEXT = 24  # characters of something that is not a number
-LARGE = 1e9  # up to here, all digits before the decimal point are shown
+LONGEST_TEXT = 24  # characters of a text that is no number
+LARGE = 1e9  # below this, all digits before the decimal point are shown
 
 ThingT = TypeVar("ThingT")
 
@@ -64,7 +64,7 @@ def factors(*numbers: object) -> str:
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    The colors are those of the page. A row of one cell is a sentence, which is not bold.
+    Its colors are inherited from the page. A row with a single cell is a sentence, not bold.
     """
 
     def cell(row: int, column: int, line: Sequence[str]) -> str:
@@ -82,7 +82,7 @@ def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
 
 
 def never_raises(display: Callable[[ThingT], str]) -> Callable[[ThingT], str]:
-    """Decorator of a display: if it raises, it shows the object's repr instead."""
+    """Decorate a display so that it shows the object's repr if it raises an error."""
 
     @wraps(display)
     def shown(thing: ThingT) -> str:
@@ -98,22 +98,22 @@ def plain(thing: object) -> str:
     """Return the repr of an object, or its class if that raises."""
     try:
         words = repr(thing)
-    except Exception:  # the repr of a user's class may raise
+    except Exception:  # the repr of a custom class may raise
         words = text("displays.a", kind=type(thing).__name__)
     return f"<pre>{escaped(words)}</pre>"
 
 
 # Tables of a Network, a Perceptron, a Session, and a confusion matrix.
 
-RIGHT, WRONG = "64, 132, 244", "236, 130, 40"  # blue and orange, as values are
+RIGHT, WRONG = "64, 132, 244", "236, 130, 40"  # blue and orange, as for values
 FAINTEST = 0.12  # opacity of a cell with a single case
-MOST_WEIGHTS = 10  # weights of a perceptron; of more, the first and the last are shown
+MOST_WEIGHTS = 10  # weights of a perceptron; longer ones are abridged
 FIRST, LAST = 5, 4
 LONGEST_SETTING = 160  # characters of a setting
 
 
 def titled(kind: str, about: str, rows: Sequence[Sequence[str]], head: str = "row") -> str:
-    """Return a table below a line that says what it is of; `head` as in `table`."""
+    """Return a table with a line above it that describes it; `head` as in `table`."""
     return f"<div><b>{kind}</b> {escaped(about)}</div>{table(rows, head)}"
 
 
@@ -137,7 +137,7 @@ def network_html(network: Network) -> str:
 
 @never_raises
 def perceptron_html(perceptron: Perceptron) -> str:
-    """Return a perceptron's place, and the table of its weights and gradients."""
+    """Return a perceptron's position, and the table of its weights and gradients."""
     bank, inputs = perceptron.bank, perceptron.inputs
     shape = text(
         f"displays.perceptron.{'unbiased' if perceptron.bias is None else 'biased'}",
@@ -157,7 +157,7 @@ def perceptron_html(perceptron: Perceptron) -> str:
 
 @never_raises
 def session_table(session: Session) -> str:
-    """Return where a session stands, and the table of what it trains with; it never waits."""
+    """Return the progress of a session, and the table of its settings, without waiting."""
     timeline, trainer = session.timeline, session.trainer
     settings, network = trainer.settings, trainer.network
     loss = (
@@ -201,7 +201,7 @@ def session_table(session: Session) -> str:
 
 @never_raises
 def confusion_html(given: tuple[npt.NDArray[np.int64], Sequence[str]]) -> str:
-    """Return counts, a row a true class, and names of classes: blue is right, orange is wrong."""
+    """Return a confusion matrix, one row per true class: right is blue, wrong is orange."""
     counts, names = given
     head = "".join(f'<th style="{CELL}">{escaped(name)}</th>' for name in names)
     rows = [

@@ -1,7 +1,7 @@
 """SvgDrawing: a drawing as SVG text, and as an image for notebooks.
 
-An <img> with a data URI isolates the drawing from the page, and is kept where untrusted pages are
-sanitized. Every drawing has its own background, readable on dark and on light pages.
+An <img> with a data URI isolates the drawing from the page, and survives the sanitizing of
+untrusted pages. Every drawing has a background, readable on dark and on light pages.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ MARGIN = 18.0  # between the border of a card and its content
 NARROW = dict.fromkeys("iljI|!'.,:; ", 0.33) | dict.fromkeys('ftr()[]{}-/\\"*_', 0.45)
 WIDE = dict.fromkeys("mwMW%@+=<>−×→≈", 0.9) | dict.fromkeys("ABCDEFGHKNOPQRUVXYZ…", 0.78)
 WIDTHS = NARROW | WIDE
-OTHER, FAR = 0.64, 1.05  # of ordinary characters, and of those beyond European alphabets
+OTHER, FAR = 0.64, 1.05  # of ordinary characters, and of non-European ones
 BOLD = 1.1
 FIRST_FAR = "\u2e80"
-WIDEST = 1100.0  # pixels; a wider drawing is scrolled
+WIDEST = 1100.0  # pixels; wider drawings are scrolled
 
 
 def width_of(text: str, size: float = NORMAL, bold: bool = False) -> float:
@@ -41,7 +41,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def escaped(text: object) -> str:
-    """Return a text escaped for XML, with all letters visible; lines stay lines."""
+    """Return a text escaped for XML, with visible control characters; line breaks are kept."""
     return html.escape("\n".join(map(messages.escaped, str(text).split("\n"))), quote=True)
 
 

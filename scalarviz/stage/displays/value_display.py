@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from scalarviz.core.value import Value
 
 
-MOST = 60  # most nodes of a graph that is drawn
+MOST = 60  # maximum nodes of a drawn graph
 LONGEST_LABEL = 26
 LONGEST_FORMULA = 320
 DEPTH = 4  # nested operations shown of a large formula
@@ -34,7 +34,7 @@ COMMUTES = ("+", "*", "==", "!=", "maximum", "minimum")
 
 PADDING = 10.0  # inside a box
 ROW = 17.0
-RADIUS, ARROW = 13.0, 15.0  # of an operation; length of the arrow to its box
+RADIUS, ARROW = 13.0, 15.0  # radius of an operation; length of the arrow to its box
 BETWEEN = 46.0  # between columns
 PORT = 6.0  # half the distance between the outermost ends of edges at an operation
 
@@ -44,10 +44,10 @@ class DrawnNode:
     """One Value of a drawing.
 
     Attributes:
-        number, grad: as texts; "" if there is none
-        operation: that made it; "" for a leaf
+        number, grad: as texts, or ""
+        operation: operation that computed it; "" for a leaf
         inputs: indices of its operands, in order
-        is_plain: whether it is a constant that needs no gradient
+        is_plain: whether it is a constant without gradient
     """
 
     label: str
@@ -163,7 +163,7 @@ def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
     for i, node in enumerate(nodes):
         column, y = layout.columns[i], layout.heights[i]
         draw_operation(drawing, node, lefts[column], y)
-        width = node.width if node.is_plain else widths[column]  # equally wide in a column
+        width = node.width if node.is_plain else widths[column]  # equal widths in a column
         left = lefts[column] + widths[column] - width
         draw_box(drawing, node, (left, y, width), is_root=i == len(nodes) - 1)
     return drawing
@@ -172,9 +172,9 @@ def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
 def ports(
     node: DrawnNode, ways: list[list[tuple[int, float]]], layout: GraphLayout
 ) -> list[tuple[float, float]]:
-    """Return where edges end at an operation, relative to its left end and center.
+    """Return the endpoints of edges at an operation, relative to its left end and center.
 
-    Ends are in the order of operands, or of the edges' heights if the operation commutes.
+    They are in the order of operands, or of the edges' heights if the operation commutes.
     """
     heights = [
         way[-1][1] if way else layout.heights[source]
@@ -191,7 +191,7 @@ def ports(
 
 
 def curve(points: list[tuple[float, float]]) -> str:
-    """Return a smooth path through points, horizontal at each; every second piece is straight."""
+    """Return a smooth path through points, horizontal at each; every second segment is straight."""
     way = [f"M{points[0][0]:.1f} {points[0][1]:.1f}"]
     for i in range(1, len(points)):
         (a, b), (x, y) = points[i - 1], points[i]
@@ -264,7 +264,7 @@ def outermost(value: Value, depth: int = DEPTH) -> str:
 
 
 def words(value: Value, nodes: list[DrawnNode]) -> str:
-    """Return a graph in words."""
+    """Return a graph as text."""
     told = []
     for node in nodes:
         name = (

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 MOST_TERMS = 3
-PATIENCE = 0.25  # longest wait for a busy session, in seconds
-MOST_WORK = 200_000  # most weights times samples of a step that is replayed by objects
+PATIENCE = 0.25  # maximum wait for a busy session, in seconds
+MOST_WORK = 200_000  # maximum weights times samples of a step replayed with objects
 COLORED = "padding: 4px 10px; border-radius: 4px; margin-right: 8px"
 
-Row = tuple[str, ...]  # what is computed, how, and the result; or a single sentence
+Row = tuple[str, ...]  # name, formula and result; or a single sentence
 
 
 @never_raises
@@ -43,7 +43,7 @@ def weight_html(weight: Weight) -> str:
 
 
 def color_of(value: float, scale: float) -> str:
-    """Return the color of a number; that of `scale` is the strongest one."""
+    """Return the color of a number; `scale` has the strongest one."""
     return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()
 
 
@@ -53,7 +53,7 @@ def ink_on(color: str) -> str:
 
 
 def inputs_rows(weight: Weight, value: float) -> list[Row]:
-    """Return y = w x for the newest inputs that wait for a backward, the next one first."""
+    """Return y = w x for the latest inputs that await a backward, the next one first."""
     waiting = list(weight._inputs)
     if not waiting:
         return [(text("displays.weight.no_inputs"),)]
@@ -97,8 +97,8 @@ def sum_text(explanation: Explanation) -> str:
 def explained(weight: Weight) -> tuple[str, Explanation | None]:
     """Return a heading, and the session's explanation of a weight; "" without a session.
 
-    It explains only where that has no side effects: not while the session plays or is busy, and not
-    after writes from outside, which it would journal as edits.
+    The explanation must have no side effects: it is left out while the session plays or is busy,
+    and after writes from outside, which would be recorded as edits.
     """
     session: Any = weight.bank.session
     if session is None:
@@ -110,7 +110,7 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
         if not is_free:
             return text("displays.weight.at_work"), None
         step, operation = timeline.clock.place
-        # Objects keep inputs of an interrupted step, which explaining would drop.
+        # Objects keep inputs of an interrupted step, which an explanation would discard.
         keeps = len(getattr(timeline.trainer.run, "_waiting", ())) > 0
         reasons = {
             text("displays.weight.nothing"): step == operation == 0,
@@ -132,7 +132,7 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
 
 @contextmanager
 def kept(bank: Bank) -> Iterator[None]:
-    """Restore a bank's gradients at the end: explaining a step recomputes them."""
+    """Restore a bank's gradients at the end, since explaining a step recomputes them."""
     arrays = bank.grad, bank._moved, bank._cleared
     before, has_gradients = [array.copy() for array in arrays], bank.has_gradients
     try:
