@@ -75,6 +75,7 @@ from scalarviz.story.traced_weight import (
     row_beside,
     summing,
     thread_at,
+    thread_of,
     threaded_rows,
 )
 from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, trial_of
@@ -279,7 +280,10 @@ def caption_of_state(
     is_followed = neuron is not None or (moment.kind == "step" and not chosen)
     if is_followed and right_output(facts, state) is not None:
         at = [i for i in summing(facts) if moment.kind != "forward" or i <= moment.operation]
-        caption = replace(caption, thread=tuple([thread_at(facts, state, i) for i in at]))
+        known = thread_of(facts, state)
+        thread = [thread_at(facts, state, i) for i in at[len(known) :]]
+        named = [(facts.operations[i].target, unit) for i, unit in zip(at, known, strict=False)]
+        caption = replace(caption, thread=(*named, *thread))
     if moment.kind in ("zero_grad", "forward") and math.isfinite(state.loss):
         return replace(caption, losses=(said(state.loss, 3),))
     return caption

@@ -372,6 +372,8 @@ class ClockControl:
         unit = "operation" if unit == "neuron" else unit
         batches, clock = self.panes[0].session.trainer.batches, self.clock
         each = batches.steps_an_epoch if unit == "epoch" else 1
+        if unit == "operation" and isinstance(clock, Session):
+            return self.do(partial(self.walk_on, direction * times), self.tell_stop)
         if direction < 0:
             return self.do(partial(clock.back, times, unit))
         if unit not in WHOLE or times * each <= MOST_STEPS:
@@ -395,6 +397,16 @@ class ClockControl:
             if found is not None:
                 session.focus = self.explained = found
         session.advance(times, unit)
+
+    def walk_on(self, by: int) -> None:
+        """Go on or back by so many operations after which something new is said."""
+        session = self.panes[0].session
+        (step, operation), facts = session.clock.place, facts_of(session)
+        times = walk_to(facts, step * len(facts.moments) + operation, by)
+        if times > 0:
+            self.advance(times, "operation")
+        else:
+            session.back(-times, "operation")
 
     def _go_by_neuron(self, by: int) -> None:
         """Show more neurons of the last operation, or fewer; go on where there are no others."""
