@@ -54,10 +54,15 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
 # What a gradient asks of a cube, in pixels: an arrow above it, to the left for more minus, to the
 # right for more plus; the shortest and the longest, and from the cube or its number to it.
 ARROW, OVER, WRITTEN, TIP = (16.0, 39.0), 11.0, 14.0, 7.0
+PUSH_WORDS = 8.0  # pixels from it to its number
 
 
-def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
-    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller."""
+def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
+    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller.
+
+    Args:
+        words: its blame, which stands above the arrow
+    """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
     top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
@@ -68,6 +73,8 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
     for color, more in ((theme.ground, 2.6), (theme.push, 0.0)):
         canvas.line([(foot, y), (end, y)], color, width=(3.0 + more) * scale)
         canvas.line(hook, color, width=(2.6 + more) * scale)
+    low, size, halo = y - PUSH_WORDS * scale, 12.0 * scale, theme.ground
+    canvas.text(x, low, words, size=size, color=theme.push, anchor="center", outline=halo)
 
 
 # A question over a cube: above it an arrow and words of the guess, below it those of what came.

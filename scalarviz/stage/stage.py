@@ -454,7 +454,8 @@ class Stage(Messages):
             followed = () if words.caption is None else words.caption.rows
             after, top_size = self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             sizes, moving = magnified(before, sizes, after, top_size, followed)
-        exhibit, maps = self._learned()
+        buffers = reading.buffers(self.motion.done)
+        exhibit, maps = self._learned(awaits=moment is not None and buffers.answers is None)
         if self.held is not None and self._now > self._held_until:
             self.held = None
         if self.held is not None and exhibit is not None:
@@ -474,7 +475,7 @@ class Stage(Messages):
                 None if look.per_layer else scales.stops.of((look.color, -1)),
                 moving,
             ),
-            replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
+            replace(buffers, scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
                 *(self.over, self.common.curve_view, reading.now),
                 reading.facts if self.common.curve_view.large and self.pane is None else None,
@@ -558,9 +559,9 @@ class Stage(Messages):
         if thread and thread != plan.thread:
             self.plan = with_thread(plan, thread)
 
-    def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
+    def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return the result, and what the neurons compute if that is shown."""
-        look, exhibit, maps = self.look, self.reading.exhibit(), None
+        look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
         shows = look.neuron_maps and any(line.square for line in self.plan.neurons)

@@ -114,7 +114,6 @@ class Blame:
         parts: by neuron of the next layer
         total: their sum, the blame of the neuron of the weight
         words: what that neuron should say
-        comes: what comes in there
         earlier: weights of the ways between later layers
         stays: whether all of it was shown by the operation before
     """
@@ -123,7 +122,6 @@ class Blame:
     parts: tuple[BlamePart, ...]
     total: float
     words: str
-    comes: str
     earlier: tuple[int, ...]
     stays: bool = False
 
@@ -247,7 +245,8 @@ class Caption:
         blame: how it comes to the weight; None in the last layer, and where layers are not dense
         trial: what comes of another value of the weight, where blame comes to it
         wish: the weight before and after its step, or what its gradient asks for; "" if unknown
-        comes: what comes in at the weight, if that is a reason; else ""
+        comes: how the shown sample comes to its blame for the weight, and the mean of all; or ""
+        tried: what becomes of the right class with another weight, or ""
         outcome: what a step makes of the outputs of the shown sample
         group: the samples of the step, of which the caption shows one; None for one alone
         losses: loss of the samples of a step, before and after it; before its loss is known, that
@@ -270,6 +269,7 @@ class Caption:
     trial: Trial | None = None
     wish: str = ""
     comes: str = ""
+    tried: str = ""
     losses: tuple[str, ...] | None = None
     group: Group | None = None
     thread: tuple[Neuron, ...] = ()

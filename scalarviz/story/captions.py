@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
@@ -64,7 +64,7 @@ from scalarviz.story.forward_captions import (
     unchanged,
     weighted,
 )
-from scalarviz.story.names import homes_of, number_word, sentence
+from scalarviz.story.names import homes_of, number_word, sentence, short_name
 from scalarviz.story.panel_words import percents
 from scalarviz.story.reason import blame_of, change_of, reason_of, written_change
 from scalarviz.story.traced_weight import (
@@ -356,20 +356,22 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     blame = blame_of(ctx, row)
     way = -1.0 if total > 0.0 else 1.0
     agrees = added_up(products.own) * total > 0.0  # the shown sample and all together
-    trial = trial_of(ctx.facts, ctx.state, row, way) if agrees and read is not None else None
+    trial, tried = None, ""
+    if agrees and read is not None:
+        trial = trial_of(ctx.facts, ctx.state, row, way)
     wish = change_of(ctx.state, row)
-    came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
-    comes = text("blame.comes", number=came) if came else ""
+    comes = "" if read is None else product_words(ctx, products)
     why = reason_of(ctx, row, total)
-    if why == "" and blame is None and right_output(ctx.facts, ctx.state) is not None:
+    is_sorted = right_output(ctx.facts, ctx.state) is not None
+    if why == "" and blame is None and is_sorted and products.every is None:
         why = text("reason.together", count=number_word(ctx.state.batch))
-        if len(written) > 1:
-            why = slides_words(ctx, row, way, len(written))
+    if agrees and trial is None:
+        tried = tried_words(ctx, row, way)
     if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
         why = text("reason.kept")
     group = group_of(ctx, [-each for each in products.sums])
     caption = replace(
-        caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes, group=group
+        caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes, group=group, tried=tried
     )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
@@ -378,18 +380,40 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
-TRIED = 0.2  # by which a weight of a filter is changed
+TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
 
 
-def slides_words(ctx: TracedWeight, row: int, way: float, count: int) -> str:
-    """Return at how many places a weight of a filter is used, and what another one would bring."""
-    found = share_with(ctx.facts, ctx.state, row, way * TRIED)
-    if found is None or not found[1] > found[0]:
-        return text("reason.slides", count=count)
+def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
+    """Return what another weight would make of the share of the right class; "" if not more."""
+    found, right = (
+        share_with(ctx.facts, ctx.state, row, way * TRIED),
+        right_output(ctx.facts, ctx.state),
+    )
+    if found is None or right is None or not found[1] > found[0]:
+        return ""
     before, after = percents(found[0], found[1])
     words = text("captions.way.up") if way > 0.0 else text("captions.way.down")
     fields = {"step": typeset(f"{TRIED:.1f}"), "way": words, "before": before, "after": after}
-    return text("reason.slides.tried", count=count, **fields)
+    return text("trial.share", name=short_name(ctx.facts, right[1]), **fields)
+
+
+def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
+    """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
+
+    Blame is what asks for a higher weight, an error what asks for a higher sum.
+    """
+    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
+    own = [(x, -count * delta) for x, delta in products.own]
+    blame, key = added_up(own), "one" if len(own) == 1 else "many"
+    factors = text("reason.factors", input="{}", error="{}").format
+    line = (
+        sum_line([EquationTerm(own[0], factors)], blame) if key == "one" else (Piece(said(blame)),)
+    )
+    words = typeset("".join([each.words for each in line]))
+    mean = typeset(said(-products.total))
+    if ctx.state.batch == 1:
+        return words
+    return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

@@ -15,10 +15,11 @@ from scalarviz.story.facts import NONE
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
-    from scalarviz.story.caption import Caption, Effect, Group, Miss, Outcome, Trial
+    from scalarviz.story.caption import Bent, Caption, Effect, Group, Miss, Outcome, Trial
 
 FINE = 3  # digits of how far outputs are off
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
+MOST_VOTES = 20  # samples that have a bar each
 PARTS = 3  # units along a scale
 
 
@@ -63,6 +64,15 @@ def percents(before: float, after: float) -> tuple[str, str]:
         if words[0] == words[1]:
             words = f"{100.0 * before:.{digits}f} %", f"{100.0 * after:.{digits}f} %"
     return words
+
+
+def share_words(bent: Bent) -> str:
+    """Return the loss of a share as a calculator has it, and what it means."""
+    for digits in (2, 3, 4, 5):
+        share, loss = short(bent.before, digits), short(bent.after)
+        if float(share) > 0.0 and short(-math.log(float(share))) == loss:
+            return text("captions.loss.small", share=typeset(share), loss=typeset(loss))
+    return text("captions.loss.surer")
 
 
 def said_in(miss: Miss, value: float) -> str:
@@ -175,9 +185,13 @@ def group_words(group: Group, weight: str) -> str:
     words, rest = text("group.ask", up=up, down=down, count=group.count, weight=weight), ""
     if group.count > up + down:
         rest = " " + text("group.nothing", count=group.count - up - down)
-    total: float = sum(group.amounts)
-    is_turned = (total > 0.0 and up <= down) or (total < 0.0 and down <= up)
-    return words + (" " + text("group.longer") if is_turned else rest)
+    total, own = sum(group.amounts), group.amounts[group.place]
+    if group.count > MOST_VOTES:
+        way = text("captions.way.up") if total > 0.0 else text("captions.way.down")
+        return f"{words} {text('group.added', way=way)}"
+    if own * total < 0.0:
+        return f"{words} {text('group.outvoted')}"
+    return words + (" " + text("group.longer") if up > 0 and down > 0 else rest)
 
 
 # What a step made of the outputs: on a short scale where each was, where it is, and its goal.

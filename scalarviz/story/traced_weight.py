@@ -272,8 +272,8 @@ def summing(facts: Facts) -> list[int]:
 def thread_of(facts: Facts, state: State) -> list[int]:
     """Return the neuron of each layer that all moments of a step explain; [] if not known.
 
-    In dense layers before the last one it is the one to which most blame of the shown sample will come, in the
-    last layer the one from which most of that comes.
+    In dense layers before the last one it is the one to which most blame of the shown sample will
+    come, in the last layer the one from which most of that comes.
     """
     goals, places = state.target, summing(facts)
     if goals is None or facts.is_graph or len(places) < 2 or len(state.value) > MOST_THREADED:
@@ -471,7 +471,9 @@ def is_stop(facts: Facts, moment: MomentFacts) -> bool:
     kind = facts.operations[moment.operation].kind
     if moment.kind == "forward":
         return kind != "activation"
-    return moment.kind == "weight gradient" or (moment.kind == "input gradient" and kind == "affine")
+    return moment.kind == "weight gradient" or (
+        moment.kind == "input gradient" and kind == "affine"
+    )
 
 
 def walk_to(facts: Facts, done: int, by: int) -> int:

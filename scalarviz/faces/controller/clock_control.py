@@ -25,8 +25,10 @@ from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.guide import has_learned
+from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.threads import FILM
