@@ -118,6 +118,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         notes = outcome_reason(outcome, things)
         if notes == "" and caption.wish != "" and len(outcome.moved) == 0:
             notes = f"{moved_title(caption)} {plural('moved.all', outcome.weights)}"
+        notes = " ".join([each for each in (caption.why, notes) if each != ""])
         head, end = outcome_title(outcome), outcome_end(outcome)
         if outcome.shares is not None:
             return Side(head, notes, end, replace(caption, bars=outcome.shares))

@@ -85,6 +85,7 @@ from scalarviz.stage.show import Show, alike
 from scalarviz.story.caption import Caption, Card, Piece
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
+from scalarviz.story.panel_words import with_score
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.session import Session
@@ -181,6 +182,7 @@ class Stage(Messages):
         self.hover_neuron: Neuron | None = None
         self.walking = False
         self._spoken: Moment | None = None  # the operation on the last picture
+        self._score: tuple[int, int] | None = None  # right answers before the last step
         self._resting = NOTHING  # what the mouse was on when it began, until it moves
         self.over = OverlayPointer()
         self.pinned: int | None = None
@@ -456,6 +458,12 @@ class Stage(Messages):
             sizes, moving = magnified(before, sizes, after, top_size, followed)
         buffers = reading.buffers(self.motion.done)
         exhibit, maps = self._learned(awaits=moment is not None and buffers.answers is None)
+        score = None if exhibit is None else exhibit.score()
+        if score is not None and moment is not None and moment.kind != "step":
+            self._score = score
+        elif score is not None and moment is not None and words.caption is not None:
+            old = (self._score or score)[0]
+            words = replace(words, caption=with_score(words.caption, old, score[0]))
         if self.held is not None and self._now > self._held_until:
             self.held = None
         if self.held is not None and exhibit is not None:

@@ -110,7 +110,19 @@ def step(ctx: TracedWeight) -> Caption:
         words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
         caption = replace(with_line(caption, words), losses=(old, new))
     group = None if ctx.facts.is_graph else group_of(ctx, nearer_of(ctx))
-    return replace(caption, outcome=outcome_of(ctx), rows=tuple(rows), group=group)
+    rows_told, why = tuple(rows), rolling_words(state, rows)
+    return replace(caption, outcome=outcome_of(ctx), rows=rows_told, group=group, why=why)
+
+
+def rolling_words(state: State, rows: Sequence[int]) -> str:
+    """Return which weight former steps have moved against its arrow; "" if none."""
+    before = state.before
+    for row in rows if before is not None and len(state.slots_before) > 0 else []:
+        assert before is not None
+        old, new = float(before[row]), float(state.value[row])
+        if (new - old) * float(state.grad[row]) > 0.0:
+            return text("captions.step.rolls", change=written_change(old, new))
+    return ""
 
 
 def with_line(caption: Caption, words: str) -> Caption:

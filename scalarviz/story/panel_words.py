@@ -6,7 +6,7 @@ Of plain numbers: pages have it in JavaScript, see docs/TRANSLATOR.md.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
@@ -273,6 +273,14 @@ def outcome_end(outcome: Outcome) -> str:
     if len(outcome.moved) > 0:
         return text("outcome.off.shown", before=before, after=after)
     return text("outcome.off", before=before, after=after)
+
+
+def with_score(caption: Caption, before: int, after: int) -> Caption:
+    """Return the caption of a step, which says if fewer answers are right after it."""
+    if after >= before:
+        return caption
+    words = text("outcome.fewer", before=before, after=after)
+    return replace(caption, why=" ".join([each for each in (words, caption.why) if each != ""]))
 
 
 def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
