@@ -113,7 +113,8 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         found = Side(trial_title(trial), "", trial_end(trial), None, trial, None, "", group, votes)
         if told:
             return found
-        return replace(found, head=head_of(caption), notes=caption.comes, middle=found.head)
+        notes = f"{caption.comes} {caption.why}" if caption.rolls else caption.comes
+        return replace(found, head=head_of(caption), notes=notes, middle=found.head)
     if outcome is not None and len(outcome.outputs) > 0:
         notes = outcome_reason(outcome, things)
         if notes == "" and caption.wish != "" and len(outcome.moved) == 0:
@@ -128,7 +129,8 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         return Side(head, "", caption.why, caption, middle=caption.title)
     if caption.wish != "" and len(caption.misses) > 0:
         miss, end = caption.misses[0], caption.tried
-        head, notes = (miss_title(miss), "") if told else (head_of(caption), caption.comes)
+        why = f" {caption.why}" if caption.rolls else ""
+        head, notes = (miss_title(miss), "") if told else (head_of(caption), caption.comes + why)
         end = miss_words(miss) if end == "" else end
         return Side(head, notes, end, caption, group=group, votes=votes)
     if len(caption.misses) > 0 and not told:
@@ -188,28 +190,26 @@ def draw_side(
     if canvas.measure(head, size=large, bold=True) > room:
         large = LARGE * scale
     heads = lines_of(canvas, head, room, large)[:3]
-    notes = (
-        []
-        if side.notes == ""
-        else lines_of(canvas, side.notes, room, small, bold=False)[:MOST_NOTES]
-    )
     top = (EDGE + 6.0) * scale + 1.25 * large * len(heads)
     foot = FOOT * scale if side.end != "" else 0.4 * EDGE * scale
-    asked = 0 if side.group is None else len(side.group.amounts)
-    votes = VOTES * scale
-    if not 0 < asked <= MOST_VOTES or top + foot + votes > box.height:
-        votes, words = 0.0, f"{side.notes} {side.votes}" if asked > 0 else side.notes
-        notes = lines_of(canvas, words.strip(), room, small, bold=False)[:MOST_NOTES]
+    asked, most = 0 if side.group is None else len(side.group.amounts), figure_high(side) * scale
+    votes = VOTES * scale if 0 < asked <= MOST_VOTES else 0.0
     second = SECOND * scale if side.trial is not None and side.middle != "" else 0.0
-    full = top + votes + second + 1.4 * small * len(notes) + foot
-    if full + TIGHT * figure_high(side) * scale > box.height:  # no room
-        notes = []
+    if side.outcome is not None and top + foot + votes > box.height:
+        votes = 0.0
+    words = f"{side.votes} {side.notes}".strip() if asked > MOST_VOTES else side.notes
+    notes = [] if words == "" else lines_of(canvas, words, room, small, bold=False)[:MOST_NOTES]
+    is_tight = False
+    rest = box.height - top - votes - second - foot
+    if most > 0.0 and 1.4 * small * len(notes) + TIGHT * most > rest:  # no room
+        notes, is_tight = [], asked > MOST_VOTES
     top += 1.4 * small * len(notes) + votes + second
-    figure = min(figure_high(side) * scale, max(0.0, box.height - top - foot))
-    figure = figure if figure >= LEAST * figure_high(side) * scale else 0.0
-    if figure == 0.0 and side.trial is not None and side.votes != "":  # the votes come first
+    figure = min(most, max(0.0, box.height - top - foot))
+    figure = figure if figure >= LEAST * most else 0.0
+    is_tight = is_tight or top + foot > box.height or (most > 0.0 and figure == 0.0)
+    if is_tight and side.votes != "" and side.outcome is None:  # the votes come first
         brief = Side(side.head, side.votes)
-        if side.middle == "":  # the network has the head
+        if side.middle == "" and side.trial is not None:  # the network has the head
             brief = Side(side.votes)
         return draw_side(canvas, theme, box, brief, colors, tint, signs, part)
     if figure == 0.0 and side.middle != "":

@@ -246,6 +246,7 @@ class Caption:
         trial: what comes of another value of the weight, where blame comes to it
         wish: the weight before and after its step, or what its gradient asks for; "" if unknown
         comes: how the shown sample comes to its blame for the weight, and the mean of all; or ""
+        rolls: whether its step is to move it against its arrow; then `why` says so
         tried: what becomes of the right class with another weight, or ""
         outcome: what a step makes of the outputs of the shown sample
         group: the samples of the step, of which the caption shows one; None for one alone
@@ -269,6 +270,7 @@ class Caption:
     trial: Trial | None = None
     wish: str = ""
     comes: str = ""
+    rolls: bool = False
     tried: str = ""
     losses: tuple[str, ...] | None = None
     group: Group | None = None
@@ -311,7 +313,8 @@ class Caption:
 
 def head_of(caption: Caption) -> str:
     """Return the title of a gradient, with the numbers of its weight as far as they are known."""
-    return f"{caption.title[:-1]}: {caption.wish}" if caption.wish else caption.title
+    is_shown = caption.wish != "" and not caption.rolls
+    return f"{caption.title[:-1]}: {caption.wish}" if is_shown else caption.title
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

@@ -66,7 +66,7 @@ from scalarviz.story.forward_captions import (
 )
 from scalarviz.story.names import homes_of, number_word, sentence, short_name
 from scalarviz.story.panel_words import percents
-from scalarviz.story.reason import blame_of, change_of, reason_of, written_change
+from scalarviz.story.reason import blame_of, change_of, reason_of, stepped, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
@@ -379,11 +379,22 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
         why = text("reason.together", count=number_word(ctx.state.batch))
     if agrees and trial is None:
         tried = tried_words(ctx, row, way)
+    new, old = stepped(ctx.state, row), float(ctx.state.value[row])
+    rolls = wish != "" and new is not None and (new - old) * total > 0.0
+    why = text("captions.step.rolls", change=wish) if rolls else why
     if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
         why = text("reason.kept")
     group = group_of(ctx, [-each for each in products.sums])
     caption = replace(
-        caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes, group=group, tried=tried
+        caption,
+        why=why,
+        blame=blame,
+        trial=trial,
+        wish=wish,
+        comes=comes,
+        group=group,
+        rolls=rolls,
+        tried=tried,
     )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
