@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.annotations import Ball, bracket, draw_before, draw_push, draw_question
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.focus import (
@@ -24,7 +23,7 @@ from scalarviz.scene.layout.plates import HALF, SCORED
 from scalarviz.scene.layout.points import row3
 from scalarviz.scene.silhouettes import balls_of, cubes_seen
 from scalarviz.story.facts import NONE, Neuron
-from scalarviz.story.formats import said
+from scalarviz.story.panel_words import blame_words
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -223,8 +222,8 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         share = share_of(push, top, scale)
         for box in cube_boxes(see, frame_data, [row], None) if share else []:
             if box.width >= LEAST_PUSHED * canvas.scale or row in caption.rows:
-                drawn.append((box, -share, typeset(said(-push))))
-    middles = sorted([box.x + 0.5 * box.width for box, _, _ in drawn])
+                drawn.append((box, -share, blame_words(push)))
+    middles = sorted([each[0].x + 0.5 * each[0].width for each in drawn])
     room: float = min([math.inf, *[middles[i + 1] - x for i, x in enumerate(middles[:-1])]])
     has_room = canvas.widest([*[each[2] for each in drawn], ""], size=LETTERS * canvas.scale) < room
     for box, share, words in drawn:

@@ -65,7 +65,7 @@ from scalarviz.story.forward_captions import (
     weighted,
 )
 from scalarviz.story.names import homes_of, number_word, sentence, short_name
-from scalarviz.story.panel_words import percents
+from scalarviz.story.panel_words import blame_words, percents
 from scalarviz.story.reason import blame_of, change_of, reason_of, stepped, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
@@ -433,7 +433,7 @@ def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
         sum_line([EquationTerm(own[0], factors)], blame) if key == "one" else (Piece(said(blame)),)
     )
     words = typeset("".join([each.words for each in line]))
-    mean = typeset(said(-products.total))
+    mean = blame_words(products.total)
     if ctx.state.batch == 1:
         return words
     return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)

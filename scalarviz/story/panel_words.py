@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
+from scalarviz.story.formats import said
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
@@ -48,6 +49,11 @@ def said_goal(value: float) -> str:
     """Return a goal: a whole number without digits behind a point."""
     is_whole = math.isfinite(value) and value == round(value)
     return f"{value:.0f}" if is_whole else number(value)
+
+
+def blame_words(gradient: float) -> str:
+    """Return the blame that asks for a higher number, as it is written beside it."""
+    return typeset(said(-gradient))
 
 
 def percent(share: float) -> str:
