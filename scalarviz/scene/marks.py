@@ -222,7 +222,8 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         share = share_of(push, top, scale)
         for box in cube_boxes(see, frame_data, [row], None) if share else []:
             if box.width >= LEAST_PUSHED * canvas.scale or row in caption.rows:
-                drawn.append((box, -share, blame_words(push)))
+                words = "" if layout.fan_of(row) is None else blame_words(push)
+                drawn.append((box, -share, words))
     middles = sorted([each[0].x + 0.5 * each[0].width for each in drawn])
     room: float = min([math.inf, *[middles[i + 1] - x for i, x in enumerate(middles[:-1])]])
     has_room = canvas.widest([*[each[2] for each in drawn], ""], size=LETTERS * canvas.scale) < room
