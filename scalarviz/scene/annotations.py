@@ -61,7 +61,7 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str
     """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller.
 
     Args:
-        words: its blame, which stands above the arrow
+        words: its blame, written above the arrow
     """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))

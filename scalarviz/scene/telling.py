@@ -149,7 +149,7 @@ def draw_sum(
     signs: tuple[Color, Color],
     part: float,
 ) -> None:
-    """Explain a sum: its products stand in the columns of their cubes, as bars end to end from 0.
+    """Explain a sum: its products are in the columns of their cubes, as bars end to end from 0.
 
     Args:
         words: the sentence below them

@@ -79,7 +79,7 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
 
 
 def least_sure(facts: Facts, state: State, fresh: Numbers) -> int | None:
-    """Return the sample whose right class has the smallest share, of those that a step helps.
+    """Return the sample whose right class has the smallest share, if a step helps it.
 
     What is to blame is seen best in it. It is none where the targets are no classes.
     """

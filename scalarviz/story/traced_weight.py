@@ -75,7 +75,7 @@ class TracedWeight:
 
     @property
     def letter(self) -> str:
-        """What formulas call the inputs of this operation: x for those of the network, else a."""
+        """What formulas call the inputs of this operation: x for inputs of the network, else a."""
         return "x" if self.moment.operation == self.facts.first_parameters else "a"
 
     @property
@@ -461,7 +461,7 @@ def pixel_before(
 
 
 def is_stop(facts: Facts, moment: MomentFacts) -> bool:
-    """Return whether somebody who walks by operations stops after one.
+    """Return whether a walk by operations stops after one.
 
     In a network with filters it is where something new is said: at sums and what is made of them,
     the loss, gradients of weights, and where blame comes through a dense layer.

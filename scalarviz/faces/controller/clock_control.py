@@ -401,7 +401,7 @@ class ClockControl:
         session.advance(times, unit)
 
     def walk_on(self, by: int) -> None:
-        """Go on or back by so many operations after which something new is said."""
+        """Move by a number of stops of `walk_to`, negative back."""
         session = self.panes[0].session
         (step, operation), facts = session.clock.place, facts_of(session)
         times = walk_to(facts, step * len(facts.moments) + operation, by)

@@ -64,7 +64,7 @@ export class Player {
     this.turns = 0; // plays and pauses of this page that are not answered yet
     this.told = false; // whether the last state of a shared training plays
     this.ahead = async () => ({}); // what is to be known of an operation before it
-    /** @type {(stops: number) => number} operations to where a walk stops so many times on */
+    /** @type {(stops: number) => number} number of operations that lead to a later stop */
     this.walkTo = (stops) => stops;
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
