@@ -200,8 +200,8 @@ def draw_side(
     words = f"{side.votes} {side.notes}".strip() if asked > MOST_VOTES else side.notes
     notes = [] if words == "" else lines_of(canvas, words, room, small, bold=False)[:MOST_NOTES]
     is_tight = False
-    rest = box.height - top - votes - second - foot
-    if most > 0.0 and 1.4 * small * len(notes) + TIGHT * most > rest:  # no room
+    free = box.height - top - votes - second - foot
+    if most > 0.0 and 1.4 * small * len(notes) + TIGHT * most > free:  # no room
         notes, is_tight = [], asked > MOST_VOTES
     top += 1.4 * small * len(notes) + votes + second
     figure = min(most, max(0.0, box.height - top - foot))
