@@ -55,10 +55,15 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
 # negative, to the right for more positive; minimum and maximum length, and distance to the cube or
 # its number.
 ARROW, OVER, WRITTEN, TIP = (16.0, 39.0), 11.0, 14.0, 7.0
+PUSH_WORDS = 8.0  # pixels from it to its number
 
 
-def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
-    """Mark that a number should increase, for a share from 0 to 1, or decrease, if negative."""
+def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
+    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller.
+
+    Args:
+        words: its blame, written above the arrow
+    """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
     top = min(box.y, box.y + 0.5 * (box.height - WRITTEN * scale))
@@ -69,6 +74,8 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float) -> None:
     for color, more in ((theme.ground, 2.6), (theme.push, 0.0)):
         canvas.line([(foot, y), (end, y)], color, width=(3.0 + more) * scale)
         canvas.line(hook, color, width=(2.6 + more) * scale)
+    low, size, halo = y - PUSH_WORDS * scale, 12.0 * scale, theme.ground
+    canvas.text(x, low, words, size=size, color=theme.push, anchor="center", outline=halo)
 
 
 # A question over a cube: arrow and words of the guess above it, those of the result below. Size of

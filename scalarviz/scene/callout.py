@@ -25,11 +25,10 @@ from scalarviz.scene.telling import (
     ROWED,
     ToldRow,
     draw_misses,
-    draw_sum,
+    draw_row,
     draw_wish,
     error_box,
     kept_clear,
-    panel_of,
     wish_of,
     wish_words,
     wished,
@@ -37,7 +36,7 @@ from scalarviz.scene.telling import (
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import NONE, Neuron
 
-LIDS, STRANDS = 8.0, 14.0  # required pixels above the fronts of a row, and below its feet
+LIDS = 8.0  # pixels above the fronts of a row that it needs
 
 
 def draw_told(
@@ -81,13 +80,10 @@ def draw_added(
     row = None if into is None else told_row(see, frame_data, into, canvas.scale)
     if into is None or row is None:
         return []
-    rows = spans_of(see, frame_data, into[0], canvas.scale)
-    panel = panel_of(row, rows, see.box, canvas.scale)
-    if panel is None:
-        return []
+    rows = tops_in(see, frame_data, into[0], canvas.scale)
     signs: Any = theme.map.negative, theme.map.positive
-    draw_sum(canvas, theme, row, panel, caption.title, signs, frame_data.part)
-    return [panel]
+    words, part = caption.title, frame_data.part
+    return draw_row(canvas, theme, row, rows, see.box, words, signs, part)
 
 
 def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
@@ -202,18 +198,14 @@ def told_row(
     )
 
 
-def spans_of(
-    see: Projection, frame_data: FrameData, fan: Fan, scale: float
-) -> list[tuple[float, float]]:
-    """Return the top and the foot of each row of a layer in the picture."""
+def tops_in(see: Projection, frame_data: FrameData, fan: Fan, scale: float) -> list[float]:
+    """Return the top of each row of a layer as it is seen."""
     known = known_fans(see, frame_data.layout, scale)[frame_data.layout.fans.index(fan)]
     if known is None:
         return []
-    halves, feet = carried(fan, frame_data).halves, known.seen.feet
-    return [
-        (min(tops_of(known, unit, halves[unit])) - LIDS * scale, row[0][1] + STRANDS * scale)
-        for unit, row in enumerate(feet)
-    ]
+    halves = carried(fan, frame_data).halves
+    tops = [tops_of(known, unit, halves[unit]) for unit in range(len(known.seen.feet))]
+    return [min(each) - LIDS * scale for each in tops]
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:

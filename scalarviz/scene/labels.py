@@ -294,21 +294,25 @@ def draw_doors(
     values: Mapping[str, FloatArray],
     answers: FloatArray | None,
     border: Border | None,
+    *,
+    awaits: bool,
 ) -> None:
     """Draw lines from the outputs to the exhibit, if they are left of it.
 
     There is a line for each, or a single one: from the answer, or from their middle.
 
     Args:
-        doors: their ends; empty without an exhibit beside the network
-        values: known activations, by buffer name
-        answers: outputs as the loss reads them, if known
-        border: for a single output, the boundary of its two answers: a line leads to the point on
-            the map
+        doors: where they end; none: no result beside the network
+        values: activations that are known, by name of the buffer
+        answers: outputs as the loss reads them, if they are known
+        border: between two answers of a single output: it leads to the point on their map
+        awaits: whether the step that is shown has not come to the answer: only tubes are drawn
     """
     if not layout.neurons or not doors:
         return
     line = layout.neurons[-1]
+    if awaits and not line.is_color:
+        return
     ends = balls_of(see, line.points, line.radius)
     reach: float = max([each.radius for each in ends])
     if line.scores:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from scalarviz.scene.annotations import Ball, bracket, draw_before, draw_push, draw_question
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.focus import (
-    blame_in,
     chosen_neurons,
     chosen_rows,
     rows_of_sum,
@@ -24,6 +23,7 @@ from scalarviz.scene.layout.plates import HALF, SCORED
 from scalarviz.scene.layout.points import row3
 from scalarviz.scene.silhouettes import balls_of, cubes_seen
 from scalarviz.story.facts import NONE, Neuron
+from scalarviz.story.panel_words import blame_words
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -213,18 +213,23 @@ def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     """Mark the requested changes of the explained row's cubes; return whether there are any."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
-    caption, top, found = frame_data.words.caption, cubes.longest_push, False
+    caption, top = frame_data.words.caption, cubes.longest_push
     if top is None or cubes.pushes is None or caption is None:
         return False
+    drawn: list[tuple[Box, float, str]] = []
     for row in pushed_rows(frame_data):
-        scale = float(cubes.size_scales[layout.plate_number(row)])
-        share = share_of(float(cubes.pushes[row]), top, scale)
+        push, scale = float(cubes.pushes[row]), float(cubes.size_scales[layout.plate_number(row)])
+        share = share_of(push, top, scale)
         for box in cube_boxes(see, frame_data, [row], None) if share else []:
-            if box.width < LEAST_PUSHED * canvas.scale and row not in caption.rows:
-                continue
-            draw_push(canvas, theme, box, -share)
-            found = True
-    return found
+            if box.width >= LEAST_PUSHED * canvas.scale or row in caption.rows:
+                words = "" if layout.fan_of(row) is None else blame_words(push)
+                drawn.append((box, -share, words))
+    middles = sorted([each[0].x + 0.5 * each[0].width for each in drawn])
+    room: float = min([math.inf, *[middles[i + 1] - x for i, x in enumerate(middles[:-1])]])
+    has_room = canvas.widest([*[each[2] for each in drawn], ""], size=LETTERS * canvas.scale) < room
+    for box, share, words in drawn:
+        draw_push(canvas, theme, box, share, words if has_room else "")
+    return len(drawn) > 0
 
 
 def pushed_rows(frame_data: FrameData) -> list[int]:
@@ -232,7 +237,7 @@ def pushed_rows(frame_data: FrameData) -> list[int]:
     moment, caption = frame_data.moment, frame_data.words.caption
     layout: Layout = frame_data.layout
     is_back = moment is not None and moment.kind == "weight gradient"
-    if caption is None or not is_back or blame_in(frame_data) is not None:
+    if caption is None or not is_back:
         return []
     pieces = [piece.row for piece in caption.pieces]
     told = [*rows_walked(frame_data), *caption.rows, *pieces]

@@ -333,6 +333,7 @@ def draw_results(
                 frame_data.buffers.values,
                 frame_data.buffers.answers,
                 exhibit.border,
+                awaits=exhibit.awaits,
             )
 
 

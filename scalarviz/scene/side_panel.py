@@ -28,6 +28,7 @@ from scalarviz.story.caption import (
 )
 from scalarviz.story.facts import NONE
 from scalarviz.story.panel_words import (
+    MOST_VOTES,
     PARTS,
     group_title,
     group_words,
@@ -42,6 +43,7 @@ from scalarviz.story.panel_words import (
     percent,
     said_goal,
     scale_of,
+    share_words,
     trial_end,
     trial_rows,
     trial_title,
@@ -58,14 +60,15 @@ HEAD, LARGE, LETTERS = 16.0, 14.0, 12.0  # pixels: letters of the head, larger o
 # Padding, distance to numbers, and between rows; distance of compact rows.
 EDGE, NUMBERS, LINE, TRACK, ROW = 14.0, 88.0, 24.0, 34.0, 20.0
 FOOT, MISS, CURVE, BAR = 32.0, 74.0, 136.0, 17.0  # heights: of the end, a track, a curve, a bar
-VOTES, MOST_VOTES = 44.0, 20  # height of all samples' requests, and maximum samples
-VOTE, BARS_WIDE = 12.0, 0.34  # pixels between bars, and their maximum fraction of the width
+VOTES = 44.0  # height of what all samples ask for
+VOTE, BARS_WIDE = 12.0, 0.34  # pixels from bar to bar, and the most that all have of the width
+MOST_NOTES = 5  # lines of them
 SECOND = 20.0  # height of a second head
 SHORT_WEIGHT = 5  # maximum letters of a weight's number in the text of votes
 LEAST, TIGHT = 0.7, 0.9  # fractions of its height for a figure, and beside notes
 START, BREAK = 20.0, 22.0  # pixels to the scale of an output, and of a broken axis
 NAME, BAR_HIGH = 106.0, 11.0  # of the longest name of a bar, and of the bar
-MIDDLE = 60.0  # height of words between bars and a curve
+MIDDLE = 76.0  # height of words between bars and a curve
 BESIDE, BELOW = (26.0, 44.0), 18.0  # beside a curve and below it, for its numbers
 
 
@@ -103,18 +106,20 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
     named = caption.wish.split(" → ")[0]
     named = named if 0 < len(named) <= SHORT_WEIGHT else text("group.weight")
     weight = "" if outcome is not None else named
-    votes = "" if group is None else group_words(group, weight)
+    votes = "" if group is None or len(group.amounts) == 0 else group_words(group, weight)
     if trial is not None and trial.neuron is None:
         return Side(head_of(caption), caption.why, trial_end(trial), trial=trial)
     if trial is not None:
         found = Side(trial_title(trial), "", trial_end(trial), None, trial, None, "", group, votes)
         if told:
             return found
-        return replace(found, head=head_of(caption), notes=caption.comes, middle=found.head)
+        notes = f"{caption.comes} {caption.why}" if caption.rolls else caption.comes
+        return replace(found, head=head_of(caption), notes=notes, middle=found.head)
     if outcome is not None and len(outcome.outputs) > 0:
         notes = outcome_reason(outcome, things)
         if notes == "" and caption.wish != "" and len(outcome.moved) == 0:
             notes = f"{moved_title(caption)} {plural('moved.all', outcome.weights)}"
+        notes = " ".join([each for each in (caption.why, notes) if each != ""])
         head, end = outcome_title(outcome), outcome_end(outcome)
         if outcome.shares is not None:
             return Side(head, notes, end, replace(caption, bars=outcome.shares))
@@ -123,16 +128,20 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         head = text("captions.softmax.head")
         return Side(head, "", caption.why, caption, middle=caption.title)
     if caption.wish != "" and len(caption.misses) > 0:
-        miss = caption.misses[0]
-        head, notes = (miss_title(miss), "") if told else (head_of(caption), miss_title(miss))
-        return Side(head, notes, miss_words(miss), caption, group=group, votes=votes)
+        miss, end = caption.misses[0], caption.tried
+        why = f" {caption.why}" if caption.rolls else ""
+        head, notes = (miss_title(miss), "") if told else (head_of(caption), caption.comes + why)
+        end = miss_words(miss) if end == "" else end
+        return Side(head, notes, end, caption, group=group, votes=votes)
     if len(caption.misses) > 0 and not told:
         return Side(caption.title, "", caption.why, caption)
     head, notes = head_of(caption), caption.why
     if group is not None and len(group.amounts) == 0 and len(caption.misses) == 0:
         head = group_title(group, things)
         notes = f"{text('group.one')} {notes}"
-    return None if told else Side(head, notes, "", caption, group=group, votes=votes)
+    if caption.wish != "":
+        notes = " ".join([each for each in (caption.comes, notes) if each != ""])
+    return None if told else Side(head, notes, caption.tried, caption, group=group, votes=votes)
 
 
 def side_room(outputs: int) -> float:
@@ -181,21 +190,28 @@ def draw_side(
     if canvas.measure(head, size=large, bold=True) > room:
         large = LARGE * scale
     heads = lines_of(canvas, head, room, large)[:3]
-    notes = [] if side.notes == "" else lines_of(canvas, side.notes, room, small, bold=False)[:4]
     top = (EDGE + 6.0) * scale + 1.25 * large * len(heads)
     foot = FOOT * scale if side.end != "" else 0.4 * EDGE * scale
-    asked = 0 if side.group is None else len(side.group.amounts)
-    votes = VOTES * scale
-    if not 0 < asked <= MOST_VOTES or top + foot + votes > box.height:
-        votes = 0.0
-    foot += votes
+    asked, most = 0 if side.group is None else len(side.group.amounts), figure_high(side) * scale
+    votes = VOTES * scale if 0 < asked <= MOST_VOTES else 0.0
     second = SECOND * scale if side.trial is not None and side.middle != "" else 0.0
-    full = top + second + 1.4 * small * len(notes) + foot + TIGHT * figure_high(side) * scale
-    if full > box.height:  # no room
-        notes = []
-    top += 1.4 * small * len(notes) + second
-    figure = min(figure_high(side) * scale, max(0.0, box.height - top - foot))
-    figure = figure if figure >= LEAST * figure_high(side) * scale else 0.0
+    if side.outcome is not None and top + foot + votes > box.height:
+        votes = 0.0
+    words = f"{side.votes} {side.notes}".strip() if asked > MOST_VOTES else side.notes
+    notes = [] if words == "" else lines_of(canvas, words, room, small, bold=False)[:MOST_NOTES]
+    is_tight = False
+    free = box.height - top - votes - second - foot
+    if most > 0.0 and 1.4 * small * len(notes) + TIGHT * most > free:  # no room
+        notes, is_tight = [], asked > MOST_VOTES
+    top += 1.4 * small * len(notes) + votes + second
+    figure = min(most, max(0.0, box.height - top - foot))
+    figure = figure if figure >= LEAST * most else 0.0
+    is_tight = is_tight or top + foot > box.height or (most > 0.0 and figure == 0.0)
+    if is_tight and side.votes != "" and side.outcome is None:  # the votes come first
+        brief = Side(side.head, side.votes)
+        if side.middle == "" and side.trial is not None:  # the network has the head
+            brief = Side(side.votes)
+        return draw_side(canvas, theme, box, brief, colors, tint, signs, part)
     if figure == 0.0 and side.middle != "":
         rest = None if side.caption is None else replace(side.caption, bent=None)
         brief = replace(side, head=side.middle, notes=side.head, caption=rest, middle="")
@@ -210,17 +226,16 @@ def draw_side(
     for line in notes:
         y += 1.4 * small
         canvas.text(left, y, line, size=small, color=theme.soft)
+    if side.group is not None and votes > 0.0:
+        draw_votes(canvas, theme, Box(left, y + 0.4 * small, room, votes), side.group, side)
     if second > 0.0:
-        ink, low = theme.ink, y + second
+        ink, low = theme.ink, y + votes + second
         canvas.text(left, low, side.middle, size=LARGE * scale, color=ink, bold=True, room=room)
     if side.end != "":
         size = LARGE * scale
         size = size if canvas.measure(side.end, size=size, bold=True) <= room else small
         end, low = canvas.fit(side.end, room, size=size, bold=True), box.y + high - 14.0 * scale
-        canvas.text(left, low - votes, end, size=size, color=theme.ink, bold=True)
-    if side.group is not None and votes > 0.0:
-        low = box.y + high - votes - 0.5 * EDGE * scale
-        draw_votes(canvas, theme, Box(left, low, room, votes), side.group, side)
+        canvas.text(left, low, end, size=size, color=theme.ink, bold=True)
     inside, caption = Box(left, box.y + top, room, figure), side.caption
     if figure == 0.0:
         return Box(box.x, box.y, box.width, high)
@@ -249,11 +264,13 @@ def draw_shares(
 ) -> Box:
     """Draw the loss by the right class's probability, at the foot of a box; return its rest."""
     scale, unit = canvas.scale, box.height / figure_high(side)
-    high, words = box.height - unit * (MIDDLE + CURVE), text("captions.loss.small")
+    high, words = box.height - unit * (MIDDLE + CURVE), share_words(bent)
     y, small, size = box.y + high + 26.0 * scale, LETTERS * scale, LARGE * scale
     size = size if canvas.measure(side.middle, size=size, bold=True) <= box.width else small
     canvas.text(box.x, y, side.middle, size=size, color=theme.ink, bold=True, room=box.width)
-    canvas.text(box.x, y + 17.0 * scale, words, size=small, color=theme.soft, room=box.width)
+    for line in lines_of(canvas, words, box.width, small, bold=False)[:2]:
+        y += 16.0 * scale
+        canvas.text(box.x, y, line, size=small, color=theme.soft, room=box.width)
     below = Box(box.x, box.bottom - unit * CURVE, box.width, unit * CURVE)
     draw_curve(canvas, theme, bent, below, theme.loss, (theme.lit, theme.lit), part)
     return Box(box.x, box.y, box.width, high)
@@ -437,7 +454,7 @@ def draw_bars(
             if before is not None and abs(x - b) > scale:
                 edges = [(left, low), (x, low + high), (left, low + high), (x, low)]
                 draw_before(canvas, theme, edges)
-        if bars.unit != "blame" and typeset(names[row]) != words[row]:
+        if typeset(names[row]) != words[row]:
             x = left - 8.0 * scale
             canvas.text(x, base, words[row], size=size, color=ink, bold=True, anchor="right")
 

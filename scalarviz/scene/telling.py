@@ -77,32 +77,67 @@ LEAST_WIDE, BESIDE_GATE = 300.0, 6.0  # pixels of the panel of a loss, and from 
 COLUMN = 40.0  # minimum distance of two cubes with numbers above them
 
 
-def panel_of(
-    row: ToldRow, rows: Sequence[tuple[float, float]], view: Box, scale: float
-) -> Box | None:
-    """Return the position of a row's panel: below it, else above it; None without room.
+def panel_of(row: ToldRow, rows: Sequence[float], view: Box, scale: float) -> Box | None:
+    """Return where the panel of a row stands, below it; None without room.
 
     Args:
-        rows: top and foot of each row of the layer, which the panel must not partly cover
+        rows: the top of each row of the layer, of which the panel covers none
     """
-    along = [x for x, _ in row.feet]
-    if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would overlap
-        return None
     right, left = row.gate[0] + 12.0 * scale, row.left - 8.0 * scale
-    low = row.feet[0][1] + GAP_BELOW * scale
-    end = min(row.tops) - (OVER[0] + 20.0) * scale
-    below, above = view.bottom - low, end - view.y
-    high = min(PANEL * scale, max(below, above))
-    if high < LEAST_PANEL * scale:
-        return None
-    top = low if below >= high else end - high
-    foot = top + high
-    for upper, lower in rows:
-        if below >= high and upper < foot < lower:
-            foot = lower if lower <= view.bottom else upper
-        elif below < high and upper < top < lower:
-            top = upper if upper >= view.y else lower
-    return Box(left, top, right - left, foot - top)
+    foot = row.feet[0][1]
+    top = foot + GAP_BELOW * scale
+    high = min(PANEL * scale, min([view.bottom, *[each for each in rows if each > foot]]) - top)
+    return None if high < LEAST_PANEL * scale else Box(left, top, right - left, high)
+
+
+def draw_row(
+    canvas: Canvas2D,
+    theme: Theme,
+    row: ToldRow,
+    rows: Sequence[float],
+    view: Box,
+    words: str,
+    signs: tuple[Color, Color],
+    part: float,
+) -> list[Box]:
+    """Explain a sum at its row; return the box of its panel, if there is room for one.
+
+    Else it is explained beside the network. The numbers over the cubes are written in both cases.
+
+    Args:
+        rows: as in `panel_of`; the others as in `draw_sum`
+    """
+    along, scale = [x for x, _ in row.feet], canvas.scale
+    if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
+        return []
+    draw_over(canvas, theme, row, signs)
+    panel = panel_of(row, rows, view, scale)
+    if panel is None:
+        return []
+    draw_sum(canvas, theme, row, panel, words, signs, part)
+    return [panel]
+
+
+def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, Color]) -> None:
+    """Write over each cube of a row what arrives, and below it the weight.
+
+    Args:
+        signs: the colors of minus and plus
+    """
+    scale, size, high = canvas.scale, LETTERS * canvas.scale, min(row.tops)
+    named = [x for x, _ in row.feet[: len(row.arrives)]]
+    top = high - (OVER[0] + 10.0) * scale
+    left, right = min(named) - 22.0 * scale, max(named) + 22.0 * scale
+    canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
+    for place, (x, _) in enumerate(row.feet):
+        weight = typeset(short(row.weights[place]))
+        if place < len(row.arrives):
+            number = row.arrives[place]
+            color = signs[0 if number < 0.0 else 1]
+            arrives, low = typeset(short(number)), high - OVER[0] * scale
+            canvas.text(x, low, arrives, size=size, color=color, anchor="center")
+            weight = f"×{weight}"
+        canvas.text(x, high - OVER[1] * scale, weight, size=size, color=theme.ink, anchor="center")
 
 
 def draw_sum(
@@ -125,20 +160,6 @@ def draw_sum(
     terms = [number * weight for number, weight in zip(numbers, row.weights, strict=True)]
     said = printed(terms, row.result)
     plain: Sequence[str] = said if len(said) else [typeset(short(each)) for each in terms]
-    high = min(row.tops)
-    along, top = [x for x, _ in row.feet], high - (OVER[0] + 10.0) * scale
-    named = along[: len(row.arrives)]
-    left, right = min(named) - 22.0 * scale, max(named) + 22.0 * scale
-    canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
-    for place, (x, _) in enumerate(row.feet):
-        weight = typeset(short(row.weights[place]))
-        if place < len(row.arrives):
-            number = row.arrives[place]
-            color = signs[0 if number < 0.0 else 1]
-            arrives, low = typeset(short(number)), high - OVER[0] * scale
-            canvas.text(x, low, arrives, size=size, color=color, anchor="center")
-            weight = f"×{weight}"
-        canvas.text(x, high - OVER[1] * scale, weight, size=size, color=theme.ink, anchor="center")
     rim, fill = 8.0 * scale, theme.panel[:7]
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     inside = box.x + PAD * scale

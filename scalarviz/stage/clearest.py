@@ -13,6 +13,7 @@ from scalarviz.scene.telling import FEW_OUTPUTS, printed
 from scalarviz.story.facts import NONE, Facts, Numbers, State
 from scalarviz.story.traced_weight import (
     explained_row,
+    largest_place,
     read_answers,
     summing,
     thread_of,
@@ -20,9 +21,10 @@ from scalarviz.story.traced_weight import (
 )
 from scalarviz.story.trial import mean_off
 
-MOST = 20_000  # maximum of batch numbers times weights; larger steps are not computed in advance
-# Weights, in agreements: the sample agrees with the batch, and no number of the loss is printed
-# twice.
+# Numbers of a batch times weights: of a larger step none is computed before; and with classes.
+MOST, MOST_SORTED = 20_000, 400_000
+# How many agreements it is worth that the sample asks for what all ask for, and that no number of
+# the loss is printed twice.
 ASKED, APART = 4, 3
 FAR = 2.0  # weight of an error of 1: preferably a wrong sample is shown
 
@@ -30,8 +32,11 @@ FAR = 2.0  # weight of an error of 1: preferably a wrong sample is shown
 def can_choose(facts: Facts, weights: int, batch: int) -> bool:
     """Return whether a step is explained in full, and small enough to be computed in advance."""
     places = summing(facts)
-    if facts.is_graph or facts.learning or len(places) == 0 or weights * batch > MOST:
+    most = MOST_SORTED if facts.loss.logits == "softmax" else MOST
+    if facts.is_graph or facts.learning or len(places) == 0 or weights * batch > most:
         return False
+    if facts.loss.logits == "softmax":
+        return True
     is_told = facts.operations[places[-1]].kind == "affine"
     return is_told and facts.buffers[facts.outputs].size <= FEW_OUTPUTS
 
@@ -51,6 +56,8 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
     batch, size = state.all, facts.buffers[facts.outputs].size
     if batch is None or state.before is None:
         return None
+    if facts.loss.logits == "softmax":
+        return least_sure(facts, state, fresh)
     names = [each for each in facts.buffers if each in batch.gradients]
     best, most = -1, -1.0
     for sample in range(state.batch):
@@ -69,6 +76,24 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
             found += (ASKED + 1 if place % 3 == 1 else 1) if each else 0
         if found > most:
             best, most = sample, found
+    return best if best >= 0 else None
+
+
+def least_sure(facts: Facts, state: State, fresh: Numbers) -> int | None:
+    """Return the sample whose right class has the smallest share, if a step helps it.
+
+    What is to blame is seen best in it. It is none where the targets are no classes.
+    """
+    batch, name = state.all, facts.outputs
+    best, least = -1, 1.0
+    for sample in range(0 if batch is None else state.batch):
+        assert batch is not None
+        goals = part_of(facts, batch.targets, name, sample)
+        before = read_answers(part_of(facts, batch.values[name], name, sample), facts.loss.logits)
+        after = read_answers(part_of(facts, fresh, name, sample), facts.loss.logits)
+        right = largest_place(goals)
+        if goals[right] == 1.0 and before[right] < min(least, after[right]):
+            best, least = sample, before[right]
     return best if best >= 0 else None
 
 

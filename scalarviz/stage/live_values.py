@@ -318,20 +318,25 @@ class LiveValues:
 
     # The exhibit.
 
-    def exhibit(self) -> Exhibit | None:
-        """Return the exhibit, marked at the focus sample."""
+    def exhibit(self, *, awaits: bool = False) -> Exhibit | None:
+        """Return what is learned, marked at the focus sample.
+
+        Args:
+            awaits: whether the step that is shown has not come to its answer yet
+        """
         made = (self.pad or self.learned) if self.own is not None else self.learned
         values, target = self._shown.values, self._shown.target
         inputs = self.shown_inputs
         if made is None or inputs is None:
             return made
-        outputs = self._answers(values)
+        outputs = None if awaits else self._answers(values)
         key = [inputs.copy(), *(each for each in (outputs, target) if each is not None)]
         before, marked, shown = self._marked
         is_same = made is before and len(key) == len(marked)
         if not (is_same and all(map(np.array_equal, key, marked))):
             first = made.first and made.first.marked(inputs, self._begun(inputs), target)
             shown = made.after(first).marked(inputs.astype(np.float64), outputs, target)
+            shown = replace(shown, awaits=awaits)
             self._marked = made, key, shown
         if isinstance(shown, Sorting) and outputs is not None:
             found = self._erased(inputs)

@@ -85,6 +85,7 @@ from scalarviz.stage.show import Show, alike
 from scalarviz.story.caption import Caption, Card, Piece
 from scalarviz.story.facts import Neuron
 from scalarviz.story.guide import tour_caption
+from scalarviz.story.panel_words import with_score
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import cells_of
 from scalarviz.training.session.session import Session
@@ -180,8 +181,9 @@ class Stage(Messages):
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
         self.walking = False
-        self._spoken: Moment | None = None  # the operation in the last picture
-        self._resting = NOTHING  # the item under the mouse when keyboard selection began
+        self._spoken: Moment | None = None  # the operation on the last picture
+        self._score: tuple[int, int] | None = None  # right answers before the last step
+        self._resting = NOTHING  # what the mouse was on when it began, until it moves
         self.over = OverlayPointer()
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
@@ -454,7 +456,14 @@ class Stage(Messages):
             followed = () if words.caption is None else words.caption.rows
             after, top_size = self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             sizes, moving = magnified(before, sizes, after, top_size, followed)
-        exhibit, maps = self._learned()
+        buffers = reading.buffers(self.motion.done)
+        exhibit, maps = self._learned(awaits=moment is not None and buffers.answers is None)
+        score = None if exhibit is None else exhibit.score()
+        if score is not None and moment is not None and moment.kind != "step":
+            self._score = score
+        elif score is not None and moment is not None and words.caption is not None:
+            old = (self._score or score)[0]
+            words = replace(words, caption=with_score(words.caption, old, score[0]))
         if self.held is not None and self._now > self._held_until:
             self.held = None
         if self.held is not None and exhibit is not None:
@@ -474,7 +483,7 @@ class Stage(Messages):
                 None if look.per_layer else scales.stops.of((look.color, -1)),
                 moving,
             ),
-            replace(reading.buffers(self.motion.done), scale=scales.stops.of(("value", -1))),
+            replace(buffers, scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
                 *(self.over, self.common.curve_view, reading.now),
                 reading.facts if self.common.curve_view.large and self.pane is None else None,
@@ -558,9 +567,9 @@ class Stage(Messages):
         if thread and thread != plan.thread:
             self.plan = with_thread(plan, thread)
 
-    def _learned(self) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return the exhibit, and the maps of the neurons if shown."""
-        look, exhibit, maps = self.look, self.reading.exhibit(), None
+    def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
+        """Return the result, and what the neurons compute if that is shown."""
+        look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
         shows = look.neuron_maps and any(line.square for line in self.plan.neurons)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Bar, Bars, Caption, Piece, plain_lines
+from scalarviz.story.caption import Bar, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
@@ -46,7 +46,7 @@ from scalarviz.story.forward_captions import (
     variance,
     weighed,
 )
-from scalarviz.story.names import color_name, per_unit, sentence
+from scalarviz.story.names import per_unit, sentence
 from scalarviz.story.panel_words import miss_title, miss_words, number
 from scalarviz.story.reason import blame_at
 from scalarviz.story.traced_weight import TracedWeight, weights_from, window
@@ -193,32 +193,27 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line)
-    bars = bars_of(terms, arrived, TERMS)
+    size = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample, not of the mean
+    errors = [
+        EquationTerm((-size * each.numbers[1], each.numbers[0]), PRODUCT, each.row)
+        for each in terms
+    ]
+    bars = bars_of(errors, -size * arrived, TERMS)  # to the right: say more
     blame = blame_at(ctx, operation.source, column) if operation.kind == "affine" else None
     names = ctx.facts.buffers[target].names
-    if bars is not None:  # add an explanation on the right
-        own = [
-            Bar(
-                named_part(each, operation, names),
-                -each.value,
-                each.row,
-            )
-            for each in bars.rows
-        ]
-        bars = Bars(tuple(own), -arrived, unit="blame")
+    if bars is not None:
+        own = [replace(each, name=named_part(each, operation, names)) for each in bars.rows]
+        bars = replace(bars, rows=tuple(own), unit="blame")
     return replace(caption, whole=whole, bars=bars, blame=blame)
 
 
 def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str:
-    """Return the source of a part of the blame, if it has a name, and the weight it passes."""
+    """Return what blame comes from, if it has a name, its error, and the weight that it passes."""
     if bar.row == NONE:
         return bar.name
     unit = (bar.row - operation.weights) // per_unit(operation)
     own = names[unit] if operation.kind == "affine" and unit < len(names) else ""
-    weight = bar.name.split(" × ")[0]
-    if own != "" and color_name(own) == own:
-        return text("bars.score", name=own, weight=weight)
-    return f"{own} × {weight}".strip()
+    return bar.name if own == "" else f"{own}: {bar.name}"
 
 
 def row_back(ctx: TracedWeight) -> Caption:

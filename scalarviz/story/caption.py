@@ -111,18 +111,16 @@ class Blame:
     Attributes:
         row: bank index of the weight
         parts: by neuron of the next layer
-        total: sum of the parts, the blame of the weight's neuron
-        words: label of that neuron
-        comes: the input of the weight, as text
-        earlier: weights of the paths between later layers
-        stays: whether the operation before has already shown all of it
+        total: their sum, the blame of the neuron of the weight
+        words: what that neuron should say
+        earlier: weights of the ways between later layers
+        stays: whether all of it was shown by the operation before
     """
 
     row: int
     parts: tuple[BlamePart, ...]
     total: float
     words: str
-    comes: str
     earlier: tuple[int, ...]
     stays: bool = False
 
@@ -240,18 +238,20 @@ class Caption:
         neurons: neurons in the caption beside those of the pieces; the first one is the subject if
             there are no rows
         why: a sentence below the title, or ""
-        bars: inputs or outputs as bars, or None
-        bent: effect of an activation on the subject's number, or None
-        misses: the outputs concerned, and their targets
-        blame: the blame of the weight; None in the last layer, and for layers that are not dense
-        trial: effect of another value of the weight
-        wish: the weight before and after its step, or the direction of its gradient; "" if unknown
-        comes: input of the weight if it is a reason, otherwise ""
-        outcome: effect of a step on the outputs of the shown sample
-        group: the samples of the step, of which the caption shows one; None for a single sample
-        losses: loss of the samples of a step, before and after it; while it is unknown, that of the
-            previous step; None if both are unknown
-        thread: neurons that the whole step explains, one per computed layer
+        bars: what goes in or comes out, as bars; None for none
+        bent: what an activation made of the subject's number; None if it is none
+        misses: outputs that it is about, and their goals
+        blame: how it comes to the weight; None in the last layer, and where layers are not dense
+        trial: what comes of another value of the weight, where blame comes to it
+        wish: the weight before and after its step, or what its gradient asks for; "" if unknown
+        comes: how the shown sample comes to its blame for the weight, and the mean of all; or ""
+        rolls: whether its step is to move it against its arrow; then `why` says so
+        tried: what becomes of the right class with another weight, or ""
+        outcome: what a step makes of the outputs of the shown sample
+        group: the samples of the step, of which the caption shows one; None for one alone
+        losses: loss of the samples of a step, before and after it; before its loss is known, that
+            of the step before; None where it is not known
+        thread: neurons that the whole step explains, one for each layer that is computed
     """
 
     title: str
@@ -269,6 +269,8 @@ class Caption:
     trial: Trial | None = None
     wish: str = ""
     comes: str = ""
+    rolls: bool = False
+    tried: str = ""
     losses: tuple[str, ...] | None = None
     group: Group | None = None
     thread: tuple[Neuron, ...] = ()
@@ -309,8 +311,9 @@ class Caption:
 
 
 def head_of(caption: Caption) -> str:
-    """Return the title of a gradient with the known numbers of its weight."""
-    return f"{caption.title[:-1]}: {caption.wish}" if caption.wish else caption.title
+    """Return the title of a gradient, with the numbers of its weight as far as they are known."""
+    is_shown = caption.wish != "" and not caption.rolls
+    return f"{caption.title[:-1]}: {caption.wish}" if is_shown else caption.title
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:

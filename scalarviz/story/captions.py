@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
@@ -64,9 +64,9 @@ from scalarviz.story.forward_captions import (
     unchanged,
     weighted,
 )
-from scalarviz.story.names import homes_of, number_word, sentence
-from scalarviz.story.panel_words import percents
-from scalarviz.story.reason import blame_of, change_of, reason_of, written_change
+from scalarviz.story.names import homes_of, number_word, sentence, short_name
+from scalarviz.story.panel_words import blame_words, percents
+from scalarviz.story.reason import blame_of, change_of, reason_of, stepped, written_change
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
@@ -75,6 +75,7 @@ from scalarviz.story.traced_weight import (
     row_beside,
     summing,
     thread_at,
+    thread_of,
     threaded_rows,
 )
 from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, trial_of
@@ -109,7 +110,19 @@ def step(ctx: TracedWeight) -> Caption:
         words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
         caption = replace(with_line(caption, words), losses=(old, new))
     group = None if ctx.facts.is_graph else group_of(ctx, nearer_of(ctx))
-    return replace(caption, outcome=outcome_of(ctx), rows=tuple(rows), group=group)
+    rows_told, why = tuple(rows), rolling_words(state, rows)
+    return replace(caption, outcome=outcome_of(ctx), rows=rows_told, group=group, why=why)
+
+
+def rolling_words(state: State, rows: Sequence[int]) -> str:
+    """Return which weight former steps have moved against its arrow; "" if none."""
+    before = state.before
+    for row in rows if before is not None and len(state.slots_before) > 0 else []:
+        assert before is not None
+        old, new = float(before[row]), float(state.value[row])
+        if (new - old) * float(state.grad[row]) > 0.0:
+            return text("captions.step.rolls", change=written_change(old, new))
+    return ""
 
 
 def with_line(caption: Caption, words: str) -> Caption:
@@ -279,7 +292,10 @@ def caption_of_state(
     is_followed = neuron is not None or (moment.kind == "step" and not chosen)
     if is_followed and right_output(facts, state) is not None:
         at = [i for i in summing(facts) if moment.kind != "forward" or i <= moment.operation]
-        caption = replace(caption, thread=tuple([thread_at(facts, state, i) for i in at]))
+        known = thread_of(facts, state)
+        thread = [thread_at(facts, state, i) for i in at[len(known) :]]
+        named = [(facts.operations[i].target, unit) for i, unit in zip(at, known, strict=False)]
+        caption = replace(caption, thread=(*named, *thread))
     if moment.kind in ("zero_grad", "forward") and math.isfinite(state.loss):
         return replace(caption, losses=(said(state.loss, 3),))
     return caption
@@ -351,21 +367,34 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     caption = Caption(title, formula, lines, whole, (row,), tuple(neurons))
     blame = blame_of(ctx, row)
     way = -1.0 if total > 0.0 else 1.0
-    agrees = added_up(products.own) * total > 0.0  # the shown sample agrees with the batch
-    trial = trial_of(ctx.facts, ctx.state, row, way) if agrees and read is not None else None
+    agrees = added_up(products.own) * total > 0.0  # the shown sample and all together
+    trial, tried = None, ""
+    if agrees and read is not None:
+        trial = trial_of(ctx.facts, ctx.state, row, way)
     wish = change_of(ctx.state, row)
-    came = "" if read is None else typeset(short(float(ctx.inputs[read[0]])))
-    comes = text("blame.comes", number=came) if came else ""
+    comes = "" if read is None else product_words(ctx, products)
     why = reason_of(ctx, row, total)
-    if why == "" and blame is None and right_output(ctx.facts, ctx.state) is not None:
+    is_sorted = right_output(ctx.facts, ctx.state) is not None
+    if why == "" and blame is None and is_sorted and products.every is None:
         why = text("reason.together", count=number_word(ctx.state.batch))
-        if len(written) > 1:
-            why = slides_words(ctx, row, way, len(written))
+    if agrees and trial is None:
+        tried = tried_words(ctx, row, way)
+    new, old = stepped(ctx.state, row), float(ctx.state.value[row])
+    rolls = wish != "" and new is not None and (new - old) * total > 0.0
+    why = text("captions.step.rolls", change=wish) if rolls else why
     if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
         why = text("reason.kept")
     group = group_of(ctx, [-each for each in products.sums])
     caption = replace(
-        caption, why=why, blame=blame, trial=trial, wish=wish, comes=comes, group=group
+        caption,
+        why=why,
+        blame=blame,
+        trial=trial,
+        wish=wish,
+        comes=comes,
+        group=group,
+        rolls=rolls,
+        tried=tried,
     )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
@@ -374,18 +403,40 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
-TRIED = 0.2  # change of a filter weight in a trial
+TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
 
 
-def slides_words(ctx: TracedWeight, row: int, way: float, count: int) -> str:
-    """Return how often a weight of a filter is used, and the effect of another value."""
-    found = share_with(ctx.facts, ctx.state, row, way * TRIED)
-    if found is None or not found[1] > found[0]:
-        return text("reason.slides", count=count)
+def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
+    """Return what another weight would make of the share of the right class; "" if not more."""
+    found, right = (
+        share_with(ctx.facts, ctx.state, row, way * TRIED),
+        right_output(ctx.facts, ctx.state),
+    )
+    if found is None or right is None or not found[1] > found[0]:
+        return ""
     before, after = percents(found[0], found[1])
     words = text("captions.way.up") if way > 0.0 else text("captions.way.down")
     fields = {"step": typeset(f"{TRIED:.1f}"), "way": words, "before": before, "after": after}
-    return text("reason.slides.tried", count=count, **fields)
+    return text("trial.share", name=short_name(ctx.facts, right[1]), **fields)
+
+
+def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
+    """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
+
+    Blame is what asks for a higher weight, an error what asks for a higher sum.
+    """
+    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
+    own = [(x, -count * delta) for x, delta in products.own]
+    blame, key = added_up(own), "one" if len(own) == 1 else "many"
+    factors = text("reason.factors", input="{}", error="{}").format
+    line = (
+        sum_line([EquationTerm(own[0], factors)], blame) if key == "one" else (Piece(said(blame)),)
+    )
+    words = typeset("".join([each.words for each in line]))
+    mean = blame_words(products.total)
+    if ctx.state.batch == 1:
+        return words
+    return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

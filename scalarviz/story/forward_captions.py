@@ -43,6 +43,8 @@ from scalarviz.story.names import color_name, number_word, sentence, short_name
 from scalarviz.story.panel_words import number, percent
 from scalarviz.story.traced_weight import (
     TracedWeight,
+    has_filters,
+    input_told,
     largest_place,
     right_output,
     weights_into,
@@ -117,6 +119,16 @@ def weighted(ctx: TracedWeight) -> Caption:
     if has_bias and (kind == "convolution" or len(terms) > LONG_SUM):
         words = text("captions.weighted.filter", count=len(terms) - 1, sum=number(y))
         caption = replace(caption, title=words)
+    if (
+        has_filters(ctx.facts)
+        and bars is not None
+        and ctx.moment.operation != ctx.facts.first_parameters
+    ):
+        place, row = input_told(ctx.facts, ctx.state, x, ctx.moment.operation, output)
+        bars = replace(bars, marked=first_of([each.row for each in bars.rows], row))
+        caption = replace(
+            caption, why=text("captions.weighted.carried", number=number(float(x[place])))
+        )
     return replace(caption, formula=caption.formula + bias, whole=whole, bars=bars)
 
 
@@ -382,7 +394,11 @@ def row_formula(ctx: TracedWeight) -> Caption:
     before, after = number(float(ctx.inputs[ctx.place[1]])), number(own)
     fields = {"before": before, "after": after, "count": number_word(count)}
     words = text(f"captions.{head}.head", **fields)
-    return Caption(words, operation.written, (*lines, *plain_lines(title)), bars=bars)
+    bent = any(
+        each.target == operation.source and each.formula == "relu" for each in ctx.facts.operations
+    )
+    why = text("captions.max_pool.relu") if bent and operation.formula == "max_pool" else ""
+    return Caption(words, operation.written, (*lines, *plain_lines(title)), bars=bars, why=why)
 
 
 def row_bars(ctx: TracedWeight) -> Bars | None:

@@ -6,19 +6,21 @@ They depend on plain numbers only; pages use them in JavaScript, see docs/TRANSL
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
+from scalarviz.story.formats import said
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
-    from scalarviz.story.caption import Caption, Effect, Group, Miss, Outcome, Trial
+    from scalarviz.story.caption import Bent, Caption, Effect, Group, Miss, Outcome, Trial
 
 FINE = 3  # digits of the errors of outputs
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
+MOST_VOTES = 20  # samples that have a bar each
 PARTS = 3  # units along a scale
 
 
@@ -49,6 +51,11 @@ def said_goal(value: float) -> str:
     return f"{value:.0f}" if is_whole else number(value)
 
 
+def blame_words(gradient: float) -> str:
+    """Return the blame that asks for a higher number, as it is written beside it."""
+    return typeset(said(-gradient))
+
+
 def percent(share: float) -> str:
     """Return a share in whole percent; "<1 %" and ">99 %" if it is not exactly 0 or 100."""
     if 0.0 < share < 0.01:
@@ -63,6 +70,15 @@ def percents(before: float, after: float) -> tuple[str, str]:
         if words[0] == words[1]:
             words = f"{100.0 * before:.{digits}f} %", f"{100.0 * after:.{digits}f} %"
     return words
+
+
+def share_words(bent: Bent) -> str:
+    """Return the loss of a share as a calculator has it, and what it means."""
+    for digits in (2, 3, 4, 5):
+        share, loss = short(bent.before, digits), short(bent.after)
+        if float(share) > 0.0 and short(-math.log(float(share))) == loss:
+            return text("captions.loss.small", share=typeset(share), loss=typeset(loss))
+    return text("captions.loss.surer")
 
 
 def said_in(miss: Miss, value: float) -> str:
@@ -175,9 +191,13 @@ def group_words(group: Group, weight: str) -> str:
     words, rest = text("group.ask", up=up, down=down, count=group.count, weight=weight), ""
     if group.count > up + down:
         rest = " " + text("group.nothing", count=group.count - up - down)
-    total: float = sum(group.amounts)
-    is_turned = (total > 0.0 and up <= down) or (total < 0.0 and down <= up)
-    return words + (" " + text("group.longer") if is_turned else rest)
+    total, own = sum(group.amounts), group.amounts[group.place]
+    if group.count > MOST_VOTES:
+        way = text("captions.way.up") if total > 0.0 else text("captions.way.down")
+        return f"{words} {text('group.added', way=way)}"
+    if own * total < 0.0:
+        return f"{words} {text('group.outvoted')}"
+    return words + (" " + text("group.longer") if up > 0 and down > 0 else rest)
 
 
 # The effect of a step on the outputs: a short scale with old value, new value and target.
@@ -259,6 +279,14 @@ def outcome_end(outcome: Outcome) -> str:
     if len(outcome.moved) > 0:
         return text("outcome.off.shown", before=before, after=after)
     return text("outcome.off", before=before, after=after)
+
+
+def with_score(caption: Caption, before: int, after: int) -> Caption:
+    """Return the caption of a step, which says if fewer answers are right after it."""
+    if after >= before:
+        return caption
+    words = text("outcome.fewer", before=before, after=after)
+    return replace(caption, why=" ".join([each for each in (words, caption.why) if each != ""]))
 
 
 def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:

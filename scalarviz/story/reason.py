@@ -76,8 +76,8 @@ def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
     came = float(ctx.inputs[read[0]])
     if not came * float(ctx.upstream[written[0]]) * total > 0.0:
         return None
-    blame, number = blame_at(ctx, operation.target, written[0]), typeset(short(came))
-    return blame and replace(blame, row=row, comes=text("blame.comes", number=number))
+    blame = blame_at(ctx, operation.target, written[0])
+    return blame and replace(blame, row=row)
 
 
 def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
@@ -88,7 +88,7 @@ def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
         return None
     words = text("blame.added.more") if whole > 0.0 else text("blame.added.less")
     earlier = tuple(earlier_rows(ctx.facts, ctx.state, name))
-    return Blame(NONE, tuple(parts), whole, words, "", earlier)
+    return Blame(NONE, tuple(parts), whole, words, earlier)
 
 
 def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:

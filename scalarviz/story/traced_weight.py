@@ -6,6 +6,7 @@ In operations that do not use the weight, the neuron on its signal path is trace
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,7 +75,7 @@ class TracedWeight:
 
     @property
     def letter(self) -> str:
-        """Symbol of this operation's inputs in formulas: x for network inputs, else a."""
+        """What formulas call the inputs of this operation: x for inputs of the network, else a."""
         return "x" if self.moment.operation == self.facts.first_parameters else "a"
 
     @property
@@ -205,27 +206,20 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
     first = home.weights + unit * count
     thread, places = thread_of(facts, state), summing(facts)
     at = [facts.operations[place].weights for place in places].index(home.weights)
-    if at > 0 and len(thread) > 0 and thread[at] == unit:
+    if len(thread) > 0 and neuron == (home.target, thread[at]) and has_filters(facts):
+        known = values_of(facts, state, home.source)
+        told = input_told(facts, state, known, places[at], thread[at])[1]
+        if float(state.grad[told]) != 0.0:
+            return told
+    elif at > 0 and len(thread) > 0 and thread[at] == unit:
         return first + thread[at - 1]
     pushes = [float(each) for each in state.grad[first : first + count]]
     if home.kind == "affine" and home.target in state.gradients:
         delta = float(state.gradients[home.target][unit])
         sent = [delta * each for each in values_of(facts, state, home.source)]
         own = [x if x * y > 0.0 else 0.0 for x, y in zip(pushes, sent, strict=True)]
-        told = column_told(facts, state, home)
-        if told != NONE and own[told] != 0.0:
-            return first + told
         pushes = own if max([abs(each) for each in own]) > 0.0 else pushes
     return first + place_of_largest(pushes)
-
-
-def column_told(facts: Facts, state: State, home: OperationFacts) -> int:
-    """Return the input of the last layer that is fed by the pixel of a preceding convolution."""
-    at = summing(facts)
-    if len(at) < 2 or home is not facts.operations[at[-1]]:
-        return NONE
-    columns = columns_after(facts, at[-2], facts.buffers[facts.operations[at[-2]].target].size)
-    return columns[thread_at(facts, state, at[-2])[1]] if len(columns) > 0 else NONE
 
 
 def values_of(facts: Facts, state: State, name: str) -> list[float]:
@@ -276,20 +270,20 @@ def summing(facts: Facts) -> list[int]:
 
 
 def thread_of(facts: Facts, state: State) -> list[int]:
-    """Return the neuron of each dense layer that all moments of a step explain; [] if unknown.
+    """Return the neuron of each layer that all moments of a step explain; [] if not known.
 
-    Before the last layer it is the neuron with the largest blame for the shown sample; in the last
-    layer, the neuron that contributes most to that blame.
+    In dense layers before the last one it is the one to which most blame of the shown sample will
+    come, in the last layer the one from which most of that comes.
     """
     goals, places = state.target, summing(facts)
     if goals is None or facts.is_graph or len(places) < 2 or len(state.value) > MOST_THREADED:
-        return []
-    if any(each.kind not in ("affine", "activation") for each in facts.operations):
         return []
     weights = state.value if state.before is None else state.before
     values = answers_with(facts, state, weights)
     if len(values) == 0:
         return []
+    if any(each.kind not in ("affine", "activation") for each in facts.operations):
+        return thread_of_filters(facts, state, values)
     answers, right = (
         read_answers(values[facts.outputs], facts.loss.logits),
         right_output(facts, state),
@@ -393,45 +387,109 @@ def window(operation: OperationFacts, place: int) -> list[int]:
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
     """Return the default neuron to explain of an operation with weights, without a known thread.
 
-    It has the largest sum of its layer: in a convolution, a window with contrast; before relu, the
-    largest positive sum. In the last layer it is the output of the right class, if there are
-    classes, and in a convolution before it the pixel that contributes most to that output.
+    It has the largest sum of its layer, before relu the largest above 0, which goes on. In the last
+    layer it is the right output, if there are classes.
     """
-    right = right_output(facts, state)
+    right, target = right_output(facts, state), facts.operations[number].target
     if right is not None and number == summing(facts)[-1]:
         return right
-    target = facts.operations[number].target
     sums = values_of(facts, state, target)
     if any(each.source == target and each.formula == "relu" for each in facts.operations):
         sums = [max(each, 0.0) for each in sums]
-    columns = [] if right is None else columns_after(facts, number, len(sums))
-    if right is not None and len(columns) > 0:
-        value = state.value if state.before is None else state.before
-        last = facts.operations[summing(facts)[-1]]
-        first = last.weights + right[1] * last.shape[1]
-        pairs = zip(sums, columns, strict=True)
-        added = [0.0 if x == 0.0 else x * float(value[first + i]) for x, i in pairs]
-        if max(added) > 0.0:
-            return target, largest_place(added)
     return target, place_of_largest(sums)
 
 
-def columns_after(facts: Facts, number: int, count: int) -> list[int]:
-    """Return the input of the last layer that each output of a convolution feeds.
+def thread_of_filters(facts: Facts, state: State, values: Mapping[str, Numbers]) -> list[int]:
+    """Return the thread of a network with filters and classes; [] where branches are.
 
-    Empty if another layer with weights, or another branch, is in between.
+    From the right output back, it leads to what adds most, layer by layer.
     """
-    at, operations = summing(facts), facts.operations
-    if operations[number].kind != "convolution" or number not in at[-2:-1]:
+    right, at = right_output(facts, state), summing(facts)
+    if right is None:
         return []
-    name, between = operations[number].target, operations[number + 1 : at[-1]]
-    places = [*range(count)]
-    for each in between:
-        if each.source != name or len(each.sources) > 1:
+    found = [right[1]]
+    for i in range(len(at) - 1, 0, -1):
+        known = values[facts.operations[at[i]].source]
+        column = input_told(facts, state, known, at[i], found[0])[0]
+        pixel = pixel_before(facts, values, at[i], at[i - 1], column)
+        if pixel == NONE:
             return []
-        places = [across(facts, name, each.target, place) for place in places]
-        name = each.target
-    return places
+        found = [pixel, *found]
+    return found
+
+
+def input_told(
+    facts: Facts, state: State, known: Numbers, number: int, unit: int
+) -> tuple[int, int]:
+    """Return the input that adds most to an output of an operation, and its weight.
+
+    Args:
+        known: the inputs
+    """
+    value = state.value if state.before is None else state.before
+    rows, read = weights_into(facts, facts.operations[number], unit)
+    if len(rows) == 0:
+        return NONE, NONE
+    added = [float(known[i]) * float(value[row]) for row, i in zip(rows, read, strict=True)]
+    most = largest_place(added)
+    return read[most], rows[most]
+
+
+def has_filters(facts: Facts) -> bool:
+    """Return whether an operation is a convolution."""
+    return any(each.kind == "convolution" for each in facts.operations)
+
+
+def pixel_before(
+    facts: Facts, values: Mapping[str, Numbers], behind: int, number: int, column: int
+) -> int:
+    """Return the output of an operation from which an input of the next weights comes.
+
+    It is NONE where another branch is between them, or nothing that leads back to one number.
+    """
+    name, place = facts.operations[behind].source, column
+    for each in facts.operations[number + 1 : behind][::-1]:
+        if each.target != name or len(each.sources) > 1 or place == NONE:
+            return NONE
+        if each.formula == "max_pool":
+            inside = window(each, place)
+            place = inside[largest_place([values[each.source][i] for i in inside])]
+        elif facts.buffers[each.source].size != facts.buffers[name].size:
+            return NONE
+        name = each.source
+    return place if name == facts.operations[number].target else NONE
+
+
+def is_stop(facts: Facts, moment: MomentFacts) -> bool:
+    """Return whether a walk by operations stops after one.
+
+    In a network with filters it is where something new is said: at sums and what is made of them,
+    the loss, gradients of weights, and where blame comes through a dense layer.
+    """
+    if moment.operation == NONE or not has_filters(facts):
+        return True
+    kind = facts.operations[moment.operation].kind
+    if moment.kind == "forward":
+        return kind != "activation"
+    return moment.kind == "weight gradient" or (
+        moment.kind == "input gradient" and kind == "affine"
+    )
+
+
+def walk_to(facts: Facts, done: int, by: int) -> int:
+    """Return how many operations lead from one moment to another some stops on, or back.
+
+    Args:
+        done: number of operations that are done, over all steps
+        by: number of stops, negative back
+    """
+    count, at = len(facts.moments), done
+    way = 1 if by > 0 else -1
+    for _ in range(abs(by)):
+        at += way
+        while at > 0 and not is_stop(facts, facts.moments[(at - 1) % count]):
+            at += way
+    return at - done
 
 
 def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
-from scalarviz.scene.callout import draw_told, spans_of
+from scalarviz.scene.callout import draw_told, tops_in
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.caption_band import draw_opened
 from scalarviz.scene.layout.division import Box
@@ -69,7 +69,7 @@ def test_what_is_told_covers_no_sphere(name: str, size: tuple[int, int]) -> None
 
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
-def test_the_panel_of_a_sum_covers_rows_as_a_whole_or_not_at_all(name: str) -> None:
+def test_the_panel_of_a_sum_covers_no_row_of_its_layer(name: str) -> None:
     found = 0
     for stage in stages(name, (1280, 800)):
         frame_data, see = stage.frame_data(), projection(stage)
@@ -80,12 +80,11 @@ def test_the_panel_of_a_sum_covers_rows_as_a_whole_or_not_at_all(name: str) -> N
         taken = write_ends(Words(1280, 800), see, frame_data, DARK)
         for box in draw_told(Words(1280, 800), see, frame_data, taken, DARK):
             assert into is not None
-            for place, (top, foot) in enumerate(spans_of(see, frame_data, into[0], 1.0)):
-                is_above, is_below = foot <= box.y + 6.0, top >= box.bottom - 1e-6
-                gives_way = place != into[1] and box.y <= top + 1e-6 and foot <= box.bottom + 1e-6
-                assert is_above or is_below or gives_way
+            tops = tops_in(see, frame_data, into[0], 1.0)
+            assert all(top >= box.bottom - 1e-6 for top in tops[into[1] + 1 :])
+            assert all(top < box.y for top in tops[: into[1] + 1])
             found += 1
-    assert found > 0
+    assert found > 0 or name != "xor"  # else it stands below OUT
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
@@ -126,7 +125,8 @@ def test_bars_add_up_to_the_number_of_the_neuron(name: str) -> None:
         assert sum(each.value for each in bars.rows) == pytest.approx(bars.total, rel=1e-4)
         neuron, place = caption.neurons[0]
         held = buffers.values if moment.kind == "forward" else buffers.flows
-        way = 1.0 if bars.unit == "number" else -1.0  # blame asks for the other way
+        batch = stage.reading.session.trainer.batches.size
+        way = 1.0 if bars.unit == "number" else -batch  # blame asks for the other way
         assert way * held[neuron][place] == pytest.approx(bars.total, rel=1e-4, abs=1e-6)
         ends = ends_of_bars(bars)
         assert ends[-1][0] == ends[0][0] and ends[-1][1] == pytest.approx(ends[-2][1], abs=1e-3)
@@ -157,7 +157,8 @@ def test_each_operation_is_said_once_in_the_network_or_beside_it(name: str) -> N
 
 
 def test_products_come_one_after_the_other_end_to_end_and_stay() -> None:
-    stage = next(each for each in told("rgb") if each.frame_data().told.bars)
+    shown = (each for each in told("xor") if each.frame_data().told.bars)
+    stage = next(each for each in shown if each.frame_data().told.subject[0] == "affine 1")
 
     def columns(part: float) -> list[tuple[float, float, float]]:
         noted, signs = drawn_terms(stage, part)[0].noted, (DARK.map.negative, DARK.map.positive)

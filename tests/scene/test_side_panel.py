@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
+from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.picture import beside_network, draw_beside, side_in
+from scalarviz.scene.marks import pushed_rows
+from scalarviz.scene.picture import beside_network, draw_beside, side_in, write_ends
 from scalarviz.stage.show import Show
-from scalarviz.story.caption import Effect, Group, Outcome
+from scalarviz.story.caption import Caption, Effect, Group, Outcome, head_of
 from scalarviz.story.panel_words import (
     PARTS,
     group_words,
@@ -24,9 +26,10 @@ from scalarviz.story.panel_words import (
     pair_words,
     percents,
     scale_of,
+    with_score,
 )
-from scalarviz.training.session.reading import caption
-from tests.scene.measures import Words, stage_of
+from scalarviz.training.session.reading import caption, state_of
+from tests.scene.measures import Words, projection, stage_of
 from tests.scene.test_blame import NETS, session_of
 
 DARK = THEMES["dark"]
@@ -136,13 +139,48 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
 @pytest.mark.parametrize(
     ("amounts", "words"),
     [
-        ((0.2, 0.1, -0.1), "2 of 3 for a higher .78, 1 for a lower."),
-        ((0.2, 0.1, -0.9), "2 of 3 for a higher .78, 1 for a lower. Longer bars win."),
+        ((0.2, 0.1, -0.1), "2 of 3 for a higher .78, 1 for a lower. Longer bars win."),
+        (
+            (-0.1, 0.1, 0.2),
+            "2 of 3 for a higher .78, 1 for a lower. Longer bars win, against the framed one.",
+        ),
         ((0.2, 0.0, 0.1), "2 of 3 for a higher .78, 0 for a lower. 1 for no change."),
     ],
 )
 def test_votes_name_the_weight_and_who_wins(amounts: tuple[float, ...], words: str) -> None:
     assert group_words(Group(amounts, 3, 0), ".78") == words
+
+
+def test_votes_without_bars_say_what_they_add_up_to() -> None:
+    words = group_words(Group((0.2, -0.1) * 32, 64, 1), ".78")
+    assert words == "32 of 64 for a higher .78, 32 for a lower. Added up: higher."
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "digits"])
+@pytest.mark.parametrize("size", [(1280, 800), (800, 500)], ids=str)
+def test_what_all_samples_ask_for_is_said_wherever_arrows_are(
+    name: str, size: tuple[int, int]
+) -> None:
+    show: Any = Show.of(load(find(name))(engine="cpu"))
+    show.session.advance(90)
+    found = 0
+    for _ in show.session.operations[:-1]:
+        show.session.advance(1, "operation")
+        stage = stage_of(show, size)
+        frame_data, see = stage.frame_data(), projection(stage)
+        if not pushed_rows(frame_data):
+            continue
+        canvas, division = Words(*size), frame_data.division(*size)
+        canvas.scale, found = division.scale, found + 1
+        taken = write_ends(Words(*size), see, frame_data, DARK)
+        draw_told(canvas, see, frame_data, taken, DARK)
+        side = side_in(frame_data, told=taken.panel is not None)
+        panel = beside_network(frame_data, division)[2]
+        assert side is not None and panel is not None
+        draw_beside(canvas, frame_data, panel, side, DARK)
+        said = " ".join([words for words, _ in canvas.found])
+        assert "for a higher" in said and "for a lower" in said, said
+    assert found == len([each for each in show.session.operations if "weight g" in each])
 
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "expression", "digits"])
@@ -171,3 +209,42 @@ def test_the_panel_of_a_step_stands_below_out_within_its_box(name: str) -> None:
         boxes = [box for words, box in canvas.found if words.strip()]
         assert not any(a.meets(b) for i, a in enumerate(boxes) for b in boxes[:i])
         assert any(text("outcome.no")[:7] in words for words, _ in canvas.found)
+
+
+def test_a_weight_that_former_steps_move_against_its_arrow_is_named() -> None:
+    show: Any = Show.of(load(find("digits"))(engine="cpu"))
+    session, against = show.session, 0
+    for _ in range(40):
+        session.advance(1)
+        state, told = state_of(session), caption(session)
+        moves = [(state.value[row] - state.before[row]) * state.grad[row] for row in told.rows]
+        rolls = text("captions.step.rolls", change="")
+        assert (max(moves) > 0.0) == told.why.endswith(rolls)
+        against += told.why != ""
+    assert 0 < against < 40
+    for moment in session.operations:
+        session.advance(1, "operation")
+        told = caption(session)
+        if moment.startswith("weight gradient"):
+            old, new = map(float, told.wish.replace("−", "-").split(" → "))
+            assert told.rolls == ((new > old) != ("higher" in told.title))
+            assert told.rolls != (" → " in head_of(told)) and told.rolls == told.why.endswith(rolls)
+
+
+def test_a_step_after_which_fewer_answers_are_right_says_so() -> None:
+    words = "Right answers 165 → 163: a step helps the loss, not each answer."
+    told = Caption("It moved.", why="It rolls on.")
+    assert with_score(told, 165, 163).why == f"{words} It rolls on."
+    assert with_score(told, 165, 165) is told is with_score(told, 165, 166)
+    show: Any = Show.of(load(find("digits"))(engine="cpu"))
+    stage, fewer = stage_of(show, (1280, 800)), 0
+    for _ in range(40):
+        before = stage.frame_data().exhibit.score()[0]
+        show.session.advance(len(show.session.operations) - 1, "operation")
+        stage.frame_data()
+        show.session.advance(1, "operation")
+        frame_data = stage.frame_data()
+        after, why = frame_data.exhibit.score()[0], frame_data.words.caption.why
+        assert (after < before) == (f"{before} → {after}" in why)
+        fewer += after < before
+    assert fewer

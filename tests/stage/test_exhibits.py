@@ -10,10 +10,11 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts.decimals import short
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.exhibits.classified import Sorting
-from scalarviz.scene.exhibits.images import Pictures
+from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import FunctionPlot, NeuronMap, Plane, cells
 from scalarviz.scene.inspector import draw_inspector
 from scalarviz.scene.layout.division import Box
@@ -29,7 +30,9 @@ from scalarviz.stage.data_exhibits import (
     shrunk,
     sorting,
 )
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from tests.scene.measures import stage_of
 from tests.studio import Noted, Studio
 
 
@@ -424,3 +427,24 @@ def test_a_low_card_has_a_smaller_map_and_a_lower_one_none(high: float, drawn: f
     sizes = [box.width for box, _ in canvas.images_drawn]
     assert (sizes[0] >= drawn) if drawn else not sizes
     assert canvas.extent().bottom <= 20.0 + high
+
+
+@pytest.mark.parametrize("name", ["rgb", "xor", "circle", "digits", "expression"])
+def test_out_is_not_known_before_its_step_has_computed_it(name: str) -> None:
+    show: Any = Show.of(load(find(name))(engine="cpu"))
+    show.session.advance(20)
+    stage, outputs, known = stage_of(show, (1280, 800)), show.session.network.program.outputs, False
+    assert not stage.frame_data().exhibit.awaits  # at rest
+    for moment in show.session.network.program.moments:
+        show.session.advance(1, "operation")
+        known = known or outputs.name in {each.name for each in moment.values}
+        frame_data = stage.frame_data()
+        exhibit = frame_data.exhibit
+        assert exhibit is not None and exhibit.awaits != known
+        if isinstance(exhibit, Swatches):
+            assert np.isnan(exhibit.focus[1]).any() != known  # its plate is empty
+            assert exhibit.verdict() == "" or known
+            assert not np.isnan(exhibit.focus[::2]).any()  # IN and goal are there
+        if isinstance(exhibit, Sorting):
+            assert (exhibit.focus[0] is not None) == known == bool(exhibit.answers)
+            assert exhibit.focus[1] is not None

@@ -1,5 +1,6 @@
 """The sample of a step that is walked: chosen before it is shown, by what is true of it."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from scalarviz.scene.telling import printed
 from scalarviz.stage.clearest import agreements, are_apart
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
-from scalarviz.story.panel_words import outcome_title
+from scalarviz.story.panel_words import outcome_title, percents
+from scalarviz.story.panel_words import share_words as said_of_share
+from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import caption, facts_of, state_of
 
 
@@ -80,6 +83,49 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
     assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
 
 
-@pytest.mark.parametrize("name", ["digits", "micrograd"])
-def test_no_sample_is_chosen_where_the_last_layer_is_not_explained(name: str) -> None:
-    assert sample_to_explain(session_of(name, 2)) is None
+def test_no_sample_is_chosen_of_a_long_formula() -> None:
+    assert sample_to_explain(session_of("micrograd", 2)) is None
+
+
+def shares(session: Any) -> Any:
+    """Of each sample of the coming step, the share that its right class gets."""
+    inputs, goals = session.trainer.batches.at(session.step_index)
+    scores = np.exp(np.asarray(session.network(inputs), np.float64))
+    return (scores * goals).sum(axis=1) / scores.sum(axis=1)
+
+
+def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -> None:
+    session = session_of("digits", 300)
+    before = shares(session)
+    sample = session.focus = sample_to_explain(session) or 0
+    assert before[sample] == before.min() < 0.9  # what is to blame is seen
+    told, facts = {}, facts_of(session)
+    while not told or session.clock.operation:
+        done = session.step_index * len(facts.moments) + session.clock.operation
+        by = walk_to(facts, done, 1)
+        assert walk_to(facts, done + by, -1) == -by
+        session.advance(by, "operation")
+        moment = session.network.program.moments[session.clock.operation - 1]
+        told[moment.name] = caption(session)
+    assert len(told) <= 12
+    carried = told["convolution 0"].title.split()[-1][:-1]
+    rows = []
+    for pool, layer in (("max_pool 1", "convolution 2"), ("max_pool 3", "affine 4")):
+        bars, terms = told[pool].bars, told[layer].bars
+        assert bars is not None and terms is not None
+        assert bars.rows[bars.marked].name == carried and carried in told[pool].title
+        own = terms.rows[terms.marked]
+        assert own.name.startswith(f"{carried} × ") and carried in told[layer].why
+        carried, rows = told[layer].title.split()[-1][:-1], [*rows, own.row]
+    assert [told[f"weight gradient {i}"].rows[0] for i in (2, 4)] == rows  # the same way back
+    words = said_of_share(told["loss"].bent)
+    share, loss = map(float, re.findall(r"\d*\.\d+", words))
+    assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)
+    assert told["step"].rows == (told["weight gradient 0"].rows[0], *rows)
+    session.back(1, "operation")  # the step: what the network says with another weight
+    for row, name in ((rows[1], "weight gradient 4"), (rows[0], "weight gradient 2")):
+        way = 1.0 if told[name].tried.startswith("Try .2 higher") else -1.0
+        session.network.bank.value[row] += 0.2 * way
+        one, other = percents(before[sample], shares(session)[sample])
+        assert told[name].tried.endswith(f"gets {one} → {other}")
+        session.network.bank.value[row] -= 0.2 * way

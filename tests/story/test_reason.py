@@ -1,6 +1,7 @@
 """The chain of a reason says what a step of its weight does to the shown sample."""
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.program import Program
 from scalarviz.scene.telling import wish_words
 from scalarviz.story.caption import Caption
@@ -93,17 +93,23 @@ def checked(network: int, steps: int) -> tuple[int, int, int]:
     return true, others, none
 
 
-def test_a_reason_at_an_output_names_the_number_that_comes_in() -> None:
-    why, comes = "Then less green: closer to the goal.", "Here .68 comes in."
+def test_a_reason_at_an_output_has_its_blame_as_input_times_error() -> None:
+    why, comes = "Then less green: closer to the goal.", ".68 in × .10 error = .07, mean .02"
     words = wish_words(Caption("Lower.", why=why, comes=comes), -0.3, 0.5)
     assert words[1] == comes and words[-1] == why and len(words) == 4
     session = session_of(*NETWORKS[0], 0)
     session.advance(session.operations.index("weight gradient 1") + 1, "operation")
-    said = caption(session, None)
+    said, state = caption(session, None), state_of(session)
     assert said.why.startswith("Then ") and len(said.misses) == 1
-    name, place = said.neurons[1]
-    came = np.ravel(state_of(session).values[name])[place :: session.network.layers[1].inputs]
-    assert said.comes in {text("blame.comes", number=typeset(short(float(each)))) for each in came}
+    found = re.fullmatch(r"(\S+) in × (\S+) error = (\S+), mean (\S+)", said.comes)
+    assert found is not None
+    came, error, blame, mean = (each.replace("−", "-") for each in found.groups())
+    digits = len(blame.partition(".")[2])
+    assert round(float(came) * float(error), digits) == float(blame)  # as a calculator has it
+    (target, unit), (source, place) = said.neurons
+    assert float(came) == pytest.approx(state.values[source][place], abs=0.006)
+    assert float(error) == pytest.approx(-state.gradients[target][unit] * state.batch, rel=0.06)
+    assert float(mean) == pytest.approx(-state.grad[said.rows[0]], rel=0.06)
 
 
 @pytest.mark.some(3)

@@ -25,8 +25,10 @@ from scalarviz.stage.by_parts import check_neurons, sizes_of
 from scalarviz.stage.show import Several
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.guide import has_learned
+from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
+from scalarviz.training.session.reading import facts_of
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.shared_clock import Halted, SharedClock
 from scalarviz.training.session.threads import FILM
@@ -371,6 +373,8 @@ class ClockControl:
         unit = "operation" if unit == "neuron" else unit
         batches, clock = self.panes[0].session.trainer.batches, self.clock
         each = batches.steps_an_epoch if unit == "epoch" else 1
+        if unit == "operation" and isinstance(clock, Session):
+            return self.do(partial(self.walk_on, direction * times), self.tell_stop)
         if direction < 0:
             return self.do(partial(clock.back, times, unit))
         if unit not in WHOLE or times * each <= MOST_STEPS:
@@ -394,6 +398,16 @@ class ClockControl:
             if found is not None:
                 session.focus = self.explained = found
         session.advance(times, unit)
+
+    def walk_on(self, by: int) -> None:
+        """Move by a number of stops of `walk_to`, negative back."""
+        session = self.panes[0].session
+        (step, operation), facts = session.clock.place, facts_of(session)
+        times = walk_to(facts, step * len(facts.moments) + operation, by)
+        if times > 0:
+            self.advance(times, "operation")
+        else:
+            session.back(-times, "operation")
 
     def _go_by_neuron(self, by: int) -> None:
         """Show more or fewer neurons of the last operation; continue when there are no more."""

@@ -21,6 +21,7 @@ import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
 import { can_choose, clearest_sample } from "./story/clearest.js";
+import { walk_to } from "./story/traced_weight.js";
 import { commandOf, followPointers, takesKey } from "./events.js";
 import { Controls, StripBar, arrange, channelsOf, showOptions } from "./controls.js";
 import { OwnInput, draggingIn, typedIn } from "./handles.js";
@@ -53,6 +54,8 @@ export class App {
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
     this.player.ahead = () => this.clearest();
+    this.player.walkTo = (stops) =>
+      client.shared ? stops : walk_to(this.spec.facts, this.doneIn(this.state), stops);
     this.clearestNow = 0; // the sample that was chosen last, and not by a user
     this.byNeuron = new ByNeuron();
     /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
@@ -474,10 +477,12 @@ export class App {
       advance: (count = 1, unit = this.unit) => {
         if (this.tour && this.calm) leadOn(this);
         else if (unit === "neuron") this.goByNeuron(count);
-        else still("advance", { count, unit });
+        else still("advance", { count, unit: unit === "operation" ? "stop" : unit });
       },
       back: (count = 1, unit = this.unit) =>
-        unit === "neuron" ? this.goByNeuron(-count) : still("back", { count, unit }),
+        unit === "neuron"
+          ? this.goByNeuron(-count)
+          : still("back", { count, unit: unit === "operation" ? "stop" : unit }),
       "operation on": () => this.commands.advance(1, one),
       "operation back": () => this.commands.back(1, one),
       seek: (step) => still("seek", { step, operation: 0 }),

@@ -9,9 +9,7 @@ import { draw_cubes } from "./small_cubes.js";
 import { carried } from "./lines.js";
 import { draw_side, side_of } from "./story/side_panel.js";
 
-// Pixels above the fronts of a row, and below its feet, that it needs.
-const LIDS = 8;
-const STRANDS = 14;
+const LIDS = 8; // pixels above the fronts of a row that it needs
 
 /** Draw how an operation comes to its number; return the boxes that it covers.
  *
@@ -33,25 +31,23 @@ export function drawTold(view, taken, fans) {
 
 /** Draw a sum at its row; return the box of its panel. */
 function drawAdded(view, _, fans) {
-  const { paper, see, frame, palette, scale } = view;
+  const { paper, see, frame, palette } = view;
   const { told, moment, layout, part } = frame;
   const isSum = told.bars && moment.kind === "forward" && told.subject;
   const into = isSum ? layout.fan_into(told.subject) : null;
   const row = into && toldRow(view, into, fans);
-  const panel = row && telling.panel_of(row, spansOf(frame, into[0], fans), see.box, scale);
-  if (!panel) return [];
-  const [minus, , plus] = palette.ends;
-  telling.draw_sum(paper, palette, row, panel, told.title, [minus, plus], part);
-  return [panel];
+  if (!row) return [];
+  const [[minus, , plus], rows] = [palette.ends, topsIn(frame, into[0], fans)];
+  return telling.draw_row(paper, palette, row, rows, see.box, told.title, [minus, plus], part);
 }
 
-/** The top and the foot of each row of a layer as it is seen. */
-function spansOf(frame, fan, fans) {
+/** The top of each row of a layer as it is seen. */
+function topsIn(frame, fan, fans) {
   const seen = fans[frame.layout.fans.indexOf(fan)];
   const { halves } = carried(fan, frame);
   return seen.feet.map((feet, unit) => {
     const tops = feet.map(([, y], i) => y - 2.1 * halves[unit][i] * seen.cell);
-    return [Math.min(...tops) - LIDS * seen.scale, feet[0][1] + STRANDS * seen.scale];
+    return Math.min(...tops) - LIDS * seen.scale;
   });
 }
 

@@ -8,12 +8,13 @@ import { Box } from "./story/camera.js";
 import { typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
-import { captionOf, progressOf, restWords } from "./captions.js";
+import { captionOf, onceOf, progressOf, restWords } from "./captions.js";
 import { neuronsOf } from "./frame_data.js";
 import { tourSentence, verdictIn } from "./guide.js";
 import { Caption } from "./story/caption.js";
 import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
+import { with_score } from "./story/panel_words.js";
 
 /** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
 export class CaptionBox {
@@ -104,7 +105,7 @@ export function captionFor(app, state, number) {
     const moment = spec.scene.moments[state.moment];
     const neurons = neuronsOf(moment, number);
     const about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
-    return captionOf(spec, state, about);
+    return scored(app, state, moment, about);
   }
   if (app.held?.row >= 0) {
     const asked = text(`held.asked.${spec.page.exhibit?.things ?? "samples"}`);
@@ -129,6 +130,17 @@ export function captionFor(app, state, number) {
   const hint = text(isTouched() ? "page.rest.touch" : rest);
   if (Number.isNaN(state.loss)) return new Caption(spec.page.about, hint);
   return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
+}
+
+/** Return the caption of an operation; that of a step says whether fewer answers are right. */
+function scored(app, state, moment, about) {
+  const caption = captionOf(app.spec, state, about);
+  const right = onceOf(state, "right", {}, () => state.probe?.length && app.exhibit?.verdict(state));
+  if (!right?.count) return caption;
+  if (moment?.kind !== "step") app.right = right; // before it
+  else if (app.right?.count === right.count)
+    return onceOf(state, "scored", about, () => with_score(caption, app.right.right, right.right));
+  return caption;
 }
 
 // The panel below OUT, see scene/side_panel.py.

@@ -324,9 +324,10 @@ export class Picture {
   write(view) {
     const { frame, paper, palette, see, scale } = view;
     const seen = [paper, see, frame, palette];
-    const { layout, doors, values, answers, border } = frame;
+    const { layout, doors, values, answers, border, moment } = frame;
+    const awaits = moment !== null && !answers; // the step has not come to them
     paper.clip = [0, 0, this.right, this.size[1]];
-    draw_doors(paper, palette, see, layout, doors, values, answers, border); // below all numbers
+    draw_doors(paper, palette, see, layout, doors, values, answers, border, awaits); // below all numbers
     const rowOf = ([number, unit, column]) => layout.fans[number].row_of(unit, column);
     const thread = () => threadOf(frame).map(rowOf);
     paint_walls(...seen, this.walls.of(view), (fan) => saidTo(fan, frame), thread);

@@ -5,7 +5,7 @@ import { Canvas2D } from "./canvas2d.js";
 import { answersEach, calledFormula, classOf } from "./formulas.js";
 import { isNews, made, putImage, setShown, setWords, styled } from "./dom.js";
 import { followArrows, followPen } from "./events.js";
-import { Result, offBy, rightOf } from "./result.js";
+import { Result, isAwaited, offBy, rightOf } from "./result.js";
 import { said } from "./story/formats.js";
 import { near_border, typeset } from "./story/decimals.js";
 import { Border, ON_MAP, draw_to_shown, way_on_map } from "./story/annotations.js";
@@ -260,7 +260,8 @@ export class PlaneMap {
       else shapeAt(paper, at(dots[i]), half, i >= held, color);
     };
     const here = this.place();
-    const hasWay = here && !classes && !this.isCurve && this.result.entry !== null;
+    const awaits = isAwaited(this.state, this.state.values[this.data.output]);
+    const hasWay = here && !classes && !this.isCurve && this.result.entry !== null && !awaits;
     const way = hasWay ? way_on_map(new Box(0, 0, size, size), ...here) : [];
     if (way.length) draw_to_shown(paper, way, RIM, WHITE, ON_MAP);
     dots.forEach((_, i) => draw(i, radius));

@@ -64,12 +64,19 @@ export class Player {
     this.turns = 0; // plays and pauses of this page that are not answered yet
     this.told = false; // whether the last state of a shared training plays
     this.ahead = async () => ({}); // what is to be known of an operation before it
+    /** @type {(stops: number) => number} number of operations that lead to a later stop */
+    this.walkTo = (stops) => stops;
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
   /** Send a command; a worker that fails is told of by `onfault` of the client. */
-  async ask(name, args = {}) {
+  async ask(name, given = {}) {
+    let args = given;
     try {
+      if (args.unit === "stop") {
+        const stops = name === "back" ? -args.count : args.count;
+        args = { count: Math.abs(this.walkTo(stops)), unit: "operation" };
+      }
       const walks = name === "advance" && args.unit === "operation";
       return await this.client.ask(name, walks ? { ...args, ...(await this.ahead()) } : args);
     } catch (error) {

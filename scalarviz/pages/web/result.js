@@ -58,10 +58,16 @@ export class Result {
     return found;
   }
 
-  /** What OUT shows: the answer; until it is there, the last one to the same sample, else []. */
-  answerTo({ inputs }, answer) {
-    const asked = String(inputs);
-    if (answer || asked !== this.asked) Object.assign(this, { asked, last: answer ?? [] });
+  /** What OUT shows: the answer; until a training at rest has it, the last one to the same sample.
+   *
+   * A step that has not come to its answer has an empty dashed plate.
+   */
+  answerTo(state, answer) {
+    const asked = String(state.inputs);
+    this.awaits = isAwaited(state, answer);
+    this.faces[0].classList.toggle("awaited", this.awaits);
+    if (answer || this.awaits || asked !== this.asked)
+      Object.assign(this, { asked, last: answer ?? [] });
     return this.last;
   }
 
@@ -112,6 +118,11 @@ export class Result {
       middle + (i - (this.entries - 1) / 2) * apart,
     ]);
   }
+}
+
+/** Whether the step that a state is in has not come to its answer yet. */
+export function isAwaited({ operation }, answer) {
+  return operation > 0 && !answer;
 }
 
 // How right answers are: in words and as a number, and `right`, which is larger for better ones.

@@ -53,17 +53,19 @@ class Exhibit(ABC):
 
     Attributes:
         first: the exhibit of step 0, or None
-        by_hand: whether `first` is the state before dragging
-        says: whether it writes the accuracy itself, instead of a headline
-        wide: preferred width in a stage of 1280 x 600 pixels
-        most: maximum fraction of the width of a stage
-        small: side of the output at step 0, relative to OUT
-        lines: number of lines from the outputs to OUT
+        by_hand: whether `first` is what was before a hand drags something
+        says: whether it writes how right the answers are: else a headline does
+        awaits: whether the step that is shown has not come to the answer yet
+        wide: wanted width in a stage of 1280 x 600 pixels
+        most: largest share of the width of a stage
+        small: side of the answer of step 0, relative to OUT
+        lines: how many lines bring the outputs to OUT
     """
 
     first: Exhibit | None = field(default=None, kw_only=True)
     by_hand: bool = field(default=False, kw_only=True)
     says: bool = field(default=True, kw_only=True)
+    awaits: bool = field(default=False, kw_only=True)
     _boxes: list[Box] = field(default_factory=list, repr=False, compare=False, kw_only=True)
     wide: ClassVar[float] = 320.0
     most: ClassVar[float] = 0.34
@@ -262,8 +264,11 @@ class Exhibit(ABC):
         return Places(out, goal, Box(box.x, top + high, box.width, below))
 
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
-        """Write OUT and target above them."""
-        size = letter_size(canvas)
+        """Write OUT and goal above what they are; OUT is dashed until its step comes to it."""
+        size, out = letter_size(canvas), places.out
+        if self.awaits and places.goal != out:
+            ends = [(x, y) for x in (out.x, out.right) for y in (out.y, out.bottom)]
+            draw_before(canvas, theme, ends)
         room = places.out.width
         if places.goal != places.out:
             room = min(HEADS_ROOM * room, places.goal.x - places.out.x - 0.3 * size)

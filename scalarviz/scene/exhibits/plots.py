@@ -314,7 +314,8 @@ class Plane(Exhibit):
 
         spots, colors, wrong = place(self.points), self._dots(self.targets, theme), self.wrong
         is_beside = plot.x > BESIDE_NETWORK * canvas.width
-        if self.focus is not None and not self.classes and is_beside:  # below the samples
+        has_way = self.focus is not None and not self.classes and not self.awaits
+        if self.focus is not None and has_way and is_beside:  # below the samples
             draw_to_shown(canvas, way_on_map(plot, *self.focus.tolist()), RIM, WHITE, ON_MAP)
         if self.show_tests:
             holes, hollow = place(self.tests), self._dots(self.test_targets, theme)
