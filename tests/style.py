@@ -5,8 +5,9 @@
     python -m tests.style write     lowers the limits to what is there now; it raises none
 
 Counted are docstrings and comments of Python and JavaScript, Markdown, texts of notebooks and the
-English texts, without `code`. A row with a pattern in its column "where" counts only files whose
-paths begin with it: README, the guide and the lessons have stricter limits.
+English texts; by rows "said: ..." the English texts, and messages, options and words of commands in
+Python. Text in `backquotes` is left out. A row with a pattern in its column "where" counts only
+files whose paths begin with it: README, the guide and the lessons have stricter limits.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Phrase(NamedTuple):
         return [
             f"{path}:{line + text.count(chr(10), 0, found.start())}"
             for path, texts in prose.items()
-            if re.match(self.where, path)
+            if path.startswith(SAID) == self.name.startswith(SAID) and re.match(self.where, path)
             for line, text in texts
             for found in compiled.finditer(text)
         ]
@@ -96,7 +97,6 @@ def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
     found = {}
     left_out = {root / each.relative_to(ROOT) for each in GENERATED.glob("*")}
     for path in sorted({*files} - left_out):
-        pieces = PIECES[path.suffix](path.read_text(encoding="utf-8"))
         name = path.relative_to(root).as_posix()
         readers = {name: PIECES[path.suffix]}
         if path.suffix in SAYING and name.startswith(("scalarviz", "scenes")):
