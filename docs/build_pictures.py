@@ -67,24 +67,29 @@ def film(path: Path) -> None:
         for step in FILM:
             show.session.advance(step - show.session.step_index, progress=False)
             frames.append(Image.fromarray(sv.picture(show, size=(800, 500), ratio=0.8)))
-    milliseconds = [340] * (len(FILM) - 1) + [1160]
-    more: dict[str, Any] = {"append_images": frames[1:], "duration": milliseconds, "loop": 0}
-    frames[0].save(path, save_all=True, quality=80, method=6, **more)
+    frames[0].save(
+        path,
+        save_all=True,
+        append_images=frames[1:],
+        duration=[340] * (len(FILM) - 1) + [1160],
+        loop=0,
+        quality=80,
+        method=6,
+    )
 
 
-def digits(path: Path) -> None:
-    sv.picture(scene("digits", 300), path)
+def trained(path: Path) -> None:
+    """Draw a scene after as many steps as show what it learns."""
+    steps = {"rgb": 400, "circle": 900, "texture": 4000, "normalized": 900, "retrain": 60}
+    drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
+    Image.fromarray(drawn).save(path, quality=80, method=6)
 
 
-def texture(path: Path) -> None:
-    sv.picture(scene("texture", 4000), path)
-
-
-def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0) -> sv.Session:
-    """Return the training of README's example of a sweep."""
+def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0, task: str = "hue") -> sv.Session:
+    """Return the training of the guide's example of a sweep."""
     net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
-    hues = data.Rgb("hue")
-    return sv.Session(net, hues, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed)
+    pairs = data.Rgb(task)
+    return sv.Session(net, pairs, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed)
 
 
 def sweep(path: Path) -> None:
@@ -94,14 +99,9 @@ def sweep(path: Path) -> None:
 
 
 def side_by_side(path: Path) -> None:
-    sessions = []
-    for hidden in ((), (8,), (8, 8)):
-        net = sv.Network([3, *hidden, 3], "tanh", "sigmoid", seed=0)
-        colours = data.Rgb("invert")
-        optimizer: Any = sv.SGD(0.5)
-        made = sv.Session(net, colours, "mse", optimizer, batch=8, engine="cpu", seed=0)
-        made.advance(300, progress=False)
-        sessions.append(made)
+    sessions = [colors((3, *hidden, 3), task="invert") for hidden in ((), (8,), (8, 8))]
+    for session in sessions:
+        session.advance(300, progress=False)
     sv.picture(sessions, path, theme="light")
 
 
@@ -139,13 +139,6 @@ def followed(path: Path) -> None:
         sv.picture(session, path)
 
 
-def gallery(path: Path) -> None:
-    """Draw a scene of the gallery after as many steps as show what it learns."""
-    steps = {"rgb": 400, "circle": 900, "texture": 4000, "normalized": 900, "retrain": 60}
-    drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
-    Image.fromarray(drawn).save(path, quality=80, method=6)
-
-
 def page(path: Path) -> None:
     sv.page(scene("rgb", 0), path, progress=False)
 
@@ -157,15 +150,15 @@ PICTURES = {
     "rgb.webp": film,
     "weights.png": weights,
     "landscape.png": landscape,
-    "digits.png": digits,
-    "texture.png": texture,
+    "digits.png": trained,
+    "texture.png": trained,
     "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,
     "follow.png": followed,
     "notebook.png": readme_picture.draw,
     "pages/rgb.html": page,
-    **{f"gallery/{name}.webp": gallery for name in scenes()},
+    **{f"gallery/{name}.webp": trained for name in scenes()},
 }
 
 

@@ -29,9 +29,8 @@ DIST, SITE = ROOT / "dist", ROOT / "build" / "docs"
 MEGABYTE = 1e6
 LARGEST = 4.0  # megabytes of the wheel
 STOCK = "/usr/bin/python3"
-OLDEST = "numpy", "numba", "vispy"
+OLDEST, TOOLS = ("numpy", "numba", "vispy"), ("pytest", "nbclient")
 LINK = re.compile(r"\]\(\s*([^)\s#]*)")
-BY_HAND = "## What only a person can do"
 
 # What is run in a folder that is empty at first, by name; {} is the folder of the programs.
 TRIALS = {
@@ -56,20 +55,15 @@ def main() -> None:
     print_sizes(wheel)
     for name, (python, constraints) in environments().items():
         try_in(name, python, constraints, wheel)
-    text = (ROOT / "docs" / "RELEASE.md").read_text(encoding="utf-8")
-    print(
-        BY_HAND.lstrip("# "),
-        *text.partition(BY_HAND)[2].partition("\n## ")[0].splitlines(),
-        sep="\n",
-    )
+    print((ROOT / "docs" / "RELEASE.md").read_text(encoding="utf-8").rpartition("\n## ")[2])
 
 
 def built() -> Path:
     """Return the wheel of the source distribution; check that the checkout makes the same one."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "scalarviz.engines.wasm.module")
-    quiet = "-C--global-option=--quiet"  # it names each file otherwise
-    run(sys.executable, "-m", "build", quiet, "--outdir", str(DIST), ".")
+    # Without the option, it names each file.
+    run(sys.executable, *"-m build -C--global-option=--quiet --outdir".split(), str(DIST), ".")
     (wheel,) = DIST.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--wheel-dir", folder, ".")
@@ -155,13 +149,11 @@ def try_in(name: str, python: str, constraints: list[str], wheel: Path) -> None:
         place.mkdir()
         run(python, "-m", "venv", f"{folder}/venv")
         programs = f"{folder}/venv/bin"
-        extras = f"{wheel}[lessons]"
-        run(f"{programs}/pip", "install", "-q", extras, "pytest", "nbclient", *constraints)
+        run(f"{programs}/pip", "install", "-q", f"{wheel}[lessons]", *TOOLS, *constraints)
         clean = {key: os.environ[key] for key in ("PATH", "LANG") if key in os.environ}
         for trial, command in TRIALS.items():
-            words = command.replace("{}", programs)
             done = subprocess.run(
-                words,
+                command.replace("{}", programs),
                 cwd=place,
                 env={**clean, "HOME": str(home)},
                 shell=True,
@@ -171,9 +163,7 @@ def try_in(name: str, python: str, constraints: list[str], wheel: Path) -> None:
                 errors="replace",
             )
             if done.returncode:
-                raise RuntimeError(
-                    f"{name}: not so that it {trial}: {words}\n{done.stdout[-4000:]}"
-                )
+                raise RuntimeError(f"{name}, {trial!r} failed: {done.args}\n{done.stdout[-4000:]}")
             print(f"  {trial}", flush=True)
 
 

@@ -12,8 +12,10 @@ import shutil
 import sys
 import tomllib
 from contextlib import suppress
-from html import unescape
+from functools import partial
+from html import escape, unescape
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from docutils import nodes
@@ -24,6 +26,7 @@ from sphinx.transforms import SphinxTransform
 import scalarviz
 from scalarviz.base import __version__
 from scalarviz.errors import EngineError
+from scalarviz.faces.cli.class_pages import write_lessons
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
 from scalarviz.pages.lessons.lesson import formula
@@ -69,6 +72,11 @@ FIRST = (
     '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">'
     "<title>scalarviz</title>"
 )
+TAGS = """<meta name="description" content="{words}">
+<meta property="og:title" content="{title}">
+<meta property="og:description" content="{words}">
+<meta property="og:image" content="{image}">
+"""
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 SIGN = re.compile(
     r"(`[^`]+`|^ *\.\. .*|^ *:\w+(?: [^:]*)?: *(?:\* )?|\*\*[^*]+\*\*(?= )|^ *\* )|([*_|])"
@@ -79,23 +87,20 @@ NAME = re.compile(r"(?:sv\.)?([A-Za-z_][\w.]*)(?:\(.*\))?", re.DOTALL)
 
 def setup(app: Sphinx) -> None:
     """Add the renderer of formulas, links of names, and the pages that train."""
-    app.add_html_math_renderer("mathml", (inline_math, None), (block_math, None))
+    app.add_html_math_renderer(
+        "mathml", (partial(write_math, False), None), (partial(write_math, True), None)
+    )
     app.add_transform(LinkNames)
     app.add_transform(Questions)
     app.add_post_transform(QuietOutputs)
     app.connect("autodoc-process-docstring", plain)
+    app.connect("html-page-context", describe)
     app.connect("build-finished", add_pages)
 
 
-def inline_math(writer: Any, node: nodes.Element) -> None:
-    """Write a formula in a line as MathML."""
-    writer.body.append(formula(node.astext(), {"display_mode": False}))
-    raise nodes.SkipNode
-
-
-def block_math(writer: Any, node: nodes.Element) -> None:
-    """Write a formula on lines of its own as MathML."""
-    writer.body.append(formula(node.astext(), {"display_mode": True}))
+def write_math(mode: bool, writer: Any, node: nodes.Element) -> None:
+    """Write a formula as MathML, on lines of its own if `mode` is true."""
+    writer.body.append(formula(node.astext(), {"display_mode": mode}))
     raise nodes.SkipNode
 
 
@@ -143,15 +148,23 @@ class Questions(SphinxTransform):
 
 
 class QuietOutputs(SphinxTransform):
-    """Takes scripts out of stored outputs of lessons, and writes their formulas as MathML."""
+    """Takes scripts out of stored outputs of lessons, and writes their formulas as MathML.
+
+    Their pictures lead to the page of the lesson, in which they train.
+    """
 
     default_priority = 900
 
     def apply(self, **_: object) -> None:
         if self.env.docname.startswith("notebooks/"):
             for node in list(self.document.findall(nodes.raw)):
-                text = SCRIPT.sub("", node.astext())
-                node.replace_self(nodes.raw("", MATH.sub(in_output, text), format="html"))
+                text = MATH.sub(in_output, SCRIPT.sub("", node.astext()))
+                node.replace_self(nodes.raw("", text, format="html"))
+            page = f"../docs/pages/{Path(self.env.docname).name}.html"
+            for node in list(self.document.findall(nodes.image)):
+                node.replace_self(nodes.reference("", "", node.deepcopy(), refuri=page))
+            link = nodes.reference("", "Open this lesson with pictures that train", refuri=page)
+            self.document[0].insert(2, nodes.paragraph("", "", link))
 
 
 def in_output(found: re.Match[str]) -> str:
@@ -168,6 +181,21 @@ def escaped(found: re.Match[str]) -> str:
     return found[1] or f"\\{found[2]}"
 
 
+def describe(app: Sphinx, name: str, _: str, context: dict[str, Any], tree: Any) -> None:
+    """Add title, description and picture of a page, for search engines and previews of links.
+
+    The address of the picture is complete if the site is built with `html_baseurl`.
+    """
+    if tree is not None:
+        first = next((each.astext() for each in tree.findall(nodes.paragraph)), project)
+        words = escape(shorten(" ".join(first.split()), 200, placeholder=" ..."))
+        used = [Path(each["uri"]).name for each in tree.findall(nodes.image)]
+        picture = next((each for each in used if each.endswith(".png")), "step.png")
+        image = f"{app.config.html_baseurl or context['pathto']('', 1)}_images/{picture}"
+        title = escape(app.env.titles[name].astext())
+        context["metatags"] += TAGS.format(title=title, words=words, image=image)
+
+
 def add_pages(app: Sphinx, error: Exception | None) -> None:
     """Write the pages that train, and a page at the root that leads to the first page."""
     if error is None:
@@ -177,3 +205,5 @@ def add_pages(app: Sphinx, error: Exception | None) -> None:
         for name in scenes() if app.tags.has("pages") else ():
             with suppress(EngineError):  # an expression has no page
                 (pages / f"{name}.html").write_bytes(page_of(played(load(find(name)), {})).text)
+        if app.tags.has("pages"):
+            write_lessons([], str(pages))

@@ -4,9 +4,10 @@
     python -m tests.style PHRASE    prints the places of one
     python -m tests.style write     lowers the limits to the present counts, and never raises one
 
-Docstrings and comments of Python and JavaScript, Markdown and the English texts are counted; by
-rows "said: ..." the English texts, and messages, options and texts of commands in Python. Text in
-`backquotes` is excluded.
+Counted are docstrings and comments of Python and JavaScript, Markdown, texts of notebooks and the
+English texts; by rows "said: ..." the English texts, and messages, options and words of commands in
+Python. Text in `backquotes` is left out. A row with a pattern in its column "where" counts only
+files whose paths begin with it: README, the guide and the lessons have stricter limits.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from tests.machine import GENERATED, ROOT
 
 TABLE = Path(__file__).with_suffix(".tsv")
 TEXTS = "scalarviz/base/texts/english.json"
-FOLDERS = "scalarviz", "scenes", "benchmarks", "tests", "docs"
-SUFFIXES = ".py", ".js", ".md"
-HEAD = "phrase\tpattern\twrite instead\tat most"
+FOLDERS = "scalarviz", "scenes", "benchmarks", "tests", "docs", "notebooks"
+SUFFIXES = ".py", ".js", ".md", ".ipynb"
+HEAD = "phrase\tpattern\twrite instead\tat most\twhere"
 DOCSTRING = re.compile(r'(^[ \t]*r?)?"""(.*?)"""', re.DOTALL | re.MULTILINE)  # with group 1
 COMMENT = re.compile(r"(?:^|(?<=\s))#\s(.*)")
 SCRIPT_COMMENT = re.compile(r"//\s([^\n]*)|/\*(.*?)\*/", re.DOTALL)
@@ -45,6 +46,7 @@ class Phrase(NamedTuple):
     pattern: str
     instead: str
     most: int
+    where: str = ""
 
     def places(self, prose: Prose) -> list[str]:
         """Return file and line of each place."""
@@ -52,7 +54,7 @@ class Phrase(NamedTuple):
         return [
             f"{path}:{line + text.count(chr(10), 0, found.start())}"
             for path, texts in prose.items()
-            if path.startswith(SAID) == self.name.startswith(SAID)
+            if path.startswith(SAID) == self.name.startswith(SAID) and re.match(self.where, path)
             for line, text in texts
             for found in compiled.finditer(text)
         ]
@@ -72,7 +74,10 @@ def excess(phrases: list[Phrase], prose: Prose) -> list[str]:
 
 def read(path: Path = TABLE) -> list[Phrase]:
     rows = (line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()[1:])
-    return [Phrase(name, pattern, instead, int(most)) for name, pattern, instead, most in rows]
+    return [
+        Phrase(name, pattern, instead, int(most), where)
+        for name, pattern, instead, most, where in rows
+    ]
 
 
 def write(phrases: list[Phrase], path: Path = TABLE) -> None:
@@ -84,12 +89,14 @@ def prose_of(root: Path = ROOT, *, quoted: bool = False) -> Prose:
     """Return the prose of the repository; `quoted` includes text in backquotes."""
     files = [root / TEXTS, *root.glob("*.md")]
     for folder in FOLDERS:
-        files += [each for each in (root / folder).rglob("*") if each.suffix in SUFFIXES]
+        files += [
+            each
+            for each in (root / folder).rglob("*")
+            if each.suffix in SUFFIXES and "node_modules" not in each.parts
+        ]
     found = {}
     left_out = {root / each.relative_to(ROOT) for each in GENERATED.glob("*")}
     for path in sorted({*files} - left_out):
-        if "node_modules" in path.parts:
-            continue
         name = path.relative_to(root).as_posix()
         readers = {name: PIECES[path.suffix]}
         if path.suffix in SAYING and name.startswith(("scalarviz", "scenes")):
@@ -132,6 +139,11 @@ PIECES = {
     ".py": of_python,
     ".js": of_scripts,
     ".md": lambda text: iter([(1, text)]),
+    ".ipynb": lambda text: (
+        (1, "".join(cell["source"]))
+        for cell in json.loads(text)["cells"]
+        if cell["cell_type"] == "markdown"
+    ),
     ".json": of_texts,
 }
 SAYING = {".py": of_messages, ".json": of_texts}

@@ -461,7 +461,7 @@ def test_each_addition_has_a_place_and_what_it_takes_beside_it() -> None:
     tables = [part.split("\n") for part in parts if part.startswith("|")]
     assert len(tables) >= 4
     for head, _, *rows in tables:
-        assert head.endswith("| where | what comes by itself | what to write beside it |")
+        assert head.endswith("| where | automatic | also needed |")
         for row in rows:
             _, name, place, *_, end = row.split("|")
             assert row.count("|") == head.count("|"), row

@@ -12,6 +12,7 @@ from urllib.parse import unquote
 import pytest
 
 from scalarviz.faces.scene_file import scenes
+from scalarviz.pages.lessons.lesson import lessons
 from tests.machine import ROOT
 from tests.pages.browser import chromium
 from tests.public_names import callables, public_objects
@@ -40,7 +41,8 @@ def built(folder: Path) -> Path:
     ]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    for name in scenes():  # only written by `make docs`, which is slow
+    # Written by `make docs` alone, which takes long.
+    for name in (*scenes(), *(path.stem for path in lessons().values())):
         (folder / "docs" / "pages" / f"{name}.html").touch()
     return folder
 
@@ -79,7 +81,15 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     assert all(f"scalarviz watch {name}" in gallery for name in scenes())
     first = (site / "docs" / "index.html").read_text(encoding="utf-8")
     assert 'src="pages/rgb.html' in first and "docs/index.html" in (site / "index.html").read_text()
-    assert "<math" in (site / "notebooks" / "05-xor.html").read_text(encoding="utf-8")
+    assert all(
+        part in (site / "notebooks" / "05-xor.html").read_text(encoding="utf-8")
+        for part in (
+            "<math",
+            '<a class="reference external image-reference" href="../docs/pages/05-xor.html"',
+            '<meta property="og:description" content="20 minutes. Goal: see',
+            '<meta property="og:image" content="../_images/',
+        )
+    )
 
 
 @pytest.mark.slow

@@ -24,8 +24,11 @@ def test_no_turn_of_phrase_is_used_more_often_than_before() -> None:
     ("count", "wrong"),
     [(2, None), (1, None), (3, "occurs 3 times, not 2: shown"), (0, None)],
 )
-def test_a_phrase_has_a_limit(count: int, wrong: str | None) -> None:
-    found = excess([ROW], {"a.md": [(1, "told " * count)]})
+def test_a_phrase_has_a_limit_in_some_files(count: int, wrong: str | None) -> None:
+    found = excess(
+        [ROW._replace(where="a")],
+        {"a.md": [(1, "told " * count)], "b.md": [(1, "told " * 9)]},
+    )
     assert found == ([] if wrong is None else [f"'told' {wrong}"])
 
 
@@ -56,12 +59,15 @@ def test_prose_is_docstrings_comments_texts_and_markdown(tmp_path: Path) -> None
         "scalarviz/a.js": 'let X = "X"; // X\n/** a\n * X */',
         "scalarviz/a.glsl": "// X",
         style.TEXTS: '{"X.key": "It is X."}',
+        "notebooks/a.ipynb": '{"cells": [{"cell_type": "markdown", "source": ["X ", "`X`"]}, '
+        '{"cell_type": "code", "source": ["X"]}]}',
     }
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text.replace("X", "told").replace("Q", '"' * 3))
     assert sorted(ROW.places(prose_of(tmp_path))) == [
         "a.md:2",
+        "notebooks/a.ipynb:1",
         "scalarviz/a.js:1",
         "scalarviz/a.js:3",
         "scalarviz/a.py:3",

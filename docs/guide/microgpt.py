@@ -13,7 +13,7 @@ import math
 import random
 
 LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the dot begins and ends a name
-WIDTH = 16  # numbers that stand for a letter on its way
+WIDTH = 16  # numbers that represent a letter on its way
 HEADS = 4  # of the attention, each on a quarter of these numbers
 PLACES = 16  # most letters of a name
 HIDDEN = 64  # neurons between the two layers behind the attention

@@ -54,16 +54,16 @@ def test_spoilt_files_are_refused_or_valid(proof: Proof, tmp_path: Path) -> None
     proof.seeds = str(MUTANT_SEED)
     proof.tried = [f"{count:,} spoilt files each of the kinds {', '.join(FORMATS)}"]
     for outcome, name in (
-        ("refused by a sentence", "refused"),
-        ("loaded what the original holds", "same"),
-        ("loaded something else that is valid", "loaded"),
+        ("refused with an error message", "refused"),
+        ("loaded with the original content", "same"),
+        ("loaded with other valid content", "loaded"),
     ):
         proof.found.append(f"{sum(found[name] for found in results.values()):,} {outcome}")
     slowest = max(found["slowest"] for found in results.values())
     grown = max(found["grown"] for found in results.values())
     proof.found.append(
-        f"the slowest took {slowest:.2f} s of the {MOST_SECONDS:g} that are allowed, and memory "
-        f"grew by {grown / 2**20:.0f} MiB at most"
+        f"the slowest took {slowest:.2f} s of at most {MOST_SECONDS:g} s, and memory grew by at "
+        f"most {grown / 2**20:.0f} MiB"
     )
 
 
@@ -86,8 +86,8 @@ def test_kills_while_saving(proof: Proof, tmp_path: Path) -> None:
     proof.seeds = str(KILL_SEED)
     proof.tried = [f"{count * len(KINDS)} kills of a process that saves {', '.join(KINDS)}"]
     proof.found = [
-        "the old file or the new one each time, whole",
-        f"{litter} kills left something beside it, and nothing was left after the next save",
+        "each time the old or the new file was complete",
+        f"{litter} kills left temporary files, and none were left after the next save",
     ]
 
 
@@ -169,9 +169,9 @@ def test_pages_whose_data_is_damaged_work_or_say_so(proof: Proof, tmp_path: Path
                 wrong.append(f"page {number}, {way.__name__}: {said}")
     assert not wrong, f"{len(wrong)} of them:\n" + "\n".join(wrong[:40])
     proof.seeds = str(PAGE_SEED)
-    proof.tried = [f"{count} pages of xor in chromium, whose data is damaged"]
+    proof.tried = [f"{count} pages of xor with damaged data, in Chromium"]
     proof.found = [
-        f"{found['failure']} say so in a sentence, {found['picture']} show the network, of which "
-        "something is another"
+        f"{found['failure']} show an error message, {found['picture']} show a network with changed "
+        "data"
     ]
     assert found["waiting"] == 0  # the script, which takes that sentence away, is whole

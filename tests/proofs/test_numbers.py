@@ -134,9 +134,9 @@ def test_random_scalar_graphs_against_50_digits(proof: Proof) -> None:
         f"float64: results and gradients; of {seconds:,} of them second derivatives"
     ]
     proof.found = [
-        f"errors at most {worst['values']:.2f} of what rounding explains as Values, "
-        f"{worst['kernels']:.2f} compiled",
-        f"{redrawn:,} graphs drawn again, since rounding leaves none of their digits",
+        f"errors of at most {worst['values']:.2f} times the rounding bound as Values, and "
+        f"{worst['kernels']:.2f} times compiled",
+        f"{redrawn:,} graphs replaced, because rounding leaves them no correct digits",
     ]
 
 

@@ -192,7 +192,7 @@ def test_requests_that_no_browser_sends_get_a_page_or_a_refusal(
     proof.tried = [f"{count:,} requests to the server of a class, {CLIENTS} at once"]
     kinds = ", ".join(f"{kind} ({number:,})" for kind, number in sorted(found.items()))
     proof.found = [
-        f"{kinds}; no page but those asked for by name, no text but statuses, no place lost",
+        f"{kinds}; only pages requested by name, no text but statuses, no slot lost",
         f"the slowest took {slowest:.1f} s",
     ]
 
@@ -412,12 +412,12 @@ def test_links_of_any_text_lead_to_their_moment_or_are_refused(
     proof.seeds = str(LINK_SEED)
     refused = sum(read is None for read in reads)
     proof.tried = [
-        f"{len(tried):,} texts as links, by the readers of `scalarviz open` and of pages, "
+        f"{len(tried):,} texts read as links by `scalarviz open` and by pages, "
         f"{opened.total():,} of them opened"
     ]
     proof.found = [
-        f"{len(tried) - refused:,} read, pages agree; {refused:,} refused by a sentence; of those "
-        + "opened "
+        f"{len(tried) - refused:,} accepted by both; {refused:,} refused with an error message; "
+        + "of the opened ones "
         + ", ".join(f"{number:,} {came}" for came, number in sorted(opened.items()))
     ]
 
@@ -564,16 +564,16 @@ def test_two_hundred_readers_of_a_training(proof: Proof) -> None:
     part = len(memory) // PARTS
     means = [sum(memory[i * part :][:part]) / part / 2**20 for i in range(PARTS)]
     proof.tried = [
-        f"{READERS} readers over loopback for {seconds} s, {SLOW} of which come late and then do "
-        "not read"
+        f"{READERS} readers over loopback for {seconds} s, {SLOW} of which come late and then "
+        "stop reading"
     ]
     proof.found = [
-        f"{found['alone']:,.0f} steps a second with one reader, {found['with many']:,.0f} with "
+        f"{found['alone']:,.0f} steps per second with one reader, {found['with many']:,.0f} with "
         f"{READERS - SLOW}",
-        f"{found['states']:.1f} states a second for each",
-        f"those who came late had the newest state in {found['joined']:.1f} s, those who read "
-        f"again in {found['woken']:.1f} s",
-        f"memory held {', '.join(f'{each:.0f}' for each in means)} MiB in each fifth",
+        f"{found['states']:.1f} states per second for each",
+        f"late readers had the newest state after {found['joined']:.1f} s, and after "
+        f"{found['woken']:.1f} s when they read again",
+        f"memory in each fifth of the time: {', '.join(f'{each:.0f}' for each in means)} MiB",
     ]
     assert found["with many"] > LEAST * found["alone"], found
     assert (means[-1] - means[1]) * 2**20 < GROWTH, means

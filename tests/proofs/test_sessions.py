@@ -86,11 +86,11 @@ def test_random_sequences_against_a_straight_replay(
         done, branches = done + len(user.done), branches + len(user.courses)
     proof.seeds = f"0 to {count - 1}"
     proof.tried = [
-        f"{count} sequences of {done:,} things that a user can do, with {branches:,} branches",
+        f"{count} sequences with {done:,} user actions and {branches:,} branches",
         "networks: " + ", ".join(names),
-        "begun on " + ", ".join(f"{engine} ({n})" for engine, n in sorted(begun.items())),
+        "started on " + ", ".join(f"{engine} ({n})" for engine, n in sorted(begun.items())),
     ]
-    proof.found = [f"every bit is that of the straight way, replayed on 1 and on {THREADS} threads"]
+    proof.found = [f"every bit equals a direct replay on 1 and on {THREADS} threads"]
 
 
 AT_ONCE_SEED = 6
@@ -112,8 +112,8 @@ def test_threads_at_one_session(proof: Proof, tmp_path: Path) -> None:
         f"{found['branches']:,} branches"
     ]
     proof.found = [
-        f"{found['refused']:,} calls refused by a sentence, no other error, nothing left running, "
-        "every bit that of a straight replay and of the saved file"
+        f"{found['refused']:,} calls refused with an error message, no other error, nothing left "
+        "running, every bit equals a direct replay and the saved file"
     ]
 
 
@@ -130,8 +130,8 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
     assert not found["wrong"], f"{found['wrong']}: {found}"
     proof.seeds = str(SOAK_SEED)
     proof.tried = [
-        f"{seconds} s of a session that plays {SPEED:g} steps a second on cpu: {found['steps']:,} "
-        f"steps, {found['branches']} branches",
+        f"{seconds} s of a session that plays {SPEED:g} steps per second on cpu: "
+        f"{found['steps']:,} steps, {found['branches']} branches",
         ", ".join(f"{name} ({count:,})" for name, count in found["done"].items()),
     ]
     memory = ", ".join(
@@ -141,7 +141,7 @@ def test_soak(proof: Proof, tmp_path: Path) -> None:
     )
     proof.found = [
         f"{memory}, {found['threads']} threads throughout",
-        "every bit at the end that of a straight replay",
+        "at the end, every bit equals a direct replay",
     ]
     if not found["pictures"]:
         proof.found.append("no pictures, since there is no OpenGL here")
