@@ -65,6 +65,7 @@ def draw_first_row(
     tops: Sequence[float],
     signs: tuple[Color, Color],
     box: Box,
+    words: Sequence[Box],
 ) -> list[Box]:
     """Draw call-outs; return the boxes of their words.
 
@@ -74,6 +75,7 @@ def draw_first_row(
         tops: of the cubes of the first row
         signs: the colors of minus and plus
         box: of the network
+        words: boxes of other words, which sums keep clear of
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     view = box.inside(-AROUND)
@@ -117,7 +119,7 @@ def draw_first_row(
     if has_tile and is_free:
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))
-    taken = [box for fan in fans for box in boxes_of(fan)]
+    taken = [*words, *[box for fan in fans for box in boxes_of(fan)]]
     left, high = (
         max([each.right for each in found]),
         max(y - ABOVE * scale, box.y - HIGHEST * scale),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -42,9 +43,17 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
 
 
 def draw_call_outs(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D,
+    see: Projection,
+    frame_data: FrameData,
+    theme: Theme,
+    taken: Sequence[Box],
 ) -> list[Box]:
-    """Explain the parts of the first row, if applicable; return the boxes of words."""
+    """Explain the parts of the first row, if applicable; return the boxes of words.
+
+    Args:
+        taken: boxes of other words
+    """
     layout, scale = frame_data.layout, canvas.scale
     fans = known_fans(see, layout, scale)
     known = [
@@ -60,4 +69,4 @@ def draw_call_outs(
     tops = tops_of(first, 0, carried(fan, frame_data).halves[0])
     rows = [open_row(i, fan.units - 1 if i > number else 0, frame_data) for i, fan, _ in known]
     seen, signs = [each.seen for _, _, each in known], (theme.map.negative, theme.map.positive)
-    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box)
+    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box, taken)

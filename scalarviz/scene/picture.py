@@ -486,7 +486,7 @@ class Picture:
             for row in rows:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
-            taken.boxes += draw_call_outs(part, see, frame_data, theme)
+            taken.boxes += draw_call_outs(part, see, frame_data, theme, taken.boxes)
             sheets = draw_row_sheet(part, see, frame_data, theme, taken.boxes)
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)

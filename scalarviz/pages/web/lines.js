@@ -140,7 +140,7 @@ function isCalled({ frame, see, scale }, seen) {
 }
 
 /** Draw what the parts of the first row are, while that is said; return the boxes of words. */
-export function drawFirstRow(view, fans) {
+export function drawFirstRow(view, fans, taken) {
   const { frame, paper, palette } = view;
   const whole = frame.layout.fans;
   const known = whole.filter((fan, i) => fans[i] && !fan.is_direct);
@@ -150,7 +150,7 @@ export function drawFirstRow(view, fans) {
   const tops = seen[0].feet[0].map(([, y], i) => y - 2.1 * first[i] * seen[0].cell);
   const rows = known.map((fan, i) => openRow(frame, fan, i ? fan.units - 1 : 0));
   const signs = [palette.ends[0], palette.ends[2]];
-  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box);
+  return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box, taken);
 }
 
 /** Draw the lines of all trays; return what draws those above squares. */

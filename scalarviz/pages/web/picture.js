@@ -345,7 +345,7 @@ export class Picture {
     marks.draw_chosen(...seen);
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     drawHeld(view, this.fans.of(view));
-    taken.boxes.push(...drawFirstRow(view, this.fans.of(view)));
+    taken.boxes.push(...drawFirstRow(view, this.fans.of(view), taken.boxes));
     taken.boxes.push(...drawRowSheet(view, this.fans.of(view), taken.boxes));
     this.told = drawTold(view, taken, this.fans.of(view));
     taken.boxes.push(...this.told);
