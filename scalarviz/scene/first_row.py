@@ -214,10 +214,12 @@ def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
     """
     total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
     turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
+    if row.curve == "sigmoid":
+        turns = text("first_row.turns.sigmoid", sum=total, result=says)
     if says == total and (is_s or row.result > 0.0):
         turns = text("first_row.stays.s" if is_s else "first_row.stays", sum=total)
     elif row.says == 0.0:
-        turns = text("first_row.zero")
+        turns = text("first_row.zero") if round(row.result, 2) < 0.0 else text("first_row.stays.0")
     alone = [text("first_row.sum", sum=total)]
     if len(words) == 0:
         return [alone]

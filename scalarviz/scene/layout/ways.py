@@ -659,9 +659,8 @@ def thread_strokes(
 
 # Pixels of numbers, of slots and of a row with numbers; of a sheet with a row, its height, the most
 # of a slot and of a cube, and room for the sum.
-LETTERS, LEAST_SLOT, TALL, LOW = 12.0, 23.5, 94.0, 86.0
+LETTERS, LEAST_SLOT, TALL = 12.0, 23.5, 94.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
-OVER_ROWS, FAR_RIGHT = 46.0, 8.0  # from rows up to a sheet, and from what is left of that
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
 MINUS, WIDER = 3.6, 20.0  # pixels of a minus, and of an open row beyond its layer
@@ -826,9 +825,9 @@ def sum_words(terms: Sequence[float], total: float, most: int) -> str:
     hundreds = [round(100.0 * each) for each in sizes[:most]]
     rest = round(100.0 * total) - sum(hundreds)
     numbers = [typeset(f"{each / 100.0:.2f}") for each in [*hundreds, rest]]
-    largest, count = " + ".join(numbers[:-1]), len(sizes) - most
+    largest, count = " + ".join(numbers[:-1]), len(terms) - most
     words = text("sums.others", largest=largest, count=count, others=numbers[-1])
-    if count <= 0:
+    if len(sizes) <= most:
         words = text("sums.bias", largest=largest, others=numbers[-1]) if rest != 0 else largest
     return words.replace("+ −", "− ")
 
@@ -880,24 +879,6 @@ def frame_of(fan: SeenFan, unit: int) -> Box:
     left, right = fan.left - 5.0 * fan.scale, end + radius + 2.0 * fan.scale
     up = min(0.84 * pitch, first - fan.top)
     return Box(left, y - up, right - left, up + 0.2 * pitch)
-
-
-def sheet_above(fan: SeenFan, view: Box, taken: Sequence[Box]) -> Box | None:
-    """Return the box of a row with its numbers, above rows without numbers; None without room.
-
-    Args:
-        taken: boxes of words, right of which it is
-    """
-    if fan.form != "nested" or fan.slot >= LEAST_SLOT * fan.scale:
-        return None
-    scale, left = fan.scale, wire(fan, 0)[3][0] + FAR_RIGHT * fan.scale
-    low, right = fan.top - OVER_ROWS * scale, view.right
-    for each in taken:
-        if each.meets(Box(left, view.y, right - left, low - view.y)):
-            left = each.right + FAR_RIGHT * scale
-    is_wide = (right - left - SUM * scale) / len(fan.feet[0]) >= LEAST_SLOT * scale
-    has_room = is_wide and low - view.y >= LOW * scale
-    return Box(left, view.y, right - left, low - view.y) if has_room else None
 
 
 def has_sheet(fan: SeenFan, scale: float) -> bool:
@@ -967,11 +948,13 @@ def write_row(
     ]
     added = [each[2] for each in shown[: row.inputs]]
     sums = [sum_words(added, row.result, most) for most in (FEW, ALONE)]
-    key = "long_rows.open" if len(row.bends) > 2 else "long_rows.open.linear"
-    heads = [text(key, sum=f"{each} = {short(row.result)}") for each in sums]
-    if 0.0 in row.comes and len(row.bends) > 2:
+    bends = len(row.bends) > 2
+    heads = [
+        text("long_rows.open", sum=each) if bends else text("long_rows.open.linear", sum=each)
+        for each in [*[f"{each} = {short(row.result)}" for each in sums], short(row.result)]
+    ]
+    if 0.0 in row.comes and bends:
         heads = [f"{text('long_rows.off')} {heads[0]}", *heads]
-    heads = [*heads, text(key, sum=short(row.result))]
     heads = [each for each in heads if canvas.measure(each, size=size) < room]
     if len(heads) > 0:
         canvas.text(box.x + rim, top + 1.4 * size, heads[0], size=size, color=theme.lit)
