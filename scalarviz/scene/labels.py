@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded as decimal
 from scalarviz.scene.annotations import (
@@ -171,8 +173,9 @@ def place_written(
         if each.least and 2.0 * half > MOST_WRITTEN * rim.width:
             continue
         far = NUMBERED * canvas.scale + half
-        beside = [ball for ball, level, _ in taken.spheres if abs(y - level) < 0.5 * size]
-        for ball in beside if each.least else []:
+        near = np.abs(taken.spheres[:, 1] - y) < 0.5 * size
+        beside: list[float] = taken.spheres[near, 0].tolist() if each.least else []
+        for ball in beside:
             if abs(x - ball) < far:
                 x = ball + far if x > ball else ball - far
         x = min(max(x, rim.x + half), rim.right - half) if each.least else x

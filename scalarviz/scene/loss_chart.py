@@ -42,7 +42,7 @@ class Measured:
     """A metric: its last value, and all previous ones.
 
     Attributes:
-        name: displayed name, such as "unseen ones right"
+        name: displayed name, such as "unseen: right"
         share: whether it is drawn on a scale from 0 to 1; else on the loss scale
     """
 

@@ -116,6 +116,8 @@ def draw_head(
         return None
     if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)
+    if division.headline.height and box.height <= (CUBES_LOW + NEWS) * scale:
+        news = ""  # the headline is there
     wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
     wide = max(wide, canvas.measure(frame_data.words.task, size=task_letters(box, scale)))
     left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
@@ -133,6 +135,7 @@ SHORT_HEAD = 40.0  # height of a head without room for the bar
 LETTERS, ICON, BESIDE = 12.0, 18.0, 6.0  # letter size, width of a mark, and distance to its words
 # Cubes of the legend: their foot, the side of the largest, and distance.
 CUBES_LOW, LARGEST, CUBE_PITCH = 48.0, 34.0, 45.0
+NEWS = 15.0  # pixels from there to the line below
 DEEP = 0.26, 0.2  # offset of the rear of a cube to the right and upward, in its sides
 FACES = 0.94, 1.13, 0.62  # light on front, top and side
 FIVE = range(5)
@@ -178,8 +181,8 @@ def draw_legend(
     base = low - 0.5 * LARGEST * scale + 0.36 * size
     canvas.text(start, base, words[0], size=size, color=theme.quiet)
     canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
-    if news and low + 15.0 * scale < head.bottom:
-        canvas.text(right, low + 15.0 * scale, news, size=size, color=theme.quiet, anchor="right")
+    if news:
+        canvas.text(right, low + NEWS * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
 
 

@@ -252,9 +252,11 @@ def draw_scenery(
 
 def sum_of_thread(frame_data: FrameData, thread: Sequence[Step]) -> str:
     """Return what adds up to the first color, at the end of a way; "" if that is not known."""
+    if not thread:
+        return ""
     layout, known = frame_data.layout, frame_data.buffers.values
     line = layout.neurons[-1]
-    if not thread or not line.is_color or line.curve != "sigmoid" or line.values not in known:
+    if not line.is_color or line.curve != "sigmoid" or line.values not in known:
         return ""
     number, unit, column = thread[0]
     fan = layout.fans[number]

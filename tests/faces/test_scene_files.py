@@ -612,7 +612,7 @@ def test_replay_of_a_scene_says_what_it_takes(said, tmp_path: Path) -> None:
     write(tmp_path, MAKES_A_SESSION)
     err, code = said("replay", "mine.py")
     assert code == 1 and err.count("\n") == 1
-    assert "'mine.py' is a scene, not a training that was kept" in err
+    assert "'mine.py' is a scene, not a saved training run" in err
     assert "scalarviz watch mine.py" in err
 
 

@@ -127,7 +127,7 @@ def test_a_stage_makes_room_for_a_card_in_a_moment(
     colours: sv.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stage = Stage(colours)
-    monkeypatch.setattr(stage.reading, "exhibit", lambda: None)  # else the card is above it
+    monkeypatch.setattr(stage.reading, "exhibit", lambda **_: None)  # else the card is above it
     stage.resize(*SIZE)
     before = stage.frame_data().division(*SIZE).inner
     first = places(stage.eyes, SIZE, before)

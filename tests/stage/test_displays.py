@@ -361,7 +361,7 @@ def test_a_session_that_plays_is_not_held_up() -> None:
 def test_a_session_that_is_at_work_in_another_thread_is_not_waited_for() -> None:
     s = advanced(session(), 1)
     with at_work(s):
-        assert "at work" in words_of(s.network.weight(0))
+        assert "busy" in words_of(s.network.weight(0))
 
 
 def test_a_long_step_of_objects_is_not_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -455,7 +455,7 @@ def test_a_session_says_what_it_trains_with() -> None:
     assert told["batch"] == f"8 samples of {s.data.samples}"
     assert "mse" in told["loss"] and told["engine"] == "python"
     assert told["optimizer"] == "SGD(lr=0.25)"
-    assert told["branches"] == "2 branches, on number 1, from step 2: rate 0.25"
+    assert told["branches"] == "2 branches, current: 1, from step 2: rate 0.25"
 
 
 def test_a_rate_that_a_schedule_has_changed_is_told() -> None:

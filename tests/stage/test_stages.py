@@ -92,8 +92,8 @@ def test_what_is_not_some_different_sessions_is_one_sentence() -> None:
     seven, same = [xor() for _ in range(7)], xor()
     one_network = [same, sv.Session(same.network, data.Xor(), engine="python")]
     for given, value in (
-        ([], "none"),
-        ({}, "none"),
+        ([], "not 0"),
+        ({}, "not 0"),
         (seven, "7"),
         ([same, 3], "number 2 is 3"),
         ([same, "rgb"], "'rgb'"),

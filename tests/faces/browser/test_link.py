@@ -544,7 +544,7 @@ def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back()
         measured = page.state["measured"]
         return measured["from"], [(each["name"], *each["steps"]) for each in measured["series"]]
 
-    names = "loss on new ones", "new ones right"
+    names = "unseen: loss", "unseen: right"
     assert seen() == (-1, [(name, 5.0, 10.0) for name in names])
     page.ask("advance", {"count": 8})
     assert seen() == (10, [(name, 15.0, 20.0) for name in names])
@@ -736,7 +736,7 @@ def test_a_page_asks_for_a_landscape_and_drags_its_ball(s: sv.Session, page: Fak
     for args in ({"x": "a", "y": 1}, {"x": 1}, {}):
         assert "refused" in page.ask("roll", args)
     onlooker = FakePage(page.link, looks=True)  # who would change the plane of all
-    assert "You are watching" in onlooker.ask("past", asked)["refused"]
+    assert "You are a viewer" in onlooker.ask("past", asked)["refused"]
 
 
 def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: FakePage) -> None:

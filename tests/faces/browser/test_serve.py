@@ -121,7 +121,7 @@ def asked(client: ClientConnection, number: int, name: str, **args: Any) -> Any:
 
 
 def short_token(served: Served) -> str:
-    found = re.search(r"by the token (\w{6})", served.said)
+    found = re.search(r"with the token (\w{6})", served.said)
     assert found, served.said
     return found[1]
 

@@ -616,8 +616,7 @@ def test_a_picture_that_is_dropped_is_learned(make: MakeController, tmp_path: Pa
     assert controller.message == "red.png is the target from now on; the weights are kept"
     drop(controller, tmp_path / "none.png")
     assert (
-        "There is no file" in controller.message
-        and controller.session.data.settings()["size"] == 32
+        "File not found" in controller.message and controller.session.data.settings()["size"] == 32
     )
 
 

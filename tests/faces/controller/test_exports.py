@@ -130,13 +130,13 @@ def test_a_failure_is_one_sentence(
 ) -> None:
     (tmp_path / "bad.gif.go").touch()
     export_to(controller.face, tmp_path / "bad.gif")
-    attended(controller, lambda: "was not made" in controller.message)
-    assert controller.message == "bad.gif was not made: no room"
+    attended(controller, lambda: "was not written" in controller.message)
+    assert controller.message == "bad.gif was not written: no room"
     assert controller.stage.action == "OK"  # so that no other message takes its place
     killed = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     monkeypatch.setattr(export, "COMMAND", ("-c", killed, "-"))
     export_to(controller.face, tmp_path / "it.gif")
-    attended(controller, lambda: "it.gif was not made" in controller.message)
+    attended(controller, lambda: "it.gif was not written" in controller.message)
     assert controller.message.endswith("the drawing process was ended (-9)")
 
 
@@ -150,7 +150,7 @@ def test_what_lasts_is_finished_when_all_else_has_ended(controller: Any, tmp_pat
     controller.face.quit()
     controller.face.rest()
     assert controller.exports.finish() == 0 and good.read_text() == "all"
-    told = [f"Exported to {good}", "bad.mp4 was not made: no room"]
+    told = [f"Exported to {good}", "bad.mp4 was not written: no room"]
     assert sorted(controller.exports.told) == sorted(told) and not controller.last_words
 
 
@@ -303,7 +303,7 @@ def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: 
     controller, path = make("rgb"), tmp_path / "a run.safetensors"
     controller.time.step(+1, 3)
     controller.edit(4, 0.5)
-    assert refuses(controller, "this training was changed: save it first")
+    assert refuses(controller, "this training run was changed: save it first")
     save(controller, path)
     assert leads_back(controller) and str(path) in controller.copied
     controller.time.step(+1, 4)
@@ -328,12 +328,12 @@ def test_what_was_changed_is_found_again_in_its_file_only(make: Make, tmp_path: 
 def test_without_scene_and_file_it_says_what_to_do(make: Make, tmp_path: Path) -> None:
     controller = make("rgb")
     one_more(controller)
-    assert refuses(controller, "this training is neither: save it first")
+    assert refuses(controller, "this training run is neither: save it first")
     own = tmp_path / "custom_layers.py"
     own.write_text(Path(find("rgb")).read_text(encoding="utf-8"), encoding="utf-8")
     recipe = Recipe(load(own))
     controller = Face(Stages([FakeStage(recipe.make({"engine": "python"}))]), [recipe]).lead
-    assert refuses(controller, "this training is neither: save it first")
+    assert refuses(controller, "this training run is neither: save it first")
 
 
 def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
@@ -344,4 +344,4 @@ def test_an_option_that_a_link_cannot_have_is_no_reason_for_a_wrong_one(
     picture = tmp_path / "a.png"
     Image.new("RGB", (4, 4), "red").save(picture)
     controller = make("texture", picture=str(picture), hidden=4)
-    assert refuses(controller, "this training is neither: save it first")
+    assert refuses(controller, "this training run is neither: save it first")

@@ -48,7 +48,7 @@ def test_it_says_what_it_is_how_it_goes_and_what_came_of_it(
     assert [int(line.split()[1]) for line in lines[2:12]] == list(range(4, 41, 4))
     assert lines[12].startswith("off by .")
     first, last = show.session.losses[[0, -1]]
-    assert lines[13].startswith(f"40 steps: loss {first:#.3g} → {last:#.3g}; held-out loss")
+    assert lines[13].startswith(f"40 steps: loss from {first:#.3g} to {last:#.3g}; held-out loss")
     assert lines[13].endswith(" Next: more") and len(lines) == 14
 
 
@@ -182,7 +182,7 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
     why, saved = caught.value.lines
     path = tmp_path / "rgb-kept.safetensors"
     assert "No space left on device" in why
-    assert saved.startswith(f"Saved to {path}, ") and "without the keyframes of its past" in saved
+    assert saved.startswith(f"Saved to {path}, ") and "without past keyframes" in saved
     assert path.stat().st_size < most and sv.Session.load(path).step_index == 100
 
 
@@ -192,8 +192,8 @@ def test_where_memory_does_not_suffice_it_says_so_and_the_training_goes_on(
     monkeypatch.setattr(runs, "describe_timeline", Mock(side_effect=MemoryError))
     keep = Autosave(tmp_path / "it", seconds=1e-9)
     keep.now_and_then(show.session)
-    assert "memory does not suffice" in (said := capsys.readouterr().out)
-    assert "the training goes on" in said
+    assert "not enough memory" in (said := capsys.readouterr().out)
+    assert "the training continues" in said
     refused(FileError, "tmp_path/it").by(keep.at_end, show.session, False)
 
 
@@ -232,7 +232,7 @@ def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
     folder.rmdir()
     clock[0] = 70.0
     keep.now_and_then(show.session)
-    assert "gone" in (said := capsys.readouterr().out) and "the training goes on" in said
+    assert "gone" in (said := capsys.readouterr().out) and "the training continues" in said
     assert not keep.due
     with pytest.raises(FileError):
         keep.now(show.session)
@@ -319,8 +319,8 @@ def test_a_training_whose_loss_is_not_finite_says_so_and_fails(
     first, last = show.session.losses[[0, -1]]
     assert train(show, 30, Autosave(path)) == 1
     assert capsys.readouterr().out.splitlines()[-2:] == [
-        "30 steps: loss from inf to inf. The loss is inf from step 21 on, most likely since the "
-        "learning rate of 0.1 is too large.",
+        "30 steps: loss from inf to inf. The loss is inf from step 21 on; the learning rate 0.1 is "
+        "probably too large.",
         f"Saved to {path} at step 19; --resume {path} --lr 0.01, or less, continues from there.",
     ]
     again = sv.Session.load(path)

@@ -285,7 +285,7 @@ async def test_an_expression_without_widget_and_opengl_says_where_it_stands(
     session = advanced(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"), 3)
 
     sv.watch(session)
-    assert "anywidget" in shown[0]["text/plain"] and "where it stands" in shown[0]["text/plain"]
+    assert "anywidget" in shown[0]["text/plain"] and "Its current state" in shown[0]["text/plain"]
     assert "step 3" in shown[0]["text/html"]
 
 

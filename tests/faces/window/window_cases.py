@@ -1005,7 +1005,7 @@ def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
             slow.go_on()
             slow.bench.until(lambda: not slow.asked.isVisible())
             assert slow.bench.window.isVisible()
-            assert "bad.mp4 was not made: no room" in str(slow.bench.stage.chips())
+            assert "bad.mp4 was not written: no room" in str(slow.bench.stage.chips())
         with SlowExport(Path(folder), "it.gif").leave() as slow:
             slow.go_on()  # nobody has answered yet
             slow.bench.until(lambda: not slow.bench.window.isVisible())
