@@ -21,7 +21,7 @@ from tests.scene.measures import flat_of, projection, stage_of
 from tests.studio import Written
 
 ROWS = "weight", "comes"  # what each first row has
-TURNS = "turns", "turns.s", "stays", "stays.s", "zero"
+TURNS = "turns", "turns.s", "turns.sigmoid", "stays", "stays.s", "stays.0", "zero"
 ADDS = re.compile(r"\+ .* = |-?[.\d]+ × [-.\d]")  # how a line of a sum begins
 
 
@@ -115,11 +115,13 @@ def test_one_row_of_each_layer_adds_up_in_print_to_the_sum_of_the_network(
         result = float(values[line.sums][unit]) if line.sums else number(total)
         says = float(values[line.values][unit])
         assert total == short(result)
-        key = "first_row.stays.s" if short(says) == total else "first_row.turns.s"
-        turned = text(key, sum=total, result=short(says))
+        kind = "turns.sigmoid" if line.curve == "sigmoid" else "turns.s"
+        kind = "stays.s" if short(says) == total else kind
+        turned = text(f"first_row.{kind}", sum=total, result=short(says))
         if line.curve.startswith("relu"):
             assert short(says) == short(max(0.0, result))
-            turned = text("first_row.stays" if result > 0.0 else "first_row.zero", sum=total)
+            kind = "zero" if round(result, 2) < 0.0 else "stays.0"
+            turned = text("first_row.stays" if result > 0.0 else f"first_row.{kind}", sum=total)
         assert any(turned in each.words for each in said(stage))
 
 

@@ -222,9 +222,7 @@ def test_a_video_of_steps_holds_its_sample(
 
 @pytest.mark.usefixtures("opengl")
 def test_a_film_has_27_pictures_on_a_logarithmic_clock(session: sv.Session, tmp_path: Path) -> None:
-    refused(InputError, "chooses its own steps").by(
-        sv.record, session, tmp_path / "a.gif", 9, film=True
-    )
+    refused(InputError, "its own steps").by(sv.record, session, tmp_path / "a.gif", 9, film=True)
     assert sv.record(session, tmp_path / "a.gif", film=True, fps=5, **SMALL) == 27 * 3 + 5
     with opened(tmp_path / "a.gif") as gif:
         pictures = {gif.seek(i) or gif.convert("RGB").tobytes() for i in range(gif.n_frames)}
