@@ -10,8 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded as decimal
 from scalarviz.scene.annotations import (
@@ -173,8 +171,9 @@ def place_written(
         if each.least and 2.0 * half > MOST_WRITTEN * rim.width:
             continue
         far = NUMBERED * canvas.scale + half
-        near = np.abs(taken.spheres[:, 1] - y) < 0.5 * size
-        beside: list[float] = taken.spheres[near, 0].tolist() if each.least else []
+        top, low = y - 0.5 * size, y + 0.5 * size
+        spheres = taken.spheres if each.least else []
+        beside = [ball for ball, level, _ in spheres if top < level and level < low]
         for ball in beside:
             if abs(x - ball) < far:
                 x = ball + far if x > ball else ball - far
