@@ -172,7 +172,7 @@ def place_written(
             continue
         far = NUMBERED * canvas.scale + half
         top, low = y - 0.5 * size, y + 0.5 * size
-        spheres = taken.spheres if each.least else []
+        spheres: Any = taken.spheres if each.least else []
         beside = [ball for ball, level, _ in spheres if top < level and level < low]
         for ball in beside:
             if abs(x - ball) < far:

@@ -455,7 +455,7 @@ def test_a_scene_is_written_as_a_recording(
         ("rgb --theme blue", 2, "unknown theme 'blue'"),
         ("rgb --steps 0", 1, "steps must be an integer of at least 1, not 0"),
         ("rgbb", 2, "unknown scene 'rgbb'"),
-        ("expression --steps 9", 1, "a page trains networks of layers, and Expression is none"),
+        ("expression --steps 9", 1, "a page trains networks of layers, not Expression"),
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence_before_any_work(
