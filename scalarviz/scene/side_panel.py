@@ -134,7 +134,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         end = miss_words(miss) if end == "" else end
         return Side(head, notes, end, caption, group=group, votes=votes)
     if len(caption.misses) > 0 and not told:
-        return Side(caption.title, "", caption.why, caption)
+        return Side(caption.title, caption.comes, caption.why, caption)
     head, notes = head_of(caption), caption.why
     if group is not None and len(group.amounts) == 0 and len(caption.misses) == 0:
         head = group_title(group, things)
@@ -502,6 +502,7 @@ def draw_curve(
     if bent.slope is not None:
         steep = bent.slope * up / across
         run = 0.45 * (foot - top) / math.hypot(1.0, steep)
+        run = min(run, (y - box.y) / (abs(steep) or 1.0))
         back, on = min(run, x - left), min(run, right - x)  # not over items beside it
         ends = [(x - back, y + steep * back), (x + on, y - steep * on)]
         canvas.line(ends, theme.push, width=wide)

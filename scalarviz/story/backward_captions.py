@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.story.caption import Bar, Caption, Piece, plain_lines
+from scalarviz.base.texts.decimals import typeset
+from scalarviz.story.caption import Bar, Caption, Miss, Piece, plain_lines
 from scalarviz.story.equations import (
     PRODUCT,
     CaptionLine,
@@ -23,7 +24,7 @@ from scalarviz.story.equations import (
     whole_line,
 )
 from scalarviz.story.facts import NONE, TERMS, ActivationFacts, OperationFacts
-from scalarviz.story.formats import exact_sum, pretty, said
+from scalarviz.story.formats import exact_sum, pretty, said, written_apart
 from scalarviz.story.forward_captions import (
     CaptionFn,
     average_line,
@@ -52,6 +53,7 @@ from scalarviz.story.reason import blame_at
 from scalarviz.story.traced_weight import TracedWeight, weights_from, window
 from scalarviz.story.trial import misses_of
 
+SAME = 1e-3  # relative difference of an error and its product: numbers may have half precision
 LONGEST = 40  # letters of a slope with numbers; a longer one is shown as the number only
 FLAT, STEEP = 0.1, 0.8  # shares of the largest slope of an activation, or of 1
 A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])", re.ASCII)
@@ -91,7 +93,46 @@ def delta(ctx: TracedWeight) -> Caption:
     if len(misses) > 0 and arrived != 0.0 and math.isfinite(arrived):
         title, why = miss_title(misses[0]), miss_words(misses[0])
     told = Caption(title, f"signal = {formula}", tuple(found), neurons=(ctx.behind,))
-    return replace(told, why=why, misses=tuple(misses))
+    comes = error_words(ctx, misses[0]) if why != "" else ""
+    return replace(told, why=why, misses=tuple(misses), comes=comes)
+
+
+def error_words(ctx: TracedWeight, miss: Miss) -> str:
+    """Return how the error of an output's sum comes from its miss, as a product that closes.
+
+    It is "" for an error that is no such product, for example of a sample with a weight.
+    """
+    function, place = ctx.facts.loss, ctx.place[0]
+    p, t = (float(each[place]) for each in ctx.answers)
+    row = ctx.facts.activations.get(ctx.operation.formula)
+    is_bent = row is not None and ctx.operation.source in ctx.moment.gradients
+    came = float((ctx.gradient if is_bent else ctx.upstream)[place])
+    size = -came * ctx.averaged
+    compute, off = function.slope.compute, abs(miss.out - miss.goal)
+    slope = 0.0 if compute is None else function.factor * abs(compute(p, t))
+    named: list[tuple[str, float]] = [("loss", slope)]
+    if abs(slope - off) <= SAME * slope:
+        named = [("off", off)]
+    elif function.name == "mse" and abs(slope - 2.0 * off) <= SAME * slope:
+        named = [("square", 2.0), ("off", off)]
+    named += [] if row is None or not is_bent else [("curve", abs(slope_at(ctx, row)))]
+    parts: list[EquationTerm | str] = []
+    for key, factor in named:
+        parts += [" × "] if len(parts) > 0 else []
+        words = text(f"captions.born.{key}", number="{}").format
+        parts.append(EquationTerm((factor,), words, exact=key == "square"))
+    divisor = function.divisor if function.mean != "none" else 1
+    parts += [text("captions.divided", count=divisor)] if divisor > 1 else []
+    found = math.prod([factor for _, factor in named]) / divisor
+    if not found > 0.0 or abs(found - abs(size)) > SAME * found:
+        return ""
+    line = written_apart(lambda: equation(parts, lambda v: math.prod(v) / divisor, found))
+    product, result = "".join([each.words for each in line]), line[-1].words
+    error = result if size > 0.0 else f"-{result}"
+    if len(named) == 1 and divisor == 1:
+        product = text("captions.error.same" if named[0][0] == "off" else "captions.error.slope")
+    way = "up" if size > 0.0 else "down"
+    return typeset(text(f"captions.error.{way}", product=product, error=error))
 
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
@@ -122,7 +163,7 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
-    """Return how much of the blame the slope of a curve lets through, in words and as a share."""
+    """Return how much of the blame the slope of a curve lets through, in words and as a product."""
     slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
         return text("captions.delta.zero"), ""
@@ -131,7 +172,13 @@ def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
         return text("captions.delta.one"), ""
     is_flat = abs(slope) < FLAT * steepest
     key = "flat" if is_flat else "steep" if slope >= STEEP * steepest else "between"
-    return text(f"captions.slope.{key}"), text("captions.delta.share", slope=shown)
+    arrived = -ctx.averaged * float(ctx.upstream[ctx.place[0]])
+    parts: list[EquationTerm | str] = [EquationTerm((arrived,)), " × ", EquationTerm((slope,))]
+    line = written_apart(lambda: equation(parts, math.prod, arrived * slope))
+    said_of = [typeset(each.words) for each in line]
+    fields = {"blame": said_of[0], "slope": said_of[2], "passed": said_of[4]}
+    words = text("captions.delta.share", **fields)
+    return text(f"captions.slope.{key}"), words
 
 
 def sign_of(number: float) -> float:
@@ -193,7 +240,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     whole = (whole_line(terms, arrived, keep=keep, about=ctx.before),) if is_long(terms) else ()
     kind = "scale" if len(operation.shape) == 1 else "sum"
     caption = caption_of(f"weighted_back.{kind}", line)
-    size = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample, not of the mean
+    size = ctx.averaged
     errors = [
         EquationTerm((-size * each.numbers[1], each.numbers[0]), PRODUCT, each.row)
         for each in terms

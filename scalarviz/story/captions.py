@@ -425,8 +425,7 @@ def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
 
     Blame is what asks for a higher weight, an error what asks for a higher sum.
     """
-    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
-    own = [(x, -count * delta) for x, delta in products.own]
+    own = [(x, -ctx.averaged * delta) for x, delta in products.own]
     blame, key = added_up(own), "one" if len(own) == 1 else "many"
     factors = text("reason.factors", input="{}", error="{}").format
     line = (

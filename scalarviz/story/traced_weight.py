@@ -119,6 +119,11 @@ class TracedWeight:
         target = self.state.target
         return self.state.values[self.facts.outputs], () if target is None else target
 
+    @property
+    def averaged(self) -> int:
+        """The number of samples in a mean, by which gradients of one sample are divided."""
+        return 1 if self.facts.loss.mean == "none" else self.state.batch
+
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
         """Return the numbers of a buffer for all samples, in sample order.
 

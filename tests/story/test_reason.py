@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.texts import text
+from scalarviz.base.texts import text, texts
 from scalarviz.core.program import Program
 from scalarviz.scene.telling import wish_words
 from scalarviz.story.caption import Caption
@@ -110,6 +110,46 @@ def test_a_reason_at_an_output_has_its_blame_as_input_times_error() -> None:
     assert float(came) == pytest.approx(state.values[source][place], abs=0.006)
     assert float(error) == pytest.approx(-state.gradients[target][unit] * state.batch, rel=0.06)
     assert float(mean) == pytest.approx(-state.grad[said.rows[0]], rel=0.06)
+
+
+def closes(words: str) -> float:
+    """The printed result of a product, which a calculator has from its printed factors too."""
+    left, right = re.split(" = ", words.replace("−", "-"))[:2]
+    factors = re.sub(r"\(.*?\)|(?<![\w.])[^\W\d]+", "", left).replace("×", "*").replace("÷", "/")
+    found = re.match(r"-?\d*\.?\d+", right)
+    assert found is not None
+    digits = len(found[0].partition(".")[2])
+    assert abs(float(eval(factors)) - float(found[0])) <= 0.5001 * 10.0**-digits
+    return float(found[0])
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae", "huber", sv.Loss("mse", factor=0.5, mean="none")])
+@pytest.mark.parametrize(("steps", "language"), [(0, ""), (7, "german")])
+def test_an_error_begins_at_its_miss_and_passes_curves_as_products_that_close(
+    loss: Any, steps: int, language: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SCALARVIZ_LANGUAGE", language)
+    texts.cache_clear()
+    rng, count = np.random.default_rng(steps), 0
+    network = sv.Network([3, 4, 2], "tanh", "sigmoid", seed=1, dtype="float64")
+    data = rng.normal(size=(8, 3)) + 3.0, rng.uniform(size=(8, 2))
+    session = sv.Session(network, data, loss=loss, optimizer=sv.SGD(0.2), batch=4, engine="python")
+    session.advance(steps)
+    for moment in network.program.moments:
+        session.advance(1, "operation")
+        said, state = caption(session, None), state_of(session)
+        if moment.kind != "delta":
+            continue
+        error = -float(state.gradients[moment.gradients[-1].name][said.neurons[0][1]])
+        error *= 4 if isinstance(loss, str) else 1
+        words = said.comes or said.why
+        assert closes(words) == pytest.approx(abs(error) if said.comes else error, rel=0.06)
+        way = text(f"captions.error.{'up' if error > 0.0 else 'down'}", product="", error="")
+        assert said.comes.endswith(way[-10:] if said.comes else "")
+        count += 1
+    assert count == 2
+    monkeypatch.undo()
+    texts.cache_clear()
 
 
 @pytest.mark.some(3)
