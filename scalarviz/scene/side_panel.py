@@ -186,7 +186,7 @@ def draw_side(
     scale = canvas.scale
     left, room = box.x + EDGE * scale, box.width - 2.0 * EDGE * scale
     small, large = LETTERS * scale, HEAD * scale
-    head = side.head.replace(" → ", "\u00a0→\u00a0")  # in one line
+    head = side.head
     if canvas.measure(head, size=large, bold=True) > room:
         large = LARGE * scale
     heads = lines_of(canvas, head, room, large)[:3]

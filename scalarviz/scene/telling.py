@@ -218,7 +218,7 @@ def lines_of(
 ) -> list[str]:
     """Return words wrapped to the width `room`."""
     lines: list[str] = []
-    for word in words.split(" "):
+    for word in words.replace(" → ", "\u00a0→\u00a0").split(" "):
         last = len(lines) - 1
         longer = word if last < 0 else f"{lines[last]} {word}"
         if last >= 0 and canvas.measure(longer, size=size, bold=bold) <= room:
@@ -230,7 +230,7 @@ def lines_of(
 
 # Change of a weight, below its row: its cube, dashed the requested one, and the reason.
 
-WISH, BESIDE_CUBE, WISHED = 76.0, 70.0, 36.0  # height of the panel, its words, side of the largest
+WISH, BESIDE_CUBE, WISHED = 90.0, 70.0, 36.0  # height of the panel, its words, side of the largest
 WISH_WIDE, BELOW_ROW = 430.0, 28.0  # minimum width of the panel, and from the feet to it
 LOWER = 40.0, 80.0, 120.0, 160.0  # further distances that are tried
 GROWN = 0.8  # maximum change of a cube, relative to its edge: it is magnified
@@ -289,10 +289,13 @@ def draw_wish(
     draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)], theme.push)
     left = box.x + BESIDE_CUBE * scale
     room = box.right - left - PAD * scale
-    step = (20.0 if len(words) < 4 else 16.0) * scale
-    y = box.y + step + 2.0 * scale
+    lines = [words[0]]
+    for each in words[1:]:
+        lines += lines_of(canvas, each, room, size, bold=False)
+    step = min(20.0 * scale, (high - 8.0 * scale) / len(lines))
+    y = box.y + step
     is_wide = canvas.measure(words[0], size=14.0 * scale, bold=True) <= room
-    for place, line in enumerate(words):
+    for place, line in enumerate(lines):
         letters = 14.0 * scale if place == 0 and is_wide else size
         ink = theme.ink if place == 0 else theme.soft
         said = canvas.fit(line, room, size=letters, bold=place == 0)

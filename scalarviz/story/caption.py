@@ -311,8 +311,8 @@ class Caption:
 
 
 def head_of(caption: Caption) -> str:
-    """Return the title of a gradient, with the numbers of its weight as far as they are known."""
-    is_shown = caption.wish != "" and not caption.rolls
+    """Return the title of a gradient, with the numbers of its weight unless they are said below."""
+    is_shown = caption.wish != "" and not caption.rolls and " → " not in caption.comes
     return f"{caption.title[:-1]}: {caption.wish}" if is_shown else caption.title
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import typeset
+from scalarviz.base.texts.decimals import rounded, typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
 from scalarviz.story.caption import Caption, Piece, plain_lines
 from scalarviz.story.equations import (
@@ -44,6 +44,7 @@ from scalarviz.story.formats import (
     pretty,
     said,
     written_alike,
+    written_apart,
 )
 from scalarviz.story.forward_captions import (
     RESULT,
@@ -83,6 +84,8 @@ from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
+ALMOST, HALF = 1e-2, 0.499  # of a change in half precision, and of a digit that it is rounded by
+CLOSE = 0.06  # of a change that it is rounded by
 FEW_INPUTS = 4  # inputs that are framed where a step begins
 PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # index of a name in a numbered formula
 
@@ -372,7 +375,6 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     if agrees and read is not None:
         trial = trial_of(ctx.facts, ctx.state, row, way)
     wish = change_of(ctx.state, row)
-    comes = "" if read is None else product_words(ctx, products)
     why = reason_of(ctx, row, total)
     is_sorted = right_output(ctx.facts, ctx.state) is not None
     if why == "" and blame is None and is_sorted and products.every is None:
@@ -381,6 +383,8 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
         tried = tried_words(ctx, row, way)
     new, old = stepped(ctx.state, row), float(ctx.state.value[row])
     rolls = wish != "" and new is not None and (new - old) * total > 0.0
+    moves = wish != "" and not rolls
+    comes = "" if read is None else product_words(ctx, row, products, moves=moves)
     why = text("captions.step.rolls", change=wish) if rolls else why
     if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
         why = text("reason.kept")
@@ -420,22 +424,52 @@ def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
     return text("trial.share", name=short_name(ctx.facts, right[1]), **fields)
 
 
-def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
+def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, moves: bool) -> str:
     """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
 
     Blame is what asks for a higher weight, an error what asks for a higher sum.
+
+    Args:
+        moves: whether the weight follows this blame, so that its step is also written
     """
     own = [(x, -ctx.averaged * delta) for x, delta in products.own]
     blame, key = added_up(own), "one" if len(own) == 1 else "many"
     factors = text("reason.factors", input="{}", error="{}").format
-    line = (
-        sum_line([EquationTerm(own[0], factors)], blame) if key == "one" else (Piece(said(blame)),)
-    )
+    line: CaptionLine = (Piece(said(blame)),)
+    if key == "one":
+        line = written_apart(lambda: sum_line([EquationTerm(own[0], factors)], blame))
     words = typeset("".join([each.words for each in line]))
+    rule = rule_words(ctx.state, row) if moves else ""
+    if rule != "" and key == "one":
+        return f"{words}. {rule}"
     mean = blame_words(products.total)
     if ctx.state.batch == 1:
         return words
     return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
+
+
+def rule_words(state: State, row: int) -> str:
+    """Return the step of a weight by blame × rate, in numbers that close; "" for other steps."""
+    lines = [] if state.explained is None else list(state.explained(row).lines)
+    if len(lines) == 0 or any(each.name != "lr" for each in lines[:-1]):
+        return ""
+    last = lines[len(lines) - 1]
+    blame, rate = -last.known.get("g", 0.0), last.known.get("lr", 0.0)
+    old, change = last.known.get("w", 0.0), blame * rate
+    if not abs(old + change - last.value) <= ALMOST * abs(change):
+        return ""
+    for digits in range(2, RATE_DIGITS + 1):
+        power = 10.0**digits
+        parts = [round(power * each) for each in (change, old, last.value)]
+        if abs(power * change - parts[0]) > CLOSE * abs(parts[0]) or sum(parts[:2]) != parts[2]:
+            continue
+        for few in range(FEW, RATE_DIGITS):
+            mean, by = rounded(blame, few), rounded(rate, RATE_DIGITS)
+            if abs(power * float(mean) * float(by) - parts[0]) < HALF:
+                said_of = [f"{each / power:.{digits}f}" for each in parts]
+                fields = {"change": said_of[0], "old": said_of[1], "new": said_of[2]}
+                return typeset(plural("reason.rule", state.batch, mean=mean, rate=by, **fields))
+    return ""
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

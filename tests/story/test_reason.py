@@ -11,7 +11,7 @@ import scalarviz as sv
 from scalarviz.base.texts import text, texts
 from scalarviz.core.program import Program
 from scalarviz.scene.telling import wish_words
-from scalarviz.story.caption import Caption
+from scalarviz.story.caption import Caption, head_of
 from scalarviz.training.session.reading import caption, state_of
 
 NETWORKS = [
@@ -101,7 +101,7 @@ def test_a_reason_at_an_output_has_its_blame_as_input_times_error() -> None:
     session.advance(session.operations.index("weight gradient 1") + 1, "operation")
     said, state = caption(session, None), state_of(session)
     assert said.why.startswith("Then ") and len(said.misses) == 1
-    found = re.fullmatch(r"(\S+) in × (\S+) error = (\S+), mean (\S+)", said.comes)
+    found = re.match(r"(\S+) in × (\S+) error = (\S+)\. Mean (\S+) × rate", said.comes)
     assert found is not None
     came, error, blame, mean = (each.replace("−", "-") for each in found.groups())
     digits = len(blame.partition(".")[2])
@@ -121,6 +121,34 @@ def closes(words: str) -> float:
     digits = len(found[0].partition(".")[2])
     assert abs(float(eval(factors)) - float(found[0])) <= 0.5001 * 10.0**-digits
     return float(found[0])
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+@pytest.mark.parametrize(
+    "optimizer",
+    [sv.SGD(0.2), sv.SGD(0.05), sv.SGD(0.2, l2=0.1), sv.Momentum(0.2), sv.Adam(0.01)],
+    ids=str,
+)
+def test_a_plain_step_is_blame_times_rate_in_numbers_that_close(optimizer: Any, batch: int) -> None:
+    rng, told = np.random.default_rng(0), 0
+    data = rng.normal(size=(8, 3)), rng.uniform(size=(8, 2))
+    network = sv.Network([3, 4, 2], "tanh", "sigmoid", seed=1, dtype="float64")
+    session = sv.Session(network, data, optimizer=optimizer, batch=batch, engine="python")
+    for _ in range(5):
+        for moment in network.program.moments:
+            session.advance(1, "operation")
+            words = caption(session, None).comes
+            if moment.kind != "weight gradient" or " × rate " not in words:
+                continue
+            row, rule = caption(session, None).rows[0], words.partition(". ")[2]
+            change = closes(rule)
+            old, new = (float(each.replace("−", "-")) for each in rule.split(": ")[1].split(" → "))
+            assert old + change == pytest.approx(new, abs=1e-9) and change != 0.0
+            assert change == pytest.approx(-optimizer.lr * session.network.bank.grad[row], rel=0.07)
+            assert old == pytest.approx(session.network.bank.value[row], abs=0.006)
+            assert head_of(caption(session, None)).endswith(("lower.", "higher."))  # said once
+            told += 1
+    assert (told > 8) if type(optimizer) is sv.SGD and optimizer.l2 == 0.0 else told == 0
 
 
 @pytest.mark.parametrize("loss", ["mse", "mae", "huber", sv.Loss("mse", factor=0.5, mean="none")])
