@@ -26,15 +26,13 @@ from scalarviz.scene.layout.ways import (
     Point,
     SeenFan,
     Stroke,
-    adding_up,
-    factors,
-    in_print,
     rounded,
     sum_words,
 )
 from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
+from scalarviz.story.panel_words import adding_up, digits_of_factors, in_print
 
 if TYPE_CHECKING:
     from scalarviz.base.checks import FloatArray
@@ -470,7 +468,9 @@ def filter_place(
         found = place if found is None else found
         letters = max([len(each[0]) for each in lines]), max([len(each[1]) for each in lines])
         numbers = zip(pixels, weights, lines, strict=True)
-        follow = [factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
+        follow = [
+            digits_of_factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers
+        ]
         fits = all(follow) and letters[0] <= FITS[0] and letters[1] <= FITS[1]
         if fits and has_two_digits(printed(terms, own[pixel])):
             return place

@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import draw_before
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
-from scalarviz.scene.telling import STARTED, clamped, draw_track, lines_of, printed, span_of
+from scalarviz.scene.telling import STARTED, clamped, draw_track, lines_of, span_of
 from scalarviz.story.caption import (
     Bars,
     Bent,
@@ -420,8 +420,7 @@ def draw_bars(
             words[row] = f"{percent(each.before)[:-2]} → {words[row]}"
     if bars.total is not None:
         names.append(text("card.neuron.fact.sum"))
-        said = printed(values, bars.total)
-        words = said or [*["" for _ in values], typeset(short(bars.total))]
+        words = [*[each.said for each in bars.rows], bars.said]
     step = box.height / len(ends)
     widest = [
         max([canvas.measure(each, size=size, bold=True) for each in own]) for own in (names, words)

@@ -15,7 +15,7 @@ from scalarviz.scene.annotations import LEFT, draw_before
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.story.caption import Caption, Group, Miss, head_of
-from scalarviz.story.panel_words import said_in
+from scalarviz.story.panel_words import closing, digits_of_misses, said_in
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -129,14 +129,18 @@ def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, 
     top = high - (OVER[0] + 10.0) * scale
     left, right = min(named) - 22.0 * scale, max(named) + 22.0 * scale
     canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
+    ones = [1.0] * (len(row.weights) - len(row.arrives))
+    lines = closing([*row.arrives, *ones], row.weights, row.result)
+    pitch = (max(named) - min(named)) / max(1, len(named) - 1)
+    if canvas.widest([f"×{weight}" for _, weight, _ in lines], size=size) > pitch > 0.0:
+        pairs = zip([*row.arrives, *ones], row.weights, strict=True)
+        lines = [(typeset(short(x)), typeset(short(w)), "") for x, w in pairs]
     for place, (x, _) in enumerate(row.feet):
-        weight = typeset(short(row.weights[place]))
+        arrives, weight, _ = lines[place]
         if place < len(row.arrives):
-            number = row.arrives[place]
-            color = signs[0 if number < 0.0 else 1]
-            arrives, low = typeset(short(number)), high - OVER[0] * scale
+            color = signs[0 if row.arrives[place] < 0.0 else 1]
+            low, weight = high - OVER[0] * scale, f"×{weight}"
             canvas.text(x, low, arrives, size=size, color=color, anchor="center")
-            weight = f"×{weight}"
         canvas.text(x, high - OVER[1] * scale, weight, size=size, color=theme.ink, anchor="center")
 
 
@@ -158,8 +162,7 @@ def draw_sum(
     scale, size = canvas.scale, LETTERS * canvas.scale
     numbers = [*row.arrives, 1.0] if len(row.weights) > len(row.arrives) else row.arrives
     terms = [number * weight for number, weight in zip(numbers, row.weights, strict=True)]
-    said = printed(terms, row.result)
-    plain: Sequence[str] = said if len(said) else [typeset(short(each)) for each in terms]
+    said = [each[2] for each in closing(numbers, row.weights, row.result)]
     rim, fill = 8.0 * scale, theme.panel[:7]
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     inside = box.x + PAD * scale
@@ -183,7 +186,7 @@ def draw_sum(
     if len(row.feet) > 1:
         pitch = abs(row.feet[1][0] - row.feet[0][0])
         wide = min(wide, 0.6 * pitch)
-        lower = size if canvas.widest(plain, size=size) > pitch else 0.0  # every second one
+        lower = size if canvas.widest(said, size=size) > pitch else 0.0  # every second one
     at = 0.0
     for number, place in enumerate(order):
         if come <= number:
@@ -193,7 +196,7 @@ def draw_sum(
         a, b = zero - unit * at, zero - unit * (at + term)
         canvas.box(x - 0.5 * wide, min(a, b), wide, max(abs(b - a), scale), color)
         low = box.y + PRODUCTS * scale + lower * (number % 2)
-        canvas.text(x, low, plain[place], size=size, color=color, anchor="center")
+        canvas.text(x, low, said[place], size=size, color=color, anchor="center")
         at += term
         if number + 1 < len(order):
             right = row.feet[order[number + 1]][0]
@@ -202,7 +205,7 @@ def draw_sum(
         color = signs[0 if row.result < 0.0 else 1]
         x, end = box.right - 1.6 * PAD * scale, zero - unit * at
         canvas.box(x - 4.0 * scale, min(zero, end), 8.0 * scale, max(abs(end - zero), scale), color)
-        total = said[len(terms)] if len(said) else typeset(short(row.result))
+        total = said[len(terms)]
         low = max(zero, end) + 1.2 * size
         canvas.text(
             x + 6.0 * scale, low, total, size=size, color=theme.ink, bold=True, anchor="right"
@@ -334,12 +337,19 @@ def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | 
 
 
 def draw_track(
-    canvas: Canvas2D, theme: Theme, miss: Miss, color: Color, box: Box, span: tuple[float, float]
+    canvas: Canvas2D,
+    theme: Theme,
+    miss: Miss,
+    color: Color,
+    box: Box,
+    span: tuple[float, float],
+    digits: int = 2,
 ) -> None:
     """Draw a track in a box with a target, an answer, and the gap between them.
 
     Args:
         span: the numbers at both ends
+        digits: of the target and the answer
     """
     scale, size, y = canvas.scale, LETTERS * canvas.scale, box.y + 0.5 * box.height
     unit = box.width / (span[1] - span[0])
@@ -354,7 +364,7 @@ def draw_track(
         (goal, y - 18.0 * scale, text("telling.goal"), miss.goal, theme.ink),
         (out, y + 28.0 * scale, text("telling.out"), miss.out, color),
     ):
-        said = f"{name} {said_in(miss, value)}"
+        said = f"{name} {said_in(miss, value, digits)}"
         half = 0.5 * canvas.measure(said, size=size, bold=True)
         middle = min(max(x, box.x + half - 20.0 * scale), box.right - half + 20.0 * scale)
         canvas.text(middle, low, said, size=size, color=ink, bold=True, anchor="center")
@@ -389,6 +399,10 @@ def draw_misses(
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     gaps: list[float] = [abs(each.out - each.goal) for each in misses]
     y, room, small = box.y + 32.0 * scale, right - left, 14.0 * scale
+    group = caption.group
+    has_bars = group is not None and 0 < len(group.amounts) <= MOST_BARS
+    own = group.amounts[group.place] if group is not None and has_bars else -1.0
+    digits = digits_of_misses(misses, own)
     letters = large
     if canvas.measure(caption.title, size=large, bold=True) > room:
         letters = size
@@ -401,13 +415,13 @@ def draw_misses(
     for place, each in enumerate(misses):
         y = box.y + (TRACKS + 10.0) * scale + step * place
         track = Box(start, y - 4.0 * scale, long, 8.0 * scale)
-        draw_track(canvas, theme, each, colors[place], track, span)
-        base, said = y + 0.36 * large, text("outputs.off", error=short(gaps[place]))
+        draw_track(canvas, theme, each, colors[place], track, span, digits)
+        base, said = y + 0.36 * large, text("outputs.off", error=short(gaps[place], digits))
         canvas.text(left, base, each.name, size=large, color=colors[place], bold=True)
         canvas.text(right, base, said, size=14.0 * scale, color=theme.soft, anchor="right")
     y = box.y + TRACKS * scale + step * len(misses)
     if len(misses) > 1:
-        said = text("telling.mean", error=short(sum(gaps) / len(gaps)))
+        said = text("telling.mean", error=short(sum(gaps) / len(gaps), digits))
         canvas.text(right, y, said, size=14.0 * scale, color=theme.loss, bold=True, anchor="right")
     y += 20.0 * scale
     if y + 60.0 * scale < box.bottom:
@@ -418,12 +432,10 @@ def draw_misses(
     tall = (box.bottom - y - 90.0 * scale) / (most * unit)
     beside = max(1.0, room - LEAST_BARS * scale)
     side = unit * min(beside / across, tall, 1.0)  # as long as the error on its track
-    x, group = left, caption.group
-    has_bars = group is not None and 0 < len(group.amounts) <= MOST_BARS
+    x = left
     if squared and y + (SQUARE + 64.0) * scale < box.bottom:
         count, said = len(misses), text("telling.squares")
         mean = sum([each * each for each in gaps]) / count
-        own = group.amounts[group.place] if group is not None and has_bars else -1.0
         if short(mean, 3) == short(own, 3):  # not the half
             said = plural("telling.squares.bar", count)
         elif short(0.5 * mean, 3) == short(own, 3):

@@ -37,12 +37,14 @@ class Bar:
         value: its length
         row: bank index of its weight; NONE without a weight
         before: the number before a step, or None
+        said: the number in print; "" with two digits
     """
 
     name: str
     value: float
     row: int = NONE
     before: float | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +56,14 @@ class Bars:
         total: the sum if the bars are drawn end to end; None if each starts at zero
         marked: index of the explained bar, or NONE
         unit: unit of the numbers: "number", "share", or "blame", which has no digits
+        said: the sum in print
     """
 
     rows: tuple[Bar, ...]
     total: float | None = None
     marked: int = NONE
     unit: str = "number"
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

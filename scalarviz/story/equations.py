@@ -25,6 +25,7 @@ from scalarviz.story.formats import (
     value_of,
     written_apart,
 )
+from scalarviz.story.panel_words import closing
 
 SHOWN_TERMS = 3  # shown terms of a long sum
 MOST_TERMS = 64  # maximum terms of a sum that is shown completely
@@ -173,15 +174,22 @@ def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | N
     if is_changed(terms, result) or not math.isfinite(result):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
+    shown = [terms[i] for i in sorted(order[:most])]
+    pairs = [each.numbers if len(each.numbers) == 2 else (1.0, each.value) for each in shown]
+    others = exact_sum([terms[i].value for i in order[most:]])
+    pairs += [(1.0, others)] if len(order) > most else []
+    lines = closing([each[0] for each in pairs], [each[1] for each in pairs], result)
     rows: list[Bar] = []
-    for term in [terms[i] for i in sorted(order[:most])]:
-        factors = [typeset(short(each)) for each in term.numbers]
-        name = " × ".join(factors) if len(factors) > 1 else text("plates.bias")
-        rows.append(Bar(name, term.value, term.row))
-    others = [terms[i].value for i in order[most:]]
-    if len(others) > 0:
-        rows.append(Bar(text("bars.others", count=len(others)), exact_sum(others)))
-    return Bars(tuple(rows), result)
+    for term, (x, w, product) in zip(shown, lines, strict=False):
+        name = f"{x} × {w}"
+        if len(term.numbers) != 2:
+            name = " × ".join([typeset(short(each)) for each in term.numbers])
+        name = name if len(term.numbers) > 1 else text("plates.bias")
+        rows.append(Bar(name, term.value, term.row, said=product))
+    if len(order) > most:
+        name = text("bars.others", count=len(order) - most)
+        rows.append(Bar(name, others, said=lines[len(shown)][2]))
+    return Bars(tuple(rows), result, said=lines[len(lines) - 1][2])
 
 
 def whole_line(

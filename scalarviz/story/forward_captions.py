@@ -40,7 +40,7 @@ from scalarviz.story.facts import (
 )
 from scalarviz.story.formats import FEW, MOST, exact_sum, fill, pretty, said, written_apart
 from scalarviz.story.names import color_name, number_word, sentence, short_name
-from scalarviz.story.panel_words import number, percent
+from scalarviz.story.panel_words import digits_of_misses, number, percent
 from scalarviz.story.traced_weight import (
     TracedWeight,
     has_filters,
@@ -613,7 +613,12 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
         words = text("captions.loss.right", share=percent(share))
         return Caption(words, neurons=(right,), bars=bars, bent=loss_of_share(share))
     off = mean_off([each.out for each in misses], [each.goal for each in misses])
-    words = text("captions.loss.off", off=number(off))
+    function, digits = ctx.facts.loss, 2
+    if function.scalar and function.error.compute is not None and function.divisor > 0:
+        errors = errors_in(function, floats(ctx.answers[0]), floats(ctx.answers[1]))
+        own = function.factor * exact_sum(errors) / function.divisor
+        digits = digits_of_misses(misses, own)
+    words = text("captions.loss.off", off=number(off, digits))
     return Caption(words, neurons=neurons[:MOST_TERMS], misses=tuple(misses))
 
 

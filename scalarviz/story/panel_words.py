@@ -16,6 +16,8 @@ from scalarviz.story.formats import said
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from scalarviz.story.caption import Bent, Caption, Effect, Group, Miss, Outcome, Trial
 
 FINE = 3  # digits of the errors of outputs
@@ -39,16 +41,26 @@ class PanelRow:
     place: int = NONE
 
 
-def number(value: float) -> str:
+def number(value: float, digits: int = 2) -> str:
     """Return a number as captions write it."""
-    words = short(value)
+    words = short(value, digits)
     return words.replace(".", "0.") if words.lstrip("-").startswith(".") else words
 
 
-def said_goal(value: float) -> str:
+def said_goal(value: float, digits: int = 2) -> str:
     """Return a target; a whole number without decimals."""
     is_whole = math.isfinite(value) and value == round(value)
-    return f"{value:.0f}" if is_whole else number(value)
+    return f"{value:.0f}" if is_whole else number(value, digits)
+
+
+def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
+    """Return the digits of misses whose printed squares give the printed loss of their sample."""
+    for digits in (2, 3, 4):
+        gaps = [float(f"{abs(each.out - each.goal):.{digits}f}") for each in misses]
+        mean = sum([each * each for each in gaps]) / len(gaps)
+        if short(loss, 3) in (short(mean, 3), short(0.5 * mean, 3)):
+            return digits
+    return 2
 
 
 def blame_words(gradient: float) -> str:
@@ -81,9 +93,9 @@ def share_words(bent: Bent) -> str:
     return text("captions.loss.surer")
 
 
-def said_in(miss: Miss, value: float) -> str:
+def said_in(miss: Miss, value: float, digits: int = 2) -> str:
     """Return an output or its target as text."""
-    return percent(value) if miss.is_share else said_goal(value)
+    return percent(value) if miss.is_share else said_goal(value, digits)
 
 
 def miss_title(miss: Miss) -> str:
@@ -295,3 +307,91 @@ def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str
         if short(before, digits) != short(after, digits):
             return typeset(short(before, digits)), typeset(short(after, digits))
     return typeset(short(before, FINE)), typeset(short(after, FINE))
+
+
+# Sums that close in print.
+
+# Digits of two factors in print, few first.
+DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
+NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
+LARGEST = 1e6  # of sums that are rounded so that they close
+FAR_FROM = 100.0  # more than a product can be from the next digit
+
+
+def in_print(value: float, digits: int) -> float:
+    """Return a number as `short` prints it."""
+    power = 10.0 ** (digits if abs(value) < 10.0 else digits - 1)
+    return round(value * power) / power
+
+
+def digits_of_factors(
+    x: float, weight: float, units: int, digits: int = 2
+) -> tuple[int, int] | None:
+    """Return how many digits of both factors give a printed product; None if none do.
+
+    Args:
+        units: the product, in units of its last of some digits
+    """
+    for few, more in DIGITS:
+        found = 10.0**digits * in_print(x, few) * in_print(weight, more)
+        if abs(found - units) < NEAREST:
+            return few, more
+    return None
+
+
+def adding_up(
+    comes: Sequence[float],
+    weights: Sequence[float],
+    terms: Sequence[float],
+    result: float,
+    digits: int = 2,
+) -> list[tuple[str, str, float]]:
+    """Return the factors of a sum in print, and their products with some digits.
+
+    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
+    The factors have the digits from which their printed product follows.
+    """
+    pairs, power = [*zip(comes, weights, strict=True)], 10.0**digits
+    whole = [round(power * each) for each in terms]
+    missing = round(power * result) - sum(whole)
+    way = 1 if missing > 0 else -1
+    rest = [way * (power * each - own) for each, own in zip(terms, whole, strict=True)]
+    if missing != 0:  # terms without such factors come last
+        ends = [
+            rest[i] < 0.0 or digits_of_factors(x, w, whole[i] + way, digits) is None
+            for i, (x, w) in enumerate(pairs)
+        ]
+        order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
+        for i in order[: abs(missing)]:
+            whole[i] += way
+    found: list[tuple[str, str, float]] = []
+    for i, (x, w) in enumerate(pairs):
+        few, more = digits_of_factors(x, w, whole[i], digits) or (2, 2)
+        found.append((short(x, few), short(w, more), whole[i] / power))
+    return found
+
+
+def closing(
+    comes: Sequence[float], weights: Sequence[float], result: float
+) -> list[tuple[str, str, str]]:
+    """Return the factors of a sum and their products in print, and last the result.
+
+    They have the fewest digits with which each product follows and they add up.
+    """
+    terms = [x * w for x, w in zip(comes, weights, strict=True)]
+    if not sum([abs(each) for each in terms]) < LARGEST:
+        pairs = [*zip(comes, weights, terms, strict=True), (0.0, 0.0, result)]
+        return [(typeset(short(x)), typeset(short(w)), typeset(short(y))) for x, w, y in pairs]
+    tries: list[list[tuple[str, str, str]]] = []
+    for digits in (2, 3, 4):
+        power = 10.0**digits
+        lines = adding_up(comes, weights, terms, result, digits)
+        units = [round(power * each[2]) for each in lines]
+        given = zip(comes, weights, units, strict=True)
+        follow = [digits_of_factors(x, w, own, digits) is not None for x, w, own in given]
+        words = [(typeset(x), typeset(w), typeset(f"{y:.{digits}f}")) for x, w, y in lines]
+        tries.append([*words, ("", "", typeset(f"{round(power * result) / power:.{digits}f}"))])
+        is_fine = max([abs(each) for each in units]) >= 10  # the largest has two digits
+        if is_fine and all(follow) and sum(units) == round(power * result):
+            return tries[len(tries) - 1]
+    return tries[0]

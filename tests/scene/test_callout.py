@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import scalarviz as sv
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told, tops_in
 from scalarviz.scene.canvas.palette import THEMES
@@ -22,9 +23,11 @@ from scalarviz.scene.picture import draw_seam, write_ends
 from scalarviz.scene.telling import STARTED, printed
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import ends_of_bars
+from scalarviz.story.caption import Miss, ends_of_bars
 from scalarviz.story.facts import TERMS
+from scalarviz.story.panel_words import closing, digits_of_misses
 from tests.scene.measures import BESIDE, Notes, Words, drawn_terms, projection, stage_of
+from tests.story.caption_reader import closes
 
 DARK = THEMES["dark"]
 
@@ -123,6 +126,13 @@ def test_bars_add_up_to_the_number_of_the_neuron(name: str) -> None:
             continue
         assert 0 < len(bars.rows) <= TERMS + 1
         assert sum(each.value for each in bars.rows) == pytest.approx(bars.total, rel=1e-4)
+        for each in bars.rows:
+            if " × " in each.name and ": " not in each.name:
+                closes(f"{each.name} = {each.said}")
+        written = [
+            float(each.replace("−", "-")) for each in [*[x.said for x in bars.rows], bars.said]
+        ]
+        assert sum(written[:-1]) == pytest.approx(written[-1], abs=1e-9)
         neuron, place = caption.neurons[0]
         held = buffers.values if moment.kind == "forward" else buffers.flows
         batch = stage.reading.session.trainer.batches.size
@@ -175,6 +185,31 @@ def test_products_come_one_after_the_other_end_to_end_and_stay() -> None:
     for (_, above, high), (_, y, tall) in pairwise(ends):
         met = [abs(a - b) for a in (above, above + high) for b in (y, y + tall)]
         assert min(met) < 1e-6
+
+
+@given(st.lists(st.tuples(st.floats(-2.0, 2.0), st.floats(-2.0, 2.0)), min_size=1, max_size=6))
+def test_factors_products_and_the_sum_of_a_row_close_in_print(
+    pairs: list[tuple[float, float]],
+) -> None:
+    total = sum(x * w for x, w in pairs)
+    *lines, (_, _, whole) = closing([x for x, _ in pairs], [w for _, w in pairs], total)
+    if max(abs(x * w) for x, w in pairs) > 0.1:
+        for x, w, product in lines:
+            closes(f"{x} × {w} = {product}")
+        shown = [float(product.replace("−", "-")) for *_, product in lines]
+        assert sum(shown) == pytest.approx(float(whole.replace("−", "-")), abs=1e-9)
+
+
+@given(st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.0, 1.0)), min_size=1, max_size=3))
+def test_the_squares_of_printed_misses_give_the_printed_loss(pairs: list[Any]) -> None:
+    misses = [Miss(("out", i), "", out, goal) for i, (out, goal) in enumerate(pairs)]
+    gaps = [abs(out - goal) for out, goal in pairs]
+    for share in (0.5, 1.0):
+        loss = share * float(np.mean(np.square(gaps)))
+        shown = [float(short(each, digits_of_misses(misses, loss))) for each in gaps]
+        if min(abs(loss * 1e3 % 1.0 - 0.5), 1.0) > 0.2:  # not beside a half digit
+            squares = float(np.mean(np.square(shown)))
+            assert short(loss, 3) in (short(squares, 3), short(0.5 * squares, 3))
 
 
 @given(st.lists(st.floats(-2.0, 2.0), min_size=1, max_size=6))

@@ -119,3 +119,14 @@ def card_of(session: sv.Session, part: Any) -> Card:
     stage.leave()
     assert card is not None
     return card
+
+
+def closes(words: str) -> float:
+    """The printed result of a product, which a calculator has from its printed factors too."""
+    left, right = re.split(" = ", words.replace("−", "-"))[:2]
+    factors = re.sub(r"\(.*?\)|(?<![\w.])[^\W\d]+", "", left).replace("×", "*").replace("÷", "/")
+    found = re.match(r"-?\d*\.?\d+", right)
+    assert found is not None
+    digits = len(found[0].partition(".")[2])
+    assert abs(float(eval(factors)) - float(found[0])) <= 0.5001 * 10.0**-digits
+    return float(found[0])

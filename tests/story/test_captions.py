@@ -87,7 +87,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"{sums['affine 0']} becomes {sums['tanh 0']}.",
         f"B adds up nine numbers: {sums['affine 1']}.",
         f"{sums['affine 1']} becomes {sums['sigmoid 1']} blue.",
-        f"How wrong is this answer? Off by {number(off)}.",
+        f"How wrong is this answer? Off by {number(off, 3)}.",
         f"B is {number(p)} and should be {said_goal(t)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
         f"Blame comes to this neuron: say {'more' if blamed(s) < 0.0 else 'less'}.",
@@ -140,10 +140,10 @@ def test_the_formulas_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "The curve is steep here: most blame passes. 0.99 of the blame is passed on."),
-        (0.9, "The curve lets some of the blame through. 0.49 of the blame is passed on."),
-        (2.0, "The curve is flat here: little blame passes. 0.07 of the blame is passed on."),
-        (0.4, "The curve is steep here: most blame passes. 0.86 of the blame is passed on."),
+        (0.1, "The curve is steep here: most blame passes. Blame −.2 × slope .99 = −.2"),
+        (0.9, "The curve lets some of the blame through. Blame −1.43 × slope .487 = −.7"),
+        (2.0, "The curve is flat here: little blame passes. Blame −1.93 × slope .0707 = −.136"),
+        (0.4, "The curve is steep here: most blame passes. Blame −.76 × slope .86 = −.65"),
         (30.0, "The curve is level here: no blame gets through."),
     ],
 )

@@ -13,6 +13,7 @@ from scalarviz.core.program import Program
 from scalarviz.scene.telling import wish_words
 from scalarviz.story.caption import Caption, head_of
 from scalarviz.training.session.reading import caption, state_of
+from tests.story.caption_reader import closes
 
 NETWORKS = [
     (sizes, kinds)
@@ -110,17 +111,6 @@ def test_a_reason_at_an_output_has_its_blame_as_input_times_error() -> None:
     assert float(came) == pytest.approx(state.values[source][place], abs=0.006)
     assert float(error) == pytest.approx(-state.gradients[target][unit] * state.batch, rel=0.06)
     assert float(mean) == pytest.approx(-state.grad[said.rows[0]], rel=0.06)
-
-
-def closes(words: str) -> float:
-    """The printed result of a product, which a calculator has from its printed factors too."""
-    left, right = re.split(" = ", words.replace("−", "-"))[:2]
-    factors = re.sub(r"\(.*?\)|(?<![\w.])[^\W\d]+", "", left).replace("×", "*").replace("÷", "/")
-    found = re.match(r"-?\d*\.?\d+", right)
-    assert found is not None
-    digits = len(found[0].partition(".")[2])
-    assert abs(float(eval(factors)) - float(found[0])) <= 0.5001 * 10.0**-digits
-    return float(found[0])
 
 
 @pytest.mark.parametrize("batch", [1, 4])
