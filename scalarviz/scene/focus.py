@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # By kind of operation with a sum as subject: whether the whole sum is in focus.
 SPOKEN = {"forward": True, "weight gradient": True, "input gradient": False, "delta": False}
 FEW_ROWS = 64  # maximum rows of a plate that are looked up individually
+ALL_BRIGHT = 100  # maximum weights of a network whose cubes are all bright after a step
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,8 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
             return rows_of_column(*leaving)
     caption = frame_data.words.caption
     if moment is not None and moment.kind == "step":
+        if len(frame_data.weights) <= ALL_BRIGHT and len(layout.written) == 0:
+            return []  # all move
         named = [] if caption is None else [row for row in caption.rows if row != NONE]
         return list(dict.fromkeys([*cubes.moved[0], *named]))
     if caption is None or moment is None or moment.kind not in SPOKEN:

@@ -164,6 +164,7 @@ class Outcome:
         shares: probabilities of all classes, before and after; None without classes
         moved: named trainable numbers, if they are few
         closer: number of samples that moved closer to their targets, if known
+        wrong: whether the only output is on the wrong side of the middle of two targets
     """
 
     outputs: tuple[Effect, ...]
@@ -174,6 +175,7 @@ class Outcome:
     shares: Bars | None = None
     moved: tuple[Effect, ...] = ()
     closer: int = 0
+    wrong: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +186,13 @@ class Group:
         amounts: for each sample its loss, its pull towards a higher weight, or its improvement;
             empty if unknown
         count: number of samples; `place` is the index of the shown one
+        silent: number of those whose input of a weight is 0
     """
 
     amounts: tuple[float, ...]
     count: int
     place: int
+    silent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

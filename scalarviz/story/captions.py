@@ -389,6 +389,9 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     if len(ctx.state.frozen) > 0 and ctx.state.frozen[row]:
         why = text("reason.kept")
     group = group_of(ctx, [-each for each in products.sums])
+    if group is not None and products.every is not None and read is not None:
+        silent = [each for each in products.every if max([abs(x) for x, _ in each]) == 0.0]
+        group = replace(group, silent=len(silent))
     caption = replace(
         caption,
         why=why,

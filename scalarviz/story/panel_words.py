@@ -200,16 +200,19 @@ def group_words(group: Group, weight: str) -> str:
         is_split = 0 < up < group.count
         near = text("group.near", near=up, count=group.count)
         return plural("group.away", group.count - up, near=up, of=group.count) if is_split else near
-    words, rest = text("group.ask", up=up, down=down, count=group.count, weight=weight), ""
-    if group.count > up + down:
-        rest = " " + text("group.nothing", count=group.count - up - down)
+    words = text("group.ask", up=up, down=down, count=group.count, weight=weight)
+    if group.silent > 0:
+        words += " " + plural("group.silent", group.silent)
+    still = group.count - up - down - group.silent
     total, own = sum(group.amounts), group.amounts[group.place]
     if group.count > MOST_VOTES:
         way = text("captions.way.up") if total > 0.0 else text("captions.way.down")
         return f"{words} {text('group.added', way=way)}"
     if own * total < 0.0:
         return f"{words} {text('group.outvoted')}"
-    return words + (" " + text("group.longer") if up > 0 and down > 0 else rest)
+    if up > 0 and down > 0:
+        return f"{words} {text('group.longer')}"
+    return words + (" " + text("group.nothing", count=still) if still > 0 else "")
 
 
 # The effect of a step on the outputs: a short scale with old value, new value and target.
@@ -257,6 +260,8 @@ def outcome_title(outcome: Outcome) -> str:
         return text("outcome.no.of" if right == 0 else "outcome.yes.of", **fields)
     if right == 0:
         return text("outcome.no")
+    if outcome.wrong:
+        return text("outcome.wrong")
     if right == count:
         all_of = number_word(count)
         return text("outcome.yes") if count == 1 else text("outcome.all", count=all_of)
@@ -312,7 +317,7 @@ def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str
 # Sums that close in print.
 
 # Digits of two factors in print, few first.
-DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
+DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4), (5, 5)]
 NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
 LARGEST = 1e6  # of sums that are rounded so that they close
 FAR_FROM = 100.0  # more than a product can be from the next digit

@@ -129,6 +129,11 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
     if right is not None:
         places = [right[1]]
         shares = bars_among([Bar(x.name, x.after, NONE, x.before) for x in every], right[1])
+    targets, is_wrong = ctx.of_batch("targets"), False
+    kinds = [] if targets is None or len(every) > 1 else sorted({float(each) for each in targets})
+    if len(kinds) == 2:
+        border = 0.5 * (kinds[0] + kinds[1])
+        is_wrong = (every[0].after > border) != (misses[0].goal > border)
     learning = [each for each in state.frozen if not each]
     return Outcome(
         tuple([every[place] for place in places]),
@@ -137,6 +142,7 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
         state.batch - 1,
         len(learning) if len(state.frozen) > 0 else len(state.value),
         shares,
+        wrong=is_wrong,
     )
 
 

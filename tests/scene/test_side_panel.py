@@ -1,5 +1,6 @@
 """What a step made of the outputs: said to be closer only if it is, and drawn to scale."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from scalarviz.base.texts import text
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.focus import focus_of
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.marks import pushed_rows
 from scalarviz.scene.picture import beside_network, draw_beside, side_in, write_ends
@@ -123,7 +125,8 @@ def test_a_step_says_what_it_made_of_the_outputs_as_the_loss_reads_them(
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle"])
 def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
-    session = Show.of(load(find(name))(engine="cpu")).session
+    show = Show.of(load(find(name))(engine="cpu"))
+    session: Any = show.session
     session.advance(20)
     inputs, targets = session.trainer.batches.at(session.step_index)
     before = np.abs(np.asarray(session.network(inputs)) - targets).mean(1)
@@ -134,26 +137,42 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
     np.testing.assert_allclose(group.amounts, before - after, atol=1e-6)
     near = f"{(after < before).sum()} of {len(inputs)} closer"
     assert group_words(group, "").startswith(near)
+    outcome = caption(session).outcome
+    assert outcome is not None
+    if len(outcome.outputs) == 1:
+        (answer,), (goal,) = outcome.outputs, outcome.goals
+        border = 0.5 if name == "xor" else 0.0
+        assert outcome.wrong == ((answer.after > border) != (goal > border))
+        if is_nearer(answer, goal):
+            title = outcome_title(replace(outcome, wrong=True))
+            assert title == "Closer? Yes, but still wrong."
+    focus = focus_of(stage_of(show, (1280, 800)).frame_data())
+    assert focus is None  # all cubes are bright: all move
 
 
 @pytest.mark.parametrize(
     ("amounts", "words"),
     [
-        ((0.2, 0.1, -0.1), "2 of 3 for a higher .78, 1 for a lower. Longer bars win."),
+        ((0.2, 0.1, -0.1), "2 of 3 want .78 higher, 1 lower. The sum of the bars wins."),
         (
             (-0.1, 0.1, 0.2),
-            "2 of 3 for a higher .78, 1 for a lower. Longer bars win, against the framed one.",
+            "2 of 3 want .78 higher, 1 lower. Their sum wins, against the framed one.",
         ),
-        ((0.2, 0.0, 0.1), "2 of 3 for a higher .78, 0 for a lower. 1 for no change."),
+        ((0.2, 0.0, 0.1), "2 of 3 want .78 higher, 0 lower. 1 for no change."),
     ],
 )
 def test_votes_name_the_weight_and_who_wins(amounts: tuple[float, ...], words: str) -> None:
     assert group_words(Group(amounts, 3, 0), ".78") == words
+    silent = group_words(Group((0.2, 0.0, -0.1), 3, 0, silent=1), ".78")
+    assert (
+        silent
+        == "1 of 3 want .78 higher, 1 lower. 1 has input 0: no say. The sum of the bars wins."
+    )
 
 
 def test_votes_without_bars_say_what_they_add_up_to() -> None:
     words = group_words(Group((0.2, -0.1) * 32, 64, 1), ".78")
-    assert words == "32 of 64 for a higher .78, 32 for a lower. Added up: higher."
+    assert words == "32 of 64 want .78 higher, 32 lower. Added up: higher."
 
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "digits"])
@@ -179,7 +198,7 @@ def test_what_all_samples_ask_for_is_said_wherever_arrows_are(
         assert side is not None and panel is not None
         draw_beside(canvas, frame_data, panel, side, DARK)
         said = " ".join([words for words, _ in canvas.found])
-        assert "for a higher" in said and "for a lower" in said, said
+        assert " higher, " in said and " lower." in said, said
     assert found == len([each for each in show.session.operations if "weight g" in each])
 
 

@@ -596,7 +596,7 @@ def test_a_caption_has_what_each_sample_of_the_step_asks_for(make: Any) -> None:
     assert nearer is not None and outcome is not None and len(nearer.amounts) == count
     assert nearer.amounts[nearer.place] == pytest.approx(outcome.off[0] - outcome.off[1], rel=1e-3)
     words = group_words(Group((0.2, -0.1, 0.0, 0.3), 4, 1), ".42")
-    assert words.endswith("1 for a lower. Longer bars win, against the framed one.")
+    assert words.endswith("1 lower. Their sum wins, against the framed one.")
 
 
 def test_a_step_says_that_the_batch_decides() -> None:
