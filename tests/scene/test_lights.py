@@ -242,8 +242,8 @@ def test_the_cells_and_neurons_of_a_sum_are_in_focus(case: str) -> None:
         assert mask[known].all()
 
 
-def test_at_rest_nothing_falls_back_and_at_a_step_all_but_what_it_moves_most() -> None:
-    s = advanced(made(3, 4, 2), 1)
+def test_at_rest_nothing_falls_back_and_at_a_large_step_all_but_what_it_moves_most() -> None:
+    s = advanced(made(3, 20, 4), 1)
     assert focus_of(stage_of(s, (1280, 800)).frame_data()) is None
     s.advance(len(s.operations), "operation")
     data = stage_of(s, (1280, 800)).frame_data()
