@@ -132,11 +132,11 @@ def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, 
     ones = [1.0] * (len(row.weights) - len(row.arrives))
     lines = closing([*row.arrives, *ones], row.weights, row.result)
     pitch = (max(named) - min(named)) / max(1, len(named) - 1)
-    if canvas.widest([f"×{weight}" for _, weight, _ in lines], size=size) > pitch > 0.0:
+    if canvas.widest([f"×{each[1]}" for each in lines], size=size) > pitch > 0.0:
         pairs = zip([*row.arrives, *ones], row.weights, strict=True)
         lines = [(typeset(short(x)), typeset(short(w)), "") for x, w in pairs]
     for place, (x, _) in enumerate(row.feet):
-        arrives, weight, _ = lines[place]
+        arrives, weight = lines[place][0], lines[place][1]
         if place < len(row.arrives):
             color = signs[0 if row.arrives[place] < 0.0 else 1]
             low, weight = high - OVER[0] * scale, f"×{weight}"
