@@ -133,8 +133,10 @@ def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, 
     lines = closing([*row.arrives, *ones], row.weights, row.result)
     pitch = (max(named) - min(named)) / max(1, len(named) - 1)
     if canvas.widest([f"×{each[1]}" for each in lines], size=size) > pitch > 0.0:
-        pairs = zip([*row.arrives, *ones], row.weights, strict=True)
-        lines = [(typeset(short(x)), typeset(short(w)), "") for x, w in pairs]
+        lines = [
+            (typeset(short(x)), typeset(short(w)), "")
+            for x, w in zip([*row.arrives, *ones], row.weights, strict=True)
+        ]
     for place, (x, _) in enumerate(row.feet):
         arrives, weight = lines[place][0], lines[place][1]
         if place < len(row.arrives):
