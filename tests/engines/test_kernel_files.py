@@ -128,7 +128,7 @@ def test_where_nothing_can_be_written_kernels_are_compiled_in_memory(
     path = kernel_files.path_of(SMALL, "nowhere")
     assert not kernel_files.write(path, SMALL) and not path.exists()
     assert vars(kernel_files.run_file(path, SMALL))["__file__"] == str(path)
-    assert "cannot be kept" in caplog.text
+    assert "cannot be stored" in caplog.text
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such permissions")

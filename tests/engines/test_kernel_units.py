@@ -288,7 +288,7 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
     monkeypatch.setattr(kernel_files.os, "replace", full)
     process.anew(alone=alone)
     assert value(process.load(BENT)[0], 3.0) == 1.75
-    said = [each for each in caplog.messages if "cannot be kept" in each]
+    said = [each for each in caplog.messages if "cannot be stored" in each]
     assert len(said) == len({*said}) and bool(said) is (alone or what == "everything")
 
 

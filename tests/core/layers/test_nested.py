@@ -57,7 +57,7 @@ PICTURES = sv.Conv2d((1, 2, 4), 1, padding=1), sv.Reshape((1, 2, 4), (1, 4, 2))
     ("kind", "parts", "options", "words"),
     [
         (sv.Residual, [sv.Dense(4, 6)], {"skip": sv.Dense(3, 6)}, "4 and 3"),
-        (sv.Residual, [sv.Dense(4, 6)], {"skip": sv.Dense(4, 5)}, "the 5 that"),
+        (sv.Residual, [sv.Dense(4, 6)], {"skip": sv.Dense(4, 5)}, "gives 5"),
         (sv.Residual, [sv.Dense(4, 6)], {"skip": [sv.Dense(4, 5), 3]}, "made of layers"),
         (sv.Residual, [sv.Dense(4, 6)], {"skip": 3}, "made of layers"),
         (sv.Residual, [sv.Dense(4, 6)], {"skip": [sv.Dense(4, 5), sv.Dense(4, 6)]}, "takes 4"),
