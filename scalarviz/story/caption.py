@@ -159,7 +159,6 @@ class Outcome:
         weights: number of trainable weights
         shares: probabilities of all classes, before and after; None without classes
         moved: named trainable numbers, if they are few
-        closer: number of samples that moved closer to their targets, if known
     """
 
     outputs: tuple[Effect, ...]
@@ -169,7 +168,6 @@ class Outcome:
     weights: int
     shares: Bars | None = None
     moved: tuple[Effect, ...] = ()
-    closer: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,17 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
     asked = [each for each in told.values() if each.trial is not None]
     assert [each.trial.name for each in asked] == ["phase", "speed", "height", "growth"]
     assert all("alone" not in each.why for each in asked)
-    assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
+    assert outcome_title(told["step"].outcome) == "Closer? Yes."
+    inputs, goals = session.trainer.batches.at(session.step_index - 1)
+    offs = []
+    for value in (before, session.network.bank.value.copy()):
+        session.network.bank.value[:] = value
+        offs.append(np.abs(np.asarray(session.network(inputs)) - goals))
+    near = (offs[1] < offs[0]).sum()
+    assert told["step"].why.startswith(f"{near} dots closer, {100 - near} farther. ")
+    assert told["step"].why.endswith("mean of the squares fell.") == (
+        (offs[1] ** 2).mean() < (offs[0] ** 2).mean()
+    )
 
 
 def test_no_sample_is_chosen_of_a_long_formula() -> None:
