@@ -126,7 +126,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         return Side(head, notes, end, outcome=outcome, group=group, votes=votes)
     if caption.bars is not None and caption.bent is not None and not told:
         head = text("captions.softmax.head")
-        return Side(head, "", caption.why, caption, middle=caption.title)
+        return Side(head, caption.comes, caption.why, caption, middle=caption.title)
     if caption.wish != "" and len(caption.misses) > 0:
         miss, end = caption.misses[0], caption.tried
         why = f" {caption.why}" if caption.rolls else ""

@@ -11,7 +11,7 @@ from scalarviz.scene.telling import printed
 from scalarviz.stage.clearest import agreements, are_apart
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
-from scalarviz.story.panel_words import outcome_title, percents
+from scalarviz.story.panel_words import outcome_title, percent, percents
 from scalarviz.story.panel_words import share_words as said_of_share
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import caption, facts_of, state_of
@@ -131,6 +131,15 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
     words = said_of_share(told["loss"].bent)
     share, loss = map(float, re.findall(r"\d*\.\d+", words))
     assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)
+    assert words.startswith("−ln(")
+    *shown, all_of = told["loss"].bars.rows
+    total = float(all_of.name.removeprefix("sum: "))
+    powers = [float(each.name.split()[-1]) for each in shown]
+    assert sum(powers) == pytest.approx(total, abs=0.05) and len(shown) == 4
+    for each, power in zip(shown[:3], powers, strict=False):
+        score = float(each.name.split()[1].replace("−", "-"))
+        assert np.exp(score) == pytest.approx(power, rel=0.005)
+        assert percent(power / total) == percent(each.value)
     assert told["step"].rows == (told["weight gradient 0"].rows[0], *rows)
     session.back(1, "operation")  # the step: what the network says with another weight
     for row, name in ((rows[1], "weight gradient 4"), (rows[0], "weight gradient 2")):
