@@ -636,10 +636,10 @@ def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int)
     for digits in (2, 3, 4):
         printed = [short(each, digits) for each in scores]
         powers = [math.exp(min(MOST_SCORE, read(each))) for each in printed]
-        parts = [short(powers[i]) for i in shown]
-        others = [short(exact_sum([powers[i] for i in rest]))] if len(rest) > 0 else []
-        total = exact_sum([read(each) for each in [*parts, *others]])
-        found = [percent(read(each) / read(short(total))) for each in parts]
+        parts = [short(powers[i], digits) for i in shown]
+        others = [short(exact_sum([powers[i] for i in rest]), digits)] if len(rest) > 0 else []
+        total = short(exact_sum([read(each) for each in [*parts, *others]]), digits)
+        found = [percent(read(each) / read(total)) for each in parts]
         if found != [percent(misses[i].out) for i in shown]:
             continue
         names = [
@@ -649,7 +649,7 @@ def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int)
         for each in others:
             name = text("captions.softmax.others", count=len(rest), sum=each)
             rows.append(Bar(typeset(name), exact_sum([misses[i].out for i in rest])))
-        rows.append(Bar(typeset(text("captions.softmax.sum", sum=short(total))), 1.0))
+        rows.append(Bar(typeset(text("captions.softmax.sum", sum=total)), 1.0))
         return Bars(tuple(rows), None, shown.index(right), "share")
     return None
 

@@ -748,7 +748,7 @@ def test_new_classes_have_the_headline_and_known_ones_a_line_below_it() -> None:
     assert shown.aside() == "of 160 pictures of 0 to 7: 146 \u2192 139"
     assert after.after(sorting([20] + [0] * 9)).aside() == ""  # it knew one class only
     counted = after.after(sorting([20] + [0] * 9)).headline("pictures")
-    assert counted is not None and counted[0] == "of 200 pictures right"
+    assert counted is not None and counted[0] == "of 200 unseen pictures right"
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.625])
