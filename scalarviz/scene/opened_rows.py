@@ -26,15 +26,13 @@ from scalarviz.scene.layout.ways import (
     Point,
     SeenFan,
     Stroke,
-    adding_up,
-    factors,
-    in_print,
     rounded,
     sum_words,
 )
 from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
+from scalarviz.story.equations import adding_up, factor_digits, in_print
 
 if TYPE_CHECKING:
     from scalarviz.base.checks import FloatArray
@@ -299,7 +297,9 @@ def draw_opened(
         ends = [(x, low), (x + long, low)]
         bars.append((Stroke("sum", ends, -1, -1, term, ADDED * scale, 0.0, 1.0), BEHIND))
     draw_signed(canvas, theme, bars)
-    if is_score:
+    told = None if frame_data.told is None else frame_data.told.bars
+    is_added = told is not None and told.total is not None  # in the panel, by its own terms
+    if is_score and not is_added:
         sizes = [abs(each) for each in opened.terms]
         best = sizes.index(max(sizes))
         said = typeset(f"{opened.terms[best]:.2f}")
@@ -323,7 +323,8 @@ def draw_opened(
             canvas.text(x + 0.5 * side, low, framed, size=size, color=ink, anchor="center")
     if is_score:
         low = panel.bottom - 0.6 * size
-        write_first(canvas, theme, largest_words(opened), (left, low), right - left, lit=False)
+        words = [""] if is_added else largest_words(opened)
+        write_first(canvas, theme, words, (left, low), right - left, lit=False)
         return [(x + 0.5 * side, y), (panel.right, base)]
     if gap > size:
         for at, top in places:
@@ -470,7 +471,7 @@ def filter_place(
         found = place if found is None else found
         letters = max([len(each[0]) for each in lines]), max([len(each[1]) for each in lines])
         numbers = zip(pixels, weights, lines, strict=True)
-        follow = [factors(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
+        follow = [factor_digits(x, w, round(100.0 * each[2])) is not None for x, w, each in numbers]
         fits = all(follow) and letters[0] <= FITS[0] and letters[1] <= FITS[1]
         if fits and has_two_digits(printed(terms, own[pixel])):
             return place

@@ -420,7 +420,8 @@ def draw_bars(
             words[row] = f"{percent(each.before)[:-2]} → {words[row]}"
     if bars.total is not None:
         names.append(text("card.neuron.fact.sum"))
-        said = printed(values, bars.total)
+        said = [*[each.said for each in bars.rows], typeset(f"{bars.total:.2f}")]
+        said = printed(values, bars.total) if "" in said else said
         words = said or [*["" for _ in values], typeset(short(bars.total))]
     step = box.height / len(ends)
     widest = [

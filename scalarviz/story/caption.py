@@ -37,12 +37,14 @@ class Bar:
         value: its length
         row: bank index of its weight; NONE without a weight
         before: the number before a step, or None
+        said: the value in print, by which a sum closes, or ""
     """
 
     name: str
     value: float
     row: int = NONE
     before: float | None = None
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ from scalarviz.story.formats import (
 
 SHOWN_TERMS = 3  # shown terms of a long sum
 MOST_TERMS = 64  # maximum terms of a sum that is shown completely
+# Digits of two factors in print, few first.
+DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
+LEAST_PRODUCT = 0.05  # of the largest product, if two digits are enough
+NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
+FAR_FROM = 100.0  # more than a product can be from the next digit
 
 CaptionLine = tuple[Piece, ...]
 Words = Callable[..., str]
@@ -170,18 +175,66 @@ def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | N
         result: the value in the engine
         most: maximum number of separate terms
     """
-    if is_changed(terms, result) or not math.isfinite(result):
+    size = exact_sum([abs(each.value) for each in terms])
+    if is_changed(terms, result) or not math.isfinite(result + 100.0 * size):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
-    rows: list[Bar] = []
-    for term in [terms[i] for i in sorted(order[:most])]:
-        factors = [typeset(short(each)) for each in term.numbers]
-        name = " × ".join(factors) if len(factors) > 1 else text("plates.bias")
-        rows.append(Bar(name, term.value, term.row))
-    others = [terms[i].value for i in order[most:]]
+    shown, others = [terms[i] for i in sorted(order[:most])], [terms[i].value for i in order[most:]]
     if len(others) > 0:
-        rows.append(Bar(text("bars.others", count=len(others)), exact_sum(others)))
+        shown.append(EquationTerm((exact_sum(others),), opens=True))
+    comes, weights = [each.numbers[0] for each in shown], [math.prod(x.numbers[1:]) for x in shown]
+    lines = adding_up(comes, weights, [each.value for each in shown], result)
+    is_large = max([0.0, *[abs(each[2]) for each in lines]]) >= LEAST_PRODUCT
+    rows: list[Bar] = []
+    for term, (x, weight, product) in zip(shown, lines, strict=True):
+        name = text("bars.others", count=len(others)) if term.opens else text("plates.bias")
+        if len(term.numbers) > 1:
+            name = typeset(f"{x} × {weight}")
+        printed = typeset(f"{product:.2f}") if is_large else ""
+        rows.append(Bar(name, term.value, term.row, said=printed))
     return Bars(tuple(rows), result)
+
+
+def in_print(value: float, digits: int) -> float:
+    """Return a number as `short` prints it."""
+    power = 10.0 ** (digits if abs(value) < 10.0 else digits - 1)
+    return round(value * power) / power
+
+
+def factor_digits(x: float, weight: float, hundredths: int) -> tuple[int, int] | None:
+    """Return how many digits of both factors give a printed product; None if none do."""
+    for few, more in DIGITS:
+        if abs(100.0 * in_print(x, few) * in_print(weight, more) - hundredths) < NEAREST:
+            return few, more
+    return None
+
+
+def adding_up(
+    comes: Sequence[float], weights: Sequence[float], terms: Sequence[float], result: float
+) -> list[tuple[str, str, float]]:
+    """Return the factors of a sum in print, and their products with two digits.
+
+    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
+    The factors have the digits from which their printed product follows.
+    """
+    pairs = [*zip(comes, weights, strict=True)]
+    whole = [round(100.0 * each) for each in terms]
+    missing = round(100.0 * result) - sum(whole)
+    way = 1 if missing > 0 else -1
+    rest = [way * (100.0 * each - own) for each, own in zip(terms, whole, strict=True)]
+    if missing != 0:  # terms without such factors come last
+        pairs_in = enumerate(pairs)
+        ends = [
+            rest[i] < 0.0 or factor_digits(x, w, whole[i] + way) is None for i, (x, w) in pairs_in
+        ]
+        order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
+        for i in order[: abs(missing)]:
+            whole[i] += way
+    found: list[tuple[str, str, float]] = []
+    for i, (x, w) in enumerate(pairs):
+        few, more = factor_digits(x, w, whole[i]) or (2, 2)
+        found.append((short(x, few), short(w, more), whole[i] / 100.0))
+    return found
 
 
 def whole_line(

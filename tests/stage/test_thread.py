@@ -125,6 +125,11 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         assert bars is not None and terms is not None
         assert bars.rows[bars.marked].name == carried and carried in told[pool].title
         own = terms.rows[terms.marked]
+        products = [float(each.said.replace("−", "-")) for each in terms.rows]
+        assert sum(products) == pytest.approx(round(terms.total, 2))
+        for each, product in zip(terms.rows[:-1], products, strict=False):
+            x, weight = (float(n.replace("−", "-")) for n in each.name.split(" × "))
+            assert abs(x * weight - product) < 0.005
         assert own.name.startswith(f"{carried} × ") and carried in told[layer].why
         carried, rows = told[layer].title.split()[-1][:-1], [*rows, own.row]
     assert [told[f"weight gradient {i}"].rows[0] for i in (2, 4)] == rows  # the same way back

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box
+from scalarviz.story.equations import adding_up, factor_digits
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -623,7 +624,7 @@ def thread_words(
         terms: all products without the bias
     """
     hundreds = round(100.0 * terms[column])
-    few, more = factors(came, weight, hundreds) or (2, 2)
+    few, more = factor_digits(came, weight, hundreds) or (2, 2)
     rest = round(100.0 * total) - hundreds
     others = sum_words([*terms[:column], *terms[column + 1 :]], rest / 100.0, 2)
     added = typeset(f"{short(weight, more)} × {short(came, few)} + {others}").replace("+ −", "− ")
@@ -771,52 +772,6 @@ def bars_from(
         left = zero if number > 0.0 else zero - long
         if long > 0.0:
             canvas.box(left, level - 0.5 * high, long, high, signs[1 if number > 0.0 else 0])
-
-
-# Digits of two factors in print, few first.
-DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4)]
-NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
-FAR_FROM = 100.0  # more than a product can be from the next digit
-
-
-def in_print(value: float, digits: int) -> float:
-    """Return a number as `short` prints it."""
-    power = 10.0 ** (digits if abs(value) < 10.0 else digits - 1)
-    return round(value * power) / power
-
-
-def factors(x: float, weight: float, hundredths: int) -> tuple[int, int] | None:
-    """Return how many digits of both factors give a printed product; None if none do."""
-    for few, more in DIGITS:
-        if abs(100.0 * in_print(x, few) * in_print(weight, more) - hundredths) < NEAREST:
-            return few, more
-    return None
-
-
-def adding_up(
-    comes: Sequence[float], weights: Sequence[float], terms: Sequence[float], result: float
-) -> list[tuple[str, str, float]]:
-    """Return the factors of a sum in print, and their products with two digits.
-
-    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
-    The factors have the digits from which their printed product follows.
-    """
-    pairs = [*zip(comes, weights, strict=True)]
-    whole = [round(100.0 * each) for each in terms]
-    missing = round(100.0 * result) - sum(whole)
-    way = 1 if missing > 0 else -1
-    rest = [way * (100.0 * each - own) for each, own in zip(terms, whole, strict=True)]
-    if missing != 0:  # terms without such factors come last
-        pairs_in = enumerate(pairs)
-        ends = [rest[i] < 0.0 or factors(x, w, whole[i] + way) is None for i, (x, w) in pairs_in]
-        order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
-        for i in order[: abs(missing)]:
-            whole[i] += way
-    found: list[tuple[str, str, float]] = []
-    for i, (x, w) in enumerate(pairs):
-        few, more = factors(x, w, whole[i]) or (2, 2)
-        found.append((short(x, few), short(w, more), whole[i] / 100.0))
-    return found
 
 
 def sum_words(terms: Sequence[float], total: float, most: int) -> str:

@@ -42,7 +42,6 @@ from scalarviz.scene.layout.ways import (
     TRUNK,
     OpenRow,
     SeenFan,
-    adding_up,
     draw_upright,
     products,
     ribbons,
@@ -59,6 +58,7 @@ from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strengt
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 from scalarviz.stage.stage import Stage
+from scalarviz.story.equations import adding_up
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
