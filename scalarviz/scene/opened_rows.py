@@ -323,8 +323,8 @@ def draw_opened(
             canvas.text(x + 0.5 * side, low, framed, size=size, color=ink, anchor="center")
     if is_score:
         low = panel.bottom - 0.6 * size
-        words = [""] if is_added else largest_words(opened)
-        write_first(canvas, theme, words, (left, low), right - left, lit=False)
+        sums = [""] if is_added else largest_words(opened)
+        write_first(canvas, theme, sums, (left, low), right - left, lit=False)
         return [(x + 0.5 * side, y), (panel.right, base)]
     if gap > size:
         for at, top in places:

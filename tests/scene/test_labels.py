@@ -409,7 +409,7 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
 
 def test_the_lead_of_a_score_is_that_of_the_printed_scores() -> None:
     notes, balls = (
-        Notes(1280, 800),
+        Canvas2D(1280, 800),
         [Ball(100.0, 100.0 + 30.0 * i, 8.0, 0.0, 200.0) for i in range(3)],
     )
     draw_scores(notes, DARK, balls, [1.184, 2.8351, 0.4], ("minus", "plus"))
