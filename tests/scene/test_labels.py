@@ -408,12 +408,10 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
 
 
 def test_the_lead_of_a_score_is_that_of_the_printed_scores() -> None:
-    notes, balls = (
-        Canvas2D(1280, 800),
-        [Ball(100.0, 100.0 + 30.0 * i, 8.0, 0.0, 200.0) for i in range(3)],
-    )
-    draw_scores(notes, DARK, balls, [1.184, 2.8351, 0.4], ("minus", "plus"))
-    assert text("scores.how", lead="1.66") in notes.words  # 2.84 - 1.18
+    canvas = Canvas2D(1280, 800)
+    balls = [Ball(100.0, 100.0 + 30.0 * i, 8.0, 0.0, 200.0) for i in range(3)]
+    draw_scores(canvas, DARK, balls, [1.184, 2.8351, 0.4], ("#0000ff", "#ff8800"))
+    assert text("scores.how", lead="1.66") in canvas.words  # 2.84 - 1.18
 
 
 @pytest.mark.parametrize("numbers", [[3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]])
