@@ -11,12 +11,13 @@ from functools import cached_property
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Bars, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     LONGEST_FORMULA,
     PRODUCT,
     CaptionLine,
     EquationTerm,
+    bars_of,
     equation,
     in_brackets,
     is_exact,
@@ -77,6 +78,7 @@ from scalarviz.story.traced_weight import (
     thread_at,
     thread_of,
     threaded_rows,
+    window,
 )
 from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, trial_of
 
@@ -395,6 +397,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
         group=group,
         rolls=rolls,
         tried=tried,
+        bars=places_of(ctx, products),
     )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
@@ -403,6 +406,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
+PLACES = 3  # products of a filter's weight that are shown
 TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
 
 
@@ -420,23 +424,43 @@ def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
     return text("trial.share", name=short_name(ctx.facts, right[1]), **fields)
 
 
+def blame_terms(ctx: TracedWeight, products: GradientProducts) -> list[EquationTerm]:
+    """Return the inputs of the shown sample times the errors that ask for a higher sum."""
+    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
+    factors = text("reason.factors", input="{}", error="{}").format
+    return [EquationTerm((x, -count * delta), factors) for x, delta in products.own]
+
+
+def places_of(ctx: TracedWeight, products: GradientProducts) -> Bars | None:
+    """Return the largest products of a weight that is used at many places, or None."""
+    terms = blame_terms(ctx, products)
+    is_used = len(terms) > PLACES + 1
+    return bars_of(terms, exact_sum([each.value for each in terms]), PLACES) if is_used else None
+
+
+def sorted_words(ctx: TracedWeight) -> str:
+    """Return which pixels blame comes to, behind a filter whose largest results go on; or ""."""
+    first = ctx.moment.operation + 1
+    after = ctx.facts.operations[first : first + 2]
+    if [each.formula for each in after] != ["relu", "max_pool"]:
+        return ""
+    return text("reason.largest", count=len(window(after[1], 0)))
+
+
 def product_words(ctx: TracedWeight, products: GradientProducts) -> str:
     """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
 
     Blame is what asks for a higher weight, an error what asks for a higher sum.
     """
-    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
-    own = [(x, -count * delta) for x, delta in products.own]
-    blame, key = added_up(own), "one" if len(own) == 1 else "many"
-    factors = text("reason.factors", input="{}", error="{}").format
-    line = (
-        sum_line([EquationTerm(own[0], factors)], blame) if key == "one" else (Piece(said(blame)),)
-    )
+    own = blame_terms(ctx, products)
+    blame, key = exact_sum([each.value for each in own]), "one" if len(own) == 1 else "many"
+    line = sum_line(own, blame) if key == "one" else (Piece(said(blame)),)
     words = typeset("".join([each.words for each in line]))
     mean = blame_words(products.total)
     if ctx.state.batch == 1:
         return words
-    return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
+    told = text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
+    return " ".join([each for each in (sorted_words(ctx), told) if each != ""])
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:

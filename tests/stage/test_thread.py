@@ -133,6 +133,11 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         assert own.name.startswith(f"{carried} × ") and carried in told[layer].why
         carried, rows = told[layer].title.split()[-1][:-1], [*rows, own.row]
     assert [told[f"weight gradient {i}"].rows[0] for i in (2, 4)] == rows  # the same way back
+    for name in ("weight gradient 0", "weight gradient 2"):
+        bars = told[name].bars
+        products = [float(each.said.replace("−", "-")) for each in bars.rows]
+        assert len(products) == 4 and sum(products) == pytest.approx(round(bars.total, 2))
+        assert "largest of 4, and stops where minus became 0" in told[name].comes
     words = said_of_share(told["loss"].bent)
     share, loss = map(float, re.findall(r"\d*\.\d+", words))
     assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)
