@@ -335,6 +335,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     if group is None:
         return found
     title = text("captions.zero_grad.group", count=number_word(group.count))
+    why = text("captions.zero_grad.other") if ctx.facts.is_part and not is_first else why
     return replace(found, title=title, why=why)
 
 

@@ -521,6 +521,10 @@ def test_the_input_in_use_is_marked_on_the_curve(studio: Studio) -> None:
     place = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
     pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
     np.testing.assert_allclose(at(pixels, place), rgb(("#f0f4fa",))[0] * 255.0, atol=2)
+    canvas, _ = drawn(replace(marked, awaits=True), (1280, 800))  # at its goal
+    place = place[0], y0 + (0.5 + 1.0) / 3.0 * (y1 - y0)
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
+    np.testing.assert_allclose(at(pixels, place), rgb(("#f0f4fa",))[0] * 255.0, atol=2)
 
 
 def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:

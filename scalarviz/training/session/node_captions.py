@@ -405,7 +405,8 @@ def node_step(ctx: TracedWeight) -> Caption:
         way = "rose" if state.again > state.loss else "fell" if near > far else "still"
         words.append(text(f"outcome.mean.{way}"))
     why = " ".join(words)
-    return replace(caption, why=why, outcome=replace(outcome, moved=(*moved,)))
+    outcome = replace(outcome, moved=(*moved,))
+    return replace(caption, why=why, outcome=outcome, rows=())  # the panel has them all
 
 
 def operand_lines(
