@@ -613,10 +613,8 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
         share = misses[right[1]].out
         bars = shares_in_print(floats(ctx.answers[0]), misses, right[1])
         comes = "" if bars is None else text("captions.softmax.powers")
-        if bars is None:
-            bars = bars_among([Bar(each.name, each.out) for each in misses], right[1])
-        words = text("captions.loss.right", share=percent(share))
-        bent = loss_of_share(share)
+        bars = bars or bars_among([Bar(each.name, each.out) for each in misses], right[1])
+        words, bent = text("captions.loss.right", share=percent(share)), loss_of_share(share)
         return Caption(words, neurons=(right,), bars=bars, bent=bent, comes=comes)
     off = mean_off([each.out for each in misses], [each.goal for each in misses])
     words = text("captions.loss.off", off=number(off))
@@ -642,10 +640,10 @@ def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int)
         found = [percent(read(each) / read(total)) for each in parts]
         if found != [percent(misses[i].out) for i in shown]:
             continue
-        names = [
-            f"{misses[i].name}: {printed[i]} → {part}" for i, part in zip(shown, parts, strict=True)
+        rows = [
+            Bar(typeset(f"{misses[i].name}: {printed[i]} → {part}"), misses[i].out)
+            for i, part in zip(shown, parts, strict=True)
         ]
-        rows = [Bar(typeset(name), misses[i].out) for i, name in zip(shown, names, strict=True)]
         for each in others:
             name = text("captions.softmax.others", count=len(rest), sum=each)
             rows.append(Bar(typeset(name), exact_sum([misses[i].out for i in rest])))

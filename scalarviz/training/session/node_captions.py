@@ -404,9 +404,8 @@ def node_step(ctx: TracedWeight) -> Caption:
     if words and state.again is not None and ctx.facts.loss.name == "mse":
         way = "rose" if state.again > state.loss else "fell" if near > far else "still"
         words.append(text(f"outcome.mean.{way}"))
-    why = " ".join(words)
     outcome = replace(outcome, moved=(*moved,))
-    return replace(caption, why=why, outcome=outcome, rows=())  # the panel has them all
+    return replace(caption, why=" ".join(words), outcome=outcome, rows=())  # all are in the panel
 
 
 def operand_lines(
