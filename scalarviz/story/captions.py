@@ -440,7 +440,7 @@ def places_of(ctx: TracedWeight, products: GradientProducts) -> Bars | None:
 
 
 def sorted_words(ctx: TracedWeight) -> str:
-    """Return which pixels blame comes to, behind a filter whose largest results go on; or ""."""
+    """Return which pixels blame comes to, behind a filter with pooling; or ""."""
     first = ctx.moment.operation + 1
     after = ctx.facts.operations[first : first + 2]
     if [each.formula for each in after] != ["relu", "max_pool"]:
