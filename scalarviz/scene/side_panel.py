@@ -234,8 +234,9 @@ def draw_side(
     if side.end != "":
         size = LARGE * scale
         size = size if canvas.measure(side.end, size=size, bold=True) <= room else small
-        end, low = canvas.fit(side.end, room, size=size, bold=True), box.y + high - 14.0 * scale
-        canvas.text(left, low, end, size=size, color=theme.ink, bold=True)
+        bold = canvas.measure(side.end, size=size, bold=True) <= room  # else it is narrower
+        end, low = canvas.fit(side.end, room, size=size, bold=bold), box.y + high - 14.0 * scale
+        canvas.text(left, low, end, size=size, color=theme.ink, bold=bold)
     inside, caption = Box(left, box.y + top, room, figure), side.caption
     if figure == 0.0:
         return Box(box.x, box.y, box.width, high)
