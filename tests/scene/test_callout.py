@@ -123,6 +123,8 @@ def test_bars_add_up_to_the_number_of_the_neuron(name: str) -> None:
             continue
         assert 0 < len(bars.rows) <= TERMS + 1
         assert sum(each.value for each in bars.rows) == pytest.approx(bars.total, rel=1e-4)
+        if moment.kind == "weight gradient":  # of a weight at many places
+            continue
         neuron, place = caption.neurons[0]
         held = buffers.values if moment.kind == "forward" else buffers.flows
         batch = stage.reading.session.trainer.batches.size
