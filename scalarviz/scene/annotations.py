@@ -15,6 +15,7 @@ from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short, 
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.ways import Point, bars_from
+from scalarviz.story.panel_words import in_print
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -557,7 +558,7 @@ def draw_scores(
     right = zero - longest - 5.0 * scale
     if len(known) > 1:
         end, low = first.x + SCORED * first.unit, last.y + half + 1.2 * size
-        ranked = sorted(known)
+        ranked = [in_print(each, 2) for each in sorted(known)]  # as they are beside the bars
         lead = typeset(short(ranked[count - 1] - ranked[count - 2]))
         how = "below" if ranked[count - 1] < 0.0 else "how"
         shapes = [text(f"scores.{how}", lead=lead), text(f"scores.{how}.short")]

@@ -297,7 +297,9 @@ def draw_opened(
         ends = [(x, low), (x + long, low)]
         bars.append((Stroke("sum", ends, -1, -1, term, ADDED * scale, 0.0, 1.0), BEHIND))
     draw_signed(canvas, theme, bars)
-    if is_score:
+    told = None if frame_data.told is None else frame_data.told.bars
+    is_added = told is not None and told.total is not None  # in the panel, by its own terms
+    if is_score and not is_added:
         sizes = [abs(each) for each in opened.terms]
         best = sizes.index(max(sizes))
         said = typeset(f"{opened.terms[best]:.2f}")
@@ -321,7 +323,8 @@ def draw_opened(
             canvas.text(x + 0.5 * side, low, framed, size=size, color=ink, anchor="center")
     if is_score:
         low = panel.bottom - 0.6 * size
-        write_first(canvas, theme, largest_words(opened), (left, low), right - left, lit=False)
+        sums = [""] if is_added else largest_words(opened)
+        write_first(canvas, theme, sums, (left, low), right - left, lit=False)
         return [(x + 0.5 * side, y), (panel.right, base)]
     if gap > size:
         for at, top in places:

@@ -126,7 +126,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
         return Side(head, notes, end, outcome=outcome, group=group, votes=votes)
     if caption.bars is not None and caption.bent is not None and not told:
         head = text("captions.softmax.head")
-        return Side(head, "", caption.why, caption, middle=caption.title)
+        return Side(head, caption.comes, caption.why, caption, middle=caption.title)
     if caption.wish != "" and len(caption.misses) > 0:
         miss, end = caption.misses[0], caption.tried
         why = f" {caption.why}" if caption.rolls else ""
@@ -234,8 +234,9 @@ def draw_side(
     if side.end != "":
         size = LARGE * scale
         size = size if canvas.measure(side.end, size=size, bold=True) <= room else small
-        end, low = canvas.fit(side.end, room, size=size, bold=True), box.y + high - 14.0 * scale
-        canvas.text(left, low, end, size=size, color=theme.ink, bold=True)
+        bold = canvas.measure(side.end, size=size, bold=True) <= room  # else it is narrower
+        end, low = canvas.fit(side.end, room, size=size, bold=bold), box.y + high - 14.0 * scale
+        canvas.text(left, low, end, size=size, color=theme.ink, bold=bold)
     inside, caption = Box(left, box.y + top, room, figure), side.caption
     if figure == 0.0:
         return Box(box.x, box.y, box.width, high)

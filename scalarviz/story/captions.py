@@ -11,12 +11,13 @@ from functools import cached_property
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import rounded, typeset
 from scalarviz.story.backward_captions import BACKWARD_KINDS, delta, row_back
-from scalarviz.story.caption import Caption, Piece, plain_lines
+from scalarviz.story.caption import Bars, Caption, Piece, plain_lines
 from scalarviz.story.equations import (
     LONGEST_FORMULA,
     PRODUCT,
     CaptionLine,
     EquationTerm,
+    bars_of,
     equation,
     in_brackets,
     is_exact,
@@ -78,6 +79,7 @@ from scalarviz.story.traced_weight import (
     thread_at,
     thread_of,
     threaded_rows,
+    window,
 )
 from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, trial_of
 
@@ -336,6 +338,7 @@ def zero_grad(ctx: TracedWeight) -> Caption:
     if group is None:
         return found
     title = text("captions.zero_grad.group", count=number_word(group.count))
+    why = text("captions.zero_grad.other") if ctx.facts.is_part and not is_first else why
     return replace(found, title=title, why=why)
 
 
@@ -402,6 +405,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
         group=group,
         rolls=rolls,
         tried=tried,
+        bars=places_of(ctx, products),
     )
     misses = misses_of(ctx.facts, ctx.state)
     is_last = ctx.moment.operation == summing(ctx.facts)[-1]
@@ -410,6 +414,7 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
+PLACES = 3  # products of a filter's weight that are shown
 TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
 
 
@@ -427,6 +432,29 @@ def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
     return text("trial.share", name=short_name(ctx.facts, right[1]), **fields)
 
 
+def blame_terms(ctx: TracedWeight, products: GradientProducts) -> list[EquationTerm]:
+    """Return the inputs of the shown sample times the errors that ask for a higher sum."""
+    count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
+    factors = text("reason.factors", input="{}", error="{}").format
+    return [EquationTerm((x, -count * delta), factors) for x, delta in products.own]
+
+
+def places_of(ctx: TracedWeight, products: GradientProducts) -> Bars | None:
+    """Return the largest products of a weight that is used at many places, or None."""
+    terms = blame_terms(ctx, products)
+    is_used = len(terms) > PLACES + 1
+    return bars_of(terms, exact_sum([each.value for each in terms]), PLACES) if is_used else None
+
+
+def sorted_words(ctx: TracedWeight) -> str:
+    """Return which pixels blame comes to, behind a filter with pooling; or ""."""
+    first = ctx.moment.operation + 1
+    after = ctx.facts.operations[first : first + 2]
+    if [each.formula for each in after] != ["relu", "max_pool"]:
+        return ""
+    return text("reason.largest", count=len(window(after[1], 0)))
+
+
 def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, moves: bool) -> str:
     """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
 
@@ -435,12 +463,11 @@ def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, mo
     Args:
         moves: whether the weight follows this blame, so that its step is also written
     """
-    own = [(x, -ctx.averaged * delta) for x, delta in products.own]
-    blame, key = added_up(own), "one" if len(own) == 1 else "many"
-    factors = text("reason.factors", input="{}", error="{}").format
+    own = blame_terms(ctx, products)
+    blame, key = exact_sum([each.value for each in own]), "one" if len(own) == 1 else "many"
     line: CaptionLine = (Piece(said(blame)),)
     if key == "one":
-        line = written_apart(lambda: sum_line([EquationTerm(own[0], factors)], blame))
+        line = written_apart(lambda: sum_line(own, blame))
     words = typeset("".join([each.words for each in line]))
     rule = rule_words(ctx.state, row) if moves else ""
     if rule != "" and key == "one":
@@ -448,7 +475,8 @@ def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, mo
     mean = blame_words(products.total)
     if ctx.state.batch == 1:
         return words
-    return text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
+    told = text(f"reason.product.{key}", line=words, places=len(own), mean=mean)
+    return " ".join([each for each in (sorted_words(ctx), told) if each != ""])
 
 
 def rule_words(state: State, row: int) -> str:

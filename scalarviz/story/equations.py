@@ -29,6 +29,7 @@ from scalarviz.story.panel_words import closing
 
 SHOWN_TERMS = 3  # shown terms of a long sum
 MOST_TERMS = 64  # maximum terms of a sum that is shown completely
+# Digits of two factors in print, few first.
 
 CaptionLine = tuple[Piece, ...]
 Words = Callable[..., str]
@@ -171,7 +172,8 @@ def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | N
         result: the value in the engine
         most: maximum number of separate terms
     """
-    if is_changed(terms, result) or not math.isfinite(result):
+    size = exact_sum([abs(each.value) for each in terms])
+    if is_changed(terms, result) or not math.isfinite(result + 100.0 * size):
         return None
     order = sorted(range(len(terms)), key=lambda i: -abs(terms[i].value))
     shown = [terms[i] for i in sorted(order[:most])]

@@ -241,6 +241,7 @@ class Facts:
         learning: whether an operation differs in training and evaluation
         is_graph: whether it is a compiled function, with the TraceProgram `program`
         tint: color of the inputs: "rgb", "grey" or ""
+        is_part: whether a step learns from a part of all samples, another one than the last step
     """
 
     inputs: str
@@ -260,6 +261,7 @@ class Facts:
     arrays: Sequence[ArrayFacts] = ()
     tint: str = ""
     program: Any = None
+    is_part: bool = False
 
 
 # ---- updates of a weight -------------------------------------------------------------------------

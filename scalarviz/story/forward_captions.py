@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.caption import Bar, Bars, Bent, Caption, Group, Miss, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
@@ -54,6 +55,7 @@ from scalarviz.story.trial import bars_among, mean_off, misses_of
 
 REACH, CURVE = 3.0, 24  # range of an activation's curve on both sides of 0, and its segments there
 LEAST_SHARE = 0.01  # of the curve of a loss
+LARGEST, MOST_SCORE = 3, 300.0  # scores with their power of e, and the largest such score
 CaptionFn = Callable[[TracedWeight], Caption]
 NAME = re.compile(r"\b[A-Za-z_]\w*\b", re.ASCII)
 RESULT = re.compile(r"^\w+ =", re.ASCII)  # beginning of a formula
@@ -609,9 +611,11 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
     right, neurons = right_output(ctx.facts, ctx.state), tuple([each.neuron for each in misses])
     if right is not None:
         share = misses[right[1]].out
-        bars = bars_among([Bar(each.name, each.out) for each in misses], right[1])
-        words = text("captions.loss.right", share=percent(share))
-        return Caption(words, neurons=(right,), bars=bars, bent=loss_of_share(share))
+        bars = shares_in_print(floats(ctx.answers[0]), misses, right[1])
+        comes = "" if bars is None else text("captions.softmax.powers")
+        bars = bars or bars_among([Bar(each.name, each.out) for each in misses], right[1])
+        words, bent = text("captions.loss.right", share=percent(share)), loss_of_share(share)
+        return Caption(words, neurons=(right,), bars=bars, bent=bent, comes=comes)
     off = mean_off([each.out for each in misses], [each.goal for each in misses])
     function, digits = ctx.facts.loss, 2
     if function.scalar and function.error.compute is not None and function.divisor > 0:
@@ -620,6 +624,42 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
         digits = digits_of_misses(misses, own)
     words = text("captions.loss.off", off=number(off, digits))
     return Caption(words, neurons=neurons[:MOST_TERMS], misses=tuple(misses))
+
+
+def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int) -> Bars | None:
+    """Return the largest scores, e to their power, and their shares, which follow in print.
+
+    The last bars are all others, and the sum; None if digits of captions do not suffice.
+    """
+    count = LARGEST + (len(scores) == LARGEST + 1)  # no single other
+    order = sorted([*range(len(scores))], key=lambda i: -scores[i])
+    shown = order[:count] if right in order[:count] else [*order[: count - 1], right]
+    shown = shown if len(order) > count else [*range(len(order))]
+    rest = [i for i in order if i not in shown]
+    for digits in (2, 3, 4):
+        printed = [short(each, digits) for each in scores]
+        powers = [math.exp(min(MOST_SCORE, read(each))) for each in printed]
+        parts = [short(powers[i], digits) for i in shown]
+        others = [short(exact_sum([powers[i] for i in rest]), digits)] if len(rest) > 0 else []
+        total = short(exact_sum([read(each) for each in [*parts, *others]]), digits)
+        found = [percent(read(each) / read(total)) for each in parts]
+        if found != [percent(misses[i].out) for i in shown]:
+            continue
+        rows = [
+            Bar(typeset(f"{misses[i].name}: {printed[i]} → {part}"), misses[i].out)
+            for i, part in zip(shown, parts, strict=True)
+        ]
+        for each in others:
+            name = text("captions.softmax.others", count=len(rest), sum=each)
+            rows.append(Bar(typeset(name), exact_sum([misses[i].out for i in rest])))
+        rows.append(Bar(typeset(text("captions.softmax.sum", sum=total)), 1.0))
+        return Bars(tuple(rows), None, shown.index(right), "share")
+    return None
+
+
+def read(printed: str) -> float:
+    """Return a printed number."""
+    return float(printed.replace(",", ""))
 
 
 def loss_of_share(share: float) -> Bent | None:

@@ -255,9 +255,6 @@ def outcome_title(outcome: Outcome) -> str:
     count = len(outcome.outputs)
     pairs = zip(outcome.outputs, outcome.goals, strict=True)
     right = len([each for each, goal in pairs if is_nearer(each, goal)])
-    if outcome.closer > 0:
-        fields = {"closer": outcome.closer, "count": outcome.others + 1}
-        return text("outcome.no.of" if right == 0 else "outcome.yes.of", **fields)
     if right == 0:
         return text("outcome.no")
     if outcome.wrong:

@@ -133,6 +133,8 @@ def test_bars_add_up_to_the_number_of_the_neuron(name: str) -> None:
             float(each.replace("−", "-")) for each in [*[x.said for x in bars.rows], bars.said]
         ]
         assert sum(written[:-1]) == pytest.approx(written[-1], abs=1e-9)
+        if moment.kind == "weight gradient":  # of a weight at many places
+            continue
         neuron, place = caption.neurons[0]
         held = buffers.values if moment.kind == "forward" else buffers.flows
         batch = stage.reading.session.trainer.batches.size

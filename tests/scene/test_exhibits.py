@@ -521,6 +521,10 @@ def test_the_input_in_use_is_marked_on_the_curve(studio: Studio) -> None:
     place = x0 + (X[20] + 1.0) / 2.0 * (x1 - x0), y0 + (np.sin(X[20]) + 1.0) / 3.0 * (y1 - y0)
     pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
     np.testing.assert_allclose(at(pixels, place), rgb(("#f0f4fa",))[0] * 255.0, atol=2)
+    canvas, _ = drawn(replace(marked, awaits=True), (1280, 800))  # at its goal
+    place = place[0], y0 + (0.5 + 1.0) / 3.0 * (y1 - y0)
+    pixels = studio.paper(canvas, rgb((DARK.ground,))[0])
+    np.testing.assert_allclose(at(pixels, place), rgb(("#f0f4fa",))[0] * 255.0, atol=2)
 
 
 def test_held_out_samples_are_hollow_and_only_drawn_on_demand() -> None:
@@ -748,7 +752,7 @@ def test_new_classes_have_the_headline_and_known_ones_a_line_below_it() -> None:
     assert shown.aside() == "of 160 pictures of 0 to 7: 146 \u2192 139"
     assert after.after(sorting([20] + [0] * 9)).aside() == ""  # it knew one class only
     counted = after.after(sorting([20] + [0] * 9)).headline("pictures")
-    assert counted is not None and counted[0] == "of 200 pictures right"
+    assert counted is not None and counted[0] == "of 200 unseen pictures right"
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.625])

@@ -407,6 +407,13 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         assert [about for name, about in card.facts if name == "layer 0"] == layer
 
 
+def test_the_lead_of_a_score_is_that_of_the_printed_scores() -> None:
+    canvas = Canvas2D(1280, 800)
+    balls = [Ball(100.0, 100.0 + 30.0 * i, 8.0, 0.0, 200.0) for i in range(3)]
+    draw_scores(canvas, DARK, balls, [1.184, 2.8351, 0.4], ("#0000ff", "#ff8800"))
+    assert text("scores.how", lead="1.66") in canvas.words  # 2.84 - 1.18
+
+
 @pytest.mark.parametrize("numbers", [[3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]])
 def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart(
     numbers: list[float],

@@ -11,7 +11,7 @@ from scalarviz.scene.telling import printed
 from scalarviz.stage.clearest import agreements, are_apart
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
-from scalarviz.story.panel_words import outcome_title, percents
+from scalarviz.story.panel_words import outcome_title, percent, percents
 from scalarviz.story.panel_words import share_words as said_of_share
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import caption, facts_of, state_of
@@ -80,7 +80,17 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
     asked = [each for each in told.values() if each.trial is not None]
     assert [each.trial.name for each in asked] == ["phase", "speed", "height", "growth"]
     assert all("alone" not in each.why for each in asked)
-    assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
+    assert outcome_title(told["step"].outcome) == "Closer? Yes." and told["step"].rows == ()
+    inputs, goals = session.trainer.batches.at(session.step_index - 1)
+    offs = []
+    for value in (before, session.network.bank.value.copy()):
+        session.network.bank.value[:] = value
+        offs.append(np.abs(np.asarray(session.network(inputs)) - goals))
+    near = (offs[1] < offs[0]).sum()
+    assert told["step"].why.startswith(f"{near} dots closer, {100 - near} farther. ")
+    assert told["step"].why.endswith("mean of the squares fell.") == (
+        (offs[1] ** 2).mean() < (offs[0] ** 2).mean()
+    )
 
 
 def test_no_sample_is_chosen_of_a_long_formula() -> None:
@@ -107,7 +117,7 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         session.advance(by, "operation")
         moment = session.network.program.moments[session.clock.operation - 1]
         told[moment.name] = caption(session)
-    assert len(told) <= 12
+    assert len(told) <= 12 and "Others than" in told["zero_grad"].why
     carried = told["convolution 0"].title.split()[-1][:-1]
     rows = []
     for pool, layer in (("max_pool 1", "convolution 2"), ("max_pool 3", "affine 4")):
@@ -115,12 +125,31 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         assert bars is not None and terms is not None
         assert bars.rows[bars.marked].name == carried and carried in told[pool].title
         own = terms.rows[terms.marked]
+        products = [float(each.said.replace("−", "-")) for each in terms.rows]
+        assert sum(products) == pytest.approx(round(terms.total, 2))
+        for each, product in zip(terms.rows[:-1], products, strict=False):
+            x, weight = (float(n.replace("−", "-")) for n in each.name.split(" × "))
+            assert abs(x * weight - product) < 0.005
         assert own.name.startswith(f"{carried} × ") and carried in told[layer].why
         carried, rows = told[layer].title.split()[-1][:-1], [*rows, own.row]
     assert [told[f"weight gradient {i}"].rows[0] for i in (2, 4)] == rows  # the same way back
+    for name in ("weight gradient 0", "weight gradient 2"):
+        bars = told[name].bars
+        products = [float(each.said.replace("−", "-")) for each in bars.rows]
+        assert len(products) == 4 and sum(products) == pytest.approx(round(bars.total, 2))
+        assert "largest of 4, and stops where minus became 0" in told[name].comes
     words = said_of_share(told["loss"].bent)
     share, loss = map(float, re.findall(r"\d*\.\d+", words))
     assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)
+    assert words.startswith("−ln(")
+    *shown, all_of = told["loss"].bars.rows
+    total = float(all_of.name.removeprefix("sum: "))
+    powers = [float(each.name.split()[-1]) for each in shown]
+    assert sum(powers) == pytest.approx(total, abs=0.05) and len(shown) == 4
+    for each, power in zip(shown[:3], powers, strict=False):
+        score = float(each.name.split()[1].replace("−", "-"))
+        assert np.exp(score) == pytest.approx(power, rel=0.005)
+        assert percent(power / total) == percent(each.value)
     assert told["step"].rows == (told["weight gradient 0"].rows[0], *rows)
     session.back(1, "operation")  # the step: what the network says with another weight
     for row, name in ((rows[1], "weight gradient 4"), (rows[0], "weight gradient 2")):

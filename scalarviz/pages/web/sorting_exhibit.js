@@ -36,7 +36,7 @@ export class Sorting {
     this.barBox = bars;
     this.sorted = made("canvas", "sorted");
     this.sorted.setAttribute("role", "img");
-    this.result = new Result(element, () => made("div", "tile"), data.things);
+    this.result = new Result(element, () => made("div", "tile"), "unseen");
     element.append(made("div", "now-digit", this.pad.canvas, bars), this.sorted);
     this.whole = false; // whether all are in columns
     this.why = null;

@@ -104,7 +104,7 @@ class Sorting(Exhibit):
         for new in self.learned[:1]:
             words = text("headline.new", classes=new.classes, count=new.count)
             return words, str(new.before), str(new.after), new.after >= new.before
-        return super().headline(things)
+        return super().headline(text("things.unseen"))
 
     def aside(self) -> str:
         return "".join(text("headline.old", **vars(old)) for old in self.learned[1:])

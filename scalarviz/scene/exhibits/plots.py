@@ -560,8 +560,10 @@ class FunctionPlot(Exhibit):
         places = places._replace(out=plot, goal=plot)
         self.paint_heads(canvas, places, theme)
         axes.paint(canvas, whole, plot, theme)
-        if self.focus is not None and np.isfinite(self.focus[1]):  # the line from OUT continues
+        is_known = self.focus is not None and np.isfinite(self.focus[1])
+        if is_known and not self.awaits:  # the line from OUT continues
             ((x, y),) = self.doors(box, canvas.scale)
+            assert self.focus is not None
             dot = plot.x + (self.focus[0] - self.low) / (self.high - self.low) * plot.width
             canvas.line([(x, y), (dot, y)], theme.quiet, width=1.4 * canvas.scale)
         self.paint_answer(canvas, plot, theme)
@@ -600,6 +602,7 @@ class FunctionPlot(Exhibit):
             canvas.line(place(at, self.outputs), theme.no_yes[0], width=0.8 * radius)
             if self.focus is not None:
                 x, out, goal = np.array([self.focus]).T
+                out = goal if self.awaits else out
                 ends = place(np.tile(x, 2), np.append(out, goal))
                 if np.isfinite(ends).all():
                     canvas.line(ends, theme.loss, width=1.2 * radius)

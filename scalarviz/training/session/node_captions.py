@@ -391,15 +391,21 @@ def node_step(ctx: TracedWeight) -> Caption:
         Effect(("", NONE), trace.name(i), found(row).value, float(state.value[row]))
         for i, row in enumerate(program.rows.tolist(), trace.first_parameter)
     ]
-    goals, closer = ctx.of_batch("targets"), 0
+    goals, words = ctx.of_batch("targets"), []
     names = [program.node(i).name for i in range(trace.inputs)]
     known = {} if state.all is None else state.all.values
     if {*names} <= known.keys() and goals is not None and len(outcome.outputs) == 1:
         inputs = [known[name] for name in names]
         after = [answer_of(program, each, state.value) for each in zip(*inputs, strict=True)]
-        before = np.asarray(known[program.outputs.name])
-        closer = int((np.abs(np.subtract(after, goals)) < np.abs(before - goals)).sum())
-    return replace(caption, outcome=replace(outcome, moved=(*moved,), closer=closer))
+        before = np.subtract(known[program.outputs.name], goals)
+        moves = np.abs(np.subtract(after, goals)) - np.abs(before)
+        near, far = int((moves < 0.0).sum()), int((moves > 0.0).sum())
+        words = [text("outcome.dots", near=near, far=far)]
+    if words and state.again is not None and ctx.facts.loss.name == "mse":
+        way = "rose" if state.again > state.loss else "fell" if near > far else "still"
+        words.append(text(f"outcome.mean.{way}"))
+    outcome = replace(outcome, moved=(*moved,))
+    return replace(caption, why=" ".join(words), outcome=outcome, rows=())  # all are in the panel
 
 
 def operand_lines(

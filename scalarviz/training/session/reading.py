@@ -245,6 +245,7 @@ def make_facts(
         session.trainer.run.named_arrays,
         session.data.input_tint,
         program if is_graph else None,
+        session.trainer.batches.steps_an_epoch > 1,
     )
 
 
