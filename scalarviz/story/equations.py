@@ -29,7 +29,6 @@ from scalarviz.story.panel_words import closing
 
 SHOWN_TERMS = 3  # shown terms of a long sum
 MOST_TERMS = 64  # maximum terms of a sum that is shown completely
-# Digits of two factors in print, few first.
 
 CaptionLine = tuple[Piece, ...]
 Words = Callable[..., str]

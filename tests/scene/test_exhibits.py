@@ -717,8 +717,8 @@ def test_an_answer_rests_on_pixels_without_which_it_leads_by_less() -> None:
     np.testing.assert_allclose(why.falls, leads[0] - leads[1:])
     assert why.strongest == int(leads[1:].argmin())
     words = drawn_in(REASONED).words
-    assert f"Now the {first} leads the {second} by {short(float(leads[0]), 1)};" in words
-    assert f"without the framed pixel by {short(float(leads[1:].min()), 1)}." in words
+    assert f"Now the {first} leads the {second} by {short(float(leads[0]))};" in words
+    assert f"without the framed pixel by {short(float(leads[1:].min()))}." in words
 
 
 def test_outputs_of_two_equal_classes_have_two_names() -> None:

@@ -277,7 +277,7 @@ def test_the_printed_products_of_a_row_follow_from_its_factors_and_add_up() -> N
 
 def test_a_sum_in_words_has_its_largest_terms_and_the_rest_as_one() -> None:
     terms = [0.31, -1.2, 0.0, 0.052, 2.0]
-    assert sum_words(terms, 1.1, 2) == "2.00 − 1.20 + 2 others with b .30"
+    assert sum_words(terms, 1.1, 2) == "2.00 − 1.20 + 3 others with b .30"
     assert sum_words(terms[:3], -1.0, 3) == "−1.20 + .31 + b −.11"
     assert sum_words(terms[:2], -0.89, 5) == "−1.20 + .31"
 
