@@ -221,7 +221,7 @@ class Card:
         self.most = max(self.most, self.taken)
 
 
-TOO_LITTLE = "the GPU has too little free memory for this: the numbers are those from before"
+TOO_LITTLE = "the GPU has too little free memory for this: all numbers are as before this call"
 
 
 def test_memory_that_is_not_in_use_is_freed_where_the_card_has_no_room(
