@@ -151,28 +151,26 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("amounts", "words"),
+    ("group", "words"),
     [
-        ((0.2, 0.1, -0.1), "2 of 3 want .78 higher, 1 lower. The sum of the bars wins."),
         (
-            (-0.1, 0.1, 0.2),
+            Group((0.2, 0.1, -0.1), 3, 0),
+            "2 of 3 want .78 higher, 1 lower. The sum of the bars wins.",
+        ),
+        (
+            Group((-0.1, 0.1, 0.2), 3, 0),
             "2 of 3 want .78 higher, 1 lower. Their sum wins, against the framed one.",
         ),
-        ((0.2, 0.0, 0.1), "2 of 3 want .78 higher, 0 lower. 1 for no change."),
+        (Group((0.2, 0.0, 0.1), 3, 0), "2 of 3 want .78 higher, 0 lower. 1 for no change."),
+        (
+            Group((0.2, 0.0, -0.1), 3, 0, silent=1),
+            "1 of 3 want .78 higher, 1 lower. 1 has input 0: no say. The sum of the bars wins.",
+        ),
+        (Group((0.2, -0.1) * 32, 64, 1), "32 of 64 want .78 higher, 32 lower. Added up: higher."),
     ],
 )
-def test_votes_name_the_weight_and_who_wins(amounts: tuple[float, ...], words: str) -> None:
-    assert group_words(Group(amounts, 3, 0), ".78") == words
-    silent = group_words(Group((0.2, 0.0, -0.1), 3, 0, silent=1), ".78")
-    assert (
-        silent
-        == "1 of 3 want .78 higher, 1 lower. 1 has input 0: no say. The sum of the bars wins."
-    )
-
-
-def test_votes_without_bars_say_what_they_add_up_to() -> None:
-    words = group_words(Group((0.2, -0.1) * 32, 64, 1), ".78")
-    assert words == "32 of 64 want .78 higher, 32 lower. Added up: higher."
+def test_votes_name_the_weight_and_who_wins(group: Group, words: str) -> None:
+    assert group_words(group, ".78") == words
 
 
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "digits"])
@@ -259,10 +257,9 @@ def test_a_step_after_which_fewer_answers_are_right_says_so() -> None:
     stage, fewer = stage_of(show, (1280, 800)), 0
     for _ in range(40):
         before = stage.frame_data().exhibit.score()[0]
-        show.session.advance(len(show.session.operations) - 1, "operation")
-        stage.frame_data()
-        show.session.advance(1, "operation")
-        frame_data = stage.frame_data()
+        for operations in (len(show.session.operations) - 1, 1):
+            show.session.advance(operations, "operation")
+            frame_data = stage.frame_data()
         after, why = frame_data.exhibit.score()[0], frame_data.words.caption.why
         assert (after < before) == (f"{before} → {after}" in why)
         fewer += after < before
