@@ -144,7 +144,7 @@ class Narration:
 
 
 def progress_in(reading: LiveValues) -> str:
-    """Return the number of right samples, or the loss, and how the loss has changed."""
+    """Return the number of right samples, or the loss, and its trend."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
     def losses(start: int, end: int) -> list[float]:

@@ -316,7 +316,7 @@ def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -
 
 
 def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> Iterator[None]:
-    """Advance `steps` steps operation by operation, and yield `pictures` times for each."""
+    """Advance `steps` steps by single operations, and yield `pictures` times per operation."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
         for _ in range(pictures):

@@ -397,7 +397,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
-    """Through pooling windows: to the largest number of each, or to all."""
+    """Explain gradients through pooling windows: to the maximum of each, or to all numbers."""
     upstream, column = ctx.upstream, ctx.place[1]
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []

@@ -120,7 +120,7 @@ def step(ctx: TracedWeight) -> Caption:
 
 
 def rolling_words(state: State, rows: Sequence[int]) -> str:
-    """Return which weight former steps have moved against its arrow; "" if none."""
+    """Return a sentence on a weight that momentum moves up its gradient; "" if none."""
     before = state.before
     for row in rows if before is not None and len(state.slots_before) > 0 else []:
         assert before is not None
@@ -419,7 +419,7 @@ TRIED = 0.2  # by which a weight is changed to see what becomes of the right cla
 
 
 def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
-    """Return what another weight would make of the share of the right class; "" if not more."""
+    """Return how another weight would raise the probability of the right class; "" if not."""
     found, right = (
         share_with(ctx.facts, ctx.state, row, way * TRIED),
         right_output(ctx.facts, ctx.state),
@@ -697,12 +697,12 @@ def progress_of(
     losses_between: Callable[[int, int], Numbers],
     verdict: str,
 ) -> str:
-    """Return the number of right samples, or the loss, and how the loss has changed.
+    """Return the number of right samples, or the loss, and its trend.
 
     Args:
         step: finished whole steps
         loss: loss of the last step
-        changed: first step whose loss is computed after the last change of a user
+        changed: first step after the user's last change
         losses_between: returns the losses of the steps from one to before another
         verdict: number of right samples as text; "" if unknown
     """

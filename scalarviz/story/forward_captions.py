@@ -480,7 +480,7 @@ def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...
 
 
 def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """The line of a number that is spread to all pixels of its channel, or passed by a slice."""
+    """Explain a number that is broadcast to all pixels of its channel, or selected by a slice."""
     operation, by = ctx.operation, int(ctx.operation.settings[0])
     place = ctx.place[0] // by if operation.formula == "spread" else ctx.place[0] + by
     number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))

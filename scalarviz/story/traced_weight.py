@@ -466,10 +466,10 @@ def pixel_before(
 
 
 def is_stop(facts: Facts, moment: MomentFacts) -> bool:
-    """Return whether a walk by operations stops after one.
+    """Return whether stepping by operation pauses after this operation.
 
-    In a network with filters it is where something new is said: at sums and what is made of them,
-    the loss, gradients of weights, and where blame comes through a dense layer.
+    In a network with filters it does not pause after activations, nor after input gradients other
+    than those of dense layers.
     """
     if moment.operation == NONE or not has_filters(facts):
         return True

@@ -222,7 +222,7 @@ class CudaCalls:
 
     @property
     def fits(self) -> bool:
-        """Return whether blocks can process samples in whole steps."""
+        """Return whether thread blocks can run complete training steps."""
         return fits(self.program, self.layout)
 
     @property

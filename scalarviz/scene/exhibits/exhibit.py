@@ -136,7 +136,7 @@ class Exhibit(ABC):
 
     @property
     def heads(self) -> list[str]:
-        """The words above OUT, the best first; the first that fits is written."""
+        """Candidate titles above OUT, best first; the first one that fits is drawn."""
         return [text("picture.out")]
 
     def headed(self) -> Exhibit:
@@ -205,9 +205,9 @@ class Exhibit(ABC):
         return self
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs at a pixel, by index, for the last painted position.
+        """Return the inputs at a pixel of the last painted map, by index.
 
-        Empty outside; by default everywhere.
+        Empty outside the map. The default implementation returns no inputs.
         """
         box = next((each for each in self._boxes if each.has(x, y)), None)
         return {} if box is None else self._inputs_in(box, x, y)

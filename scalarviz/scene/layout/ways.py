@@ -424,7 +424,7 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
 
 
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
-    """Return the strands of the products, and the lines after each gate."""
+    """Return the lines that carry the products, and those after each gate."""
     scale = fan.scale
     totals = [sum(row) for row in terms]
     most = max([1e-12, *[abs(total) for total in totals]])
@@ -506,7 +506,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
 
 
 def on_curve(bends: Sequence[float], number: float) -> Point:
-    """Return where a number is on a curve: to the right, between -1 and 1, and how high."""
+    """Return the position of a number on a curve: x from -1 to 1, and height."""
     if not -REACH < number < REACH:
         return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
     place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)

@@ -492,7 +492,7 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
 
 
 def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
-    """Return conditions with the rows of a changed network, without those of removed rows.
+    """Return conditions with renumbered rows; drop those on removed rows.
 
     Args:
         rows: new row of each kept old row

@@ -68,7 +68,7 @@ class SharedClock:
 
     @property
     def step_index(self) -> int:
-        """Number of steps taken by all sessions that can continue."""
+        """Number of steps completed by every session that can still continue."""
         return min(session.step_index for session in self.going)
 
     @property

@@ -234,7 +234,7 @@ def after(before: Seen, condition: Condition, value: float) -> Seen:
 
 
 def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
-    """Return the steps, up to `last`, of arrivals with a recorded number, and the numbers."""
+    """Return the steps up to `last` that have a recorded number, and those numbers."""
     if source == MEASURED:
         return series(branch, last).get(
             condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
