@@ -174,7 +174,7 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     """Return the columns of a row with written products, from left to right.
 
-    They have separate strands; a short row has all of them.
+    These columns have separate lines; a short row has all of its columns.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone

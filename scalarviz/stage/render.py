@@ -360,7 +360,7 @@ def telling(
     total: int,
     session: Session | SharedClock | None = None,
 ) -> Iterator[Callable[[int, int], None]]:
-    """Return a function that reports progress: `progress`, or one that draws a bar.
+    """Return a function that reports progress: `progress`, or a function that draws a bar.
 
     Args:
         total: number of pictures; 0 if not yet known

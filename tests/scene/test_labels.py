@@ -381,7 +381,10 @@ def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
         found = names_of(replace(none, cubes=replace(none.cubes, **{field: numbers})))
         assert found - few == {text(f"marks.{name}.name")}
     changed = replace(none.cubes, clipped=2, grown=(1.0, 2.0))
-    assert names_of(replace(none, cubes=changed)) - few == {"2 are larger than shown", "scale 1 → 2"}
+    assert names_of(replace(none, cubes=changed)) - few == {
+        "2 are larger than shown",
+        "scale 1 → 2",
+    }
 
 
 @pytest.mark.parametrize("size", [(1280, 800), (800, 500), (360, 400)])

@@ -365,10 +365,11 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
 def fits(program: Program, layout: MemoryLayout) -> bool:
     """Return whether thread blocks can run complete training steps of a network.
 
-    Otherwise its kernels run separately, as one graph per step. All weights of its products and a tile of samples must fit into the shared memory of a block:
-    otherwise they would be read again for each tile, with threads waiting for them, whereas the
-    kernels for a whole batch read them once per 64 samples. Whole steps do not support statistics
-    of the whole batch, which require all samples, and kinds computed only on whole batches.
+    Otherwise its kernels run separately, as one graph per step. All weights of its products and a
+    tile of samples must fit into the shared memory of a block: otherwise they would be read again
+    for each tile, with threads waiting for them, whereas the kernels for a whole batch read them
+    once per 64 samples. Whole steps do not support statistics of the whole batch, which require
+    all samples, and kinds computed only on whole batches.
     """
     alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in program.operations)
     return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)

@@ -113,7 +113,7 @@ class Exhibit(ABC):
         return [verdict] if (verdict := self.verdict()) else []
 
     def after(self, first: Exhibit | None) -> Exhibit:
-        """Return the exhibit together with the one of step 0."""
+        """Return the exhibit together with the exhibit of step 0."""
         return replace(self, first=first)
 
     @property
@@ -264,7 +264,7 @@ class Exhibit(ABC):
         return Places(out, goal, Box(box.x, top + high, box.width, below))
 
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
-        """Write OUT and goal above what they are; OUT is dashed until its step comes to it."""
+        """Write OUT and goal above the two plates; OUT is dashed until its step computes it."""
         size, out = letter_size(canvas), places.out
         if self.awaits and places.goal != out:
             ends = [(x, y) for x in (out.x, out.right) for y in (out.y, out.bottom)]

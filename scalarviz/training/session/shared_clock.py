@@ -293,7 +293,7 @@ def begun(session: Session) -> int:
 
 
 def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
-    """Move all of some sessions even if one fails; raise the first error."""
+    """Move all given sessions even if one fails; raise the first error."""
     errors: list[Exception] = []
     for session in sessions:
         try:

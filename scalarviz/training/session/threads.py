@@ -130,7 +130,7 @@ class Background:
 
     @uncut
     def start(self, job: Job, *, forget: bool = False) -> None:
-        """Run this job from now on, replacing the current one.
+        """Run this job from now on, replacing the current job.
 
         Args:
             forget: whether to discard the error of an earlier job; by default False

@@ -353,7 +353,7 @@ class Timeline:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Visit a moment with numbers: this one, or the one before "step" of the last step.
+        """Visit a moment with numbers: the current one, or the moment before the last "step".
 
         Raises:
             OrderError: at the very start.
