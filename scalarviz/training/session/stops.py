@@ -303,7 +303,7 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
 
 
 def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:
-    """Return the error of a rejected step, with the step from which training can continue."""
+    """Return the error of a rejected step; its text names the step to continue from."""
     step = timeline.clock.step
     losses = timeline.branch.losses[:step]
     if written := written_error(timeline.trainer.bank):

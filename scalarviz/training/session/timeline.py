@@ -234,7 +234,7 @@ class Timeline:
             raise
 
     def settle(self) -> None:
-        """After an error or Ctrl-C in a call, end everything it had in progress."""
+        """After an error or Ctrl-C in a call, end everything the call had in progress."""
         home, self._home = self._home, None
         self.asking = self.visits.under_way = self.stops.everywhere = False
         if home is None:
