@@ -138,7 +138,7 @@ def draw_first_row(
 
 
 def bent_in(row: OpenRow) -> Bent:
-    """Return the curve of a row with its neuron's point, which may lie beyond the curve."""
+    """Return the curve of a row with its neuron's point, possibly beyond the curve's ends."""
     last = len(row.bends) - 1
     points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
     points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
