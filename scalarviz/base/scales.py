@@ -106,7 +106,7 @@ def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
 
 
 def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
-    """Return the plain numbers around this one, and the largest number."""
+    """Return the plain numbers of the powers of ten around this one, at most the largest."""
     power = math.floor(math.log10(value))
     powers = range(power - 1, power + 2)
     return [min(float(f"{digit}e{p}"), LARGEST) for p in powers for digit in digits]

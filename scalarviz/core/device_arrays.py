@@ -68,7 +68,7 @@ class DeviceNumbers:
         return self.keeper is not None and time.perf_counter() >= self._next
 
     def leave(self, keeper: Keeper) -> None:
-        """Note that from now on `keeper` holds the numbers."""
+        """Record that `keeper` now owns the numbers."""
         if self.keeper is not keeper:
             watcher = self.watcher()
             if watcher is not None:

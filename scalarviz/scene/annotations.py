@@ -60,7 +60,7 @@ PUSH_WORDS = 8.0  # pixels from it to its number
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
-    """Mark that the number of a cube shall become larger, for a share above 0 to 1, or smaller.
+    """Draw an arrow: a share above 0 asks for a larger number of a cube, else a smaller one.
 
     Args:
         words: its blame, written above the arrow
@@ -92,7 +92,7 @@ def draw_question(
     came: str | None,
     ways: tuple[float, float],
 ) -> None:
-    """Draw a question, or its answer.
+    """Draw a guessing question, or its answer.
 
     Args:
         cube: center and half a side
@@ -138,7 +138,7 @@ def draw_before(
     color: Color | None = None,
     clear: Box | None = None,
 ) -> None:
-    """Draw the dashed outline of points; nothing if one of them is not visible.
+    """Draw the dashed outline of points; draw nothing if one of the points is not visible.
 
     Args:
         color: by default the color of previous states
@@ -274,7 +274,7 @@ def write_names(
     *,
     is_first: bool,
 ) -> None:
-    """Write names of neurons of a line: below squares and single ones, else beside.
+    """Write names of the neurons of a line: below squares and single neurons, else beside.
 
     Channels of a color have their names above them. Long names take two lines if there is room.
 

@@ -45,7 +45,7 @@ class SeenLayer:
 
     @property
     def boxes(self) -> list[Box]:
-        """Boxes of its cubes and gates."""
+        """Boxes of the cubes and gates of the layer."""
         return boxes_of(self.seen, self.halves)
 
 

@@ -126,10 +126,10 @@ def faces_seen(
 def cells_of(
     see: Projection, plate: Plate, first: Mapping[int, int], scale: float, largest: float
 ) -> tuple[Places, Places, Places]:
-    """Return row, column and bank index of the cubes of a plate that may have a number.
+    """Return row, column and bank index of the cubes of a plate that can show a number.
 
     Args:
-        largest: pixels of its largest cell
+        largest: size of its largest cell in pixels
     """
     least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
     if plate.size <= ON_CUBES["searched"] and largest >= least:

@@ -138,7 +138,7 @@ def draw_first_row(
 
 
 def bent_in(row: OpenRow) -> Bent:
-    """Return the curve of a row with the point of its neuron, possibly beyond its ends."""
+    """Return the curve of a row with its neuron's point, possibly beyond the curve's ends."""
     last = len(row.bends) - 1
     points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
     points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
@@ -158,7 +158,7 @@ def boxes_of(fan: SeenFan) -> list[Box]:
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[float]) -> None:
-    """Write the value of each column where its wire comes down."""
+    """Write the value of each column at the lower end of its wire."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     if fan.form != "nested" or not fan.wired or fan.slot < HEADED * scale:
         return
@@ -174,7 +174,7 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     """Return the columns of a row with written products, from left to right.
 
-    They have separate strands; a short row has all of them.
+    These columns have separate lines; a short row has all of its columns.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
@@ -189,8 +189,8 @@ def number_of(words: str) -> float:
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     """Return some written products of a row, then the sum of the rest; "" without a rest.
 
-    They have the fewest digits that add up in print; empty if none do. The rest is the difference
-    to the printed sum, if it agrees except for the last digit.
+    The numbers have the fewest digits that add up in print; empty if none do. The rest is the
+    difference to the printed sum, if it agrees except for the last digit.
     """
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)

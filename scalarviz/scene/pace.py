@@ -150,7 +150,7 @@ class NeuronPart:
         return self.buffer, self.number - 1
 
     def cut(self, arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-        """Leave out the results of later neurons in arrays with these names."""
+        """Drop the results of neurons not yet computed from arrays with these names."""
         count = self.number if self.part >= ARRIVES else self.number - 1
         found = {name: x[:count] if name in names else x for name, x in arrays.items()}
         return {name: x for name, x in found.items() if len(x)}

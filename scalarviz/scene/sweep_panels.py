@@ -78,7 +78,7 @@ class SmallPictures:
         """Return the pixels of all kinds but losses, shape (networks, height, width, 4).
 
         Args:
-            wide: maximum device pixels of the width
+            wide: maximum width in device pixels
             ratio: device pixels per logical pixel
             scale: number with the brightest color and the largest cube
         """
@@ -212,7 +212,7 @@ def tiles_of(side: int, theme: str) -> Bytes:
 
 @lru_cache(maxsize=16)
 def cubes_of(side: int, theme: str) -> Bytes:
-    """Return a cube of each shade and its size, seen from the front and above, and an empty one."""
+    """Return images of a cube of each shade, seen from the front and above, and an empty image."""
     numbers = np.linspace(-1.0, 1.0, 2 * LEVELS + 1)
     colors = THEMES[theme].map(numbers)
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES

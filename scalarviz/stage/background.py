@@ -49,7 +49,7 @@ class Answer(Generic[Value]):
 
     @property
     def pending(self) -> bool:
-        """Whether the value belongs to another key than the requested one."""
+        """Whether the value belongs to a key other than the requested one."""
         return self._asked != self.known
 
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:

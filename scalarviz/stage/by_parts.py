@@ -63,7 +63,7 @@ def sizes_of(program: Program) -> list[int]:
 
 
 def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
-    """Leave out the results of later neurons; outputs are included once all are computed."""
+    """Drop the results of neurons not yet computed; keep the outputs only if all are computed."""
     found = replace(
         buffers,
         values=neurons.cut(buffers.values, neurons.values),

@@ -51,7 +51,7 @@ class CameraController:
 
     @property
     def goal(self) -> Camera:
-        """The camera, or the destination of its move."""
+        """The camera, or the target of its current move."""
         return self.camera if self._from is None else self._goal
 
     def frame(self, size: tuple[float, float], inner: Box) -> None:

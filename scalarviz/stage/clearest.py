@@ -42,7 +42,7 @@ def can_choose(facts: Facts, weights: int, batch: int) -> bool:
 
 
 def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
-    """Return the sample of a step that is easiest to follow; None if unknown or without one.
+    """Return the sample of a step that is easiest to follow; None if unknown or if no sample fits.
 
     Args:
         state: after the step
@@ -82,7 +82,7 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
 def least_sure(facts: Facts, state: State, fresh: Numbers) -> int | None:
     """Return the sample whose right class has the smallest share, if a step helps it.
 
-    What is to blame is seen best in it. It is none where the targets are no classes.
+    The cause of its error is seen best. Returns None if the targets are not classes.
     """
     batch, name = state.all, facts.outputs
     best, least = -1, 1.0

@@ -130,13 +130,13 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Its position: "bar", the line below the picture, "panel", "cube", or "" for none."""
+        """Position: "bar", the line below the picture, "panel", "cube", or "" for none."""
         in_panel = self.label or self.group
         return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
 
     @property
     def group(self) -> str:
-        """Its group in FIRST_CONTROLS; "" if it is under "More"."""
+        """Group of the command in FIRST_CONTROLS; "" if it is under "More"."""
         return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
 
     def words(self, field: str) -> str:

@@ -319,10 +319,10 @@ class LiveValues:
     # The exhibit.
 
     def exhibit(self, *, awaits: bool = False) -> Exhibit | None:
-        """Return what is learned, marked at the focus sample.
+        """Return the exhibit of the result, marked at the focus sample.
 
         Args:
-            awaits: whether the step that is shown has not come to its answer yet
+            awaits: whether the shown step has not computed its output yet
         """
         made = (self.pad or self.learned) if self.own is not None else self.learned
         values, target = self._shown.values, self._shown.target
@@ -363,7 +363,7 @@ class LiveValues:
         return None if outputs is None else predictions_of(self.now.loss_function, outputs)[0]
 
     def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
-        """Return an exhibit with the one of step 0, computed once per training run."""
+        """Return an exhibit with the exhibit of step 0, computed once per training run."""
         now, network = self.now, self._copies[0].begun()
         key = id(now.data), now.network.activations, now.loss_function, self.program
         if made is None or network is None:

@@ -144,7 +144,7 @@ class Narration:
 
 
 def progress_in(reading: LiveValues) -> str:
-    """Return the number of right samples, or the loss, and how the loss has changed."""
+    """Return the number of right samples, or the loss, and its trend."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
     def losses(start: int, end: int) -> list[float]:
@@ -437,7 +437,7 @@ def came_back(
 ) -> list[CardTable]:
     """Return the gradients from the nodes that read a value, as a table.
 
-    None if one of them represents several nodes with only a known mean.
+    None if one of the nodes represents several nodes whose mean alone is known.
     """
     products, trace = list[ProductRow](), program.trace
     for node in map(program.nodes.__getitem__, readers):

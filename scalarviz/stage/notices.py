@@ -30,7 +30,7 @@ class Notice:
 
     @property
     def seconds(self) -> float:
-        """Its duration."""
+        """Duration of the notice."""
         return max(
             BUTTON_SECONDS if self.action else NOTICE_SECONDS, len(self.text) / READING_SPEED
         )

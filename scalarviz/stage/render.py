@@ -316,7 +316,7 @@ def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -
 
 
 def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> Iterator[None]:
-    """Advance `steps` steps operation by operation, and yield `pictures` times for each."""
+    """Advance `steps` steps by single operations, and yield `pictures` times per operation."""
     for _ in range(steps * len(session.operations)):
         session.advance(1, "operation")
         for _ in range(pictures):
@@ -360,7 +360,7 @@ def telling(
     total: int,
     session: Session | SharedClock | None = None,
 ) -> Iterator[Callable[[int, int], None]]:
-    """Return a function that reports progress: `progress`, or one that draws a bar.
+    """Return a function that reports progress: `progress`, or a function that draws a bar.
 
     Args:
         total: number of pictures; 0 if not yet known

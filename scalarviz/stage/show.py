@@ -221,7 +221,7 @@ MOST_SESSIONS = 6  # sessions
 @final
 @dataclass(frozen=True)
 class Several:
-    """Sessions shown side by side, each with a name; see `of`.
+    """Sessions shown side by side, each with a name; created by `of`.
 
     Attributes:
         replays: whether a video replays the past: each session stops at the end of its branch

@@ -568,7 +568,7 @@ class Stage(Messages):
             self.plan = with_thread(plan, thread)
 
     def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return the result, and what the neurons compute if that is shown."""
+        """Return the result, and the functions of the neurons if they are shown."""
         look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)

@@ -187,7 +187,7 @@ class Stages(Messages):
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several, else what is open in the moving stages."""
+        """Close help or the large chart of several; else the open parts of the moving stages."""
         if self.several and self.common.help:
             self.common.help = False
         elif not (self.several and self.common.curve_view.close()):

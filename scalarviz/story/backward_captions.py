@@ -163,7 +163,7 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
-    """Return how much of the blame the slope of a curve lets through, in words and as a product."""
+    """Return how much of the blame passes the slope of a curve, as text and as a product."""
     slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
         return text("captions.delta.zero"), ""
@@ -226,7 +226,7 @@ def difference(numbers: Sequence[float]) -> float:
 
 
 def weighted_back(ctx: TracedWeight) -> Caption:
-    """Through weights: each weight times the delta behind it."""
+    """Explain gradients through weights: each weight times the delta of its output."""
     operation, (output, column) = ctx.operation, ctx.place
     upstream, arrived = ctx.upstream, float(ctx.gradient[column])
     rows, into = weights_from(ctx.facts, operation, column)
@@ -264,14 +264,14 @@ def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str
 
 
 def row_back(ctx: TracedWeight) -> Caption:
-    """Through an operation on a whole sample or batch."""
+    """Explain gradients through an operation on a whole sample or batch."""
     formula = ctx.operation.formula or ctx.operation.kind
     line = plain_lines(f"{listed(ctx.upstream)} → {listed(ctx.gradient)}")
     return caption_of("row_back", *line, name=formula.replace("_", " "), formula=formula)
 
 
 def norm_back(ctx: TracedWeight) -> Caption:
-    """Through a norm: the common part of all numbers is removed from the incoming gradient."""
+    """Explain a norm: the common part of all numbers is removed from the incoming gradient."""
     place, known = ctx.place[1], normed(ctx)
     if known is None:
         return row_back(ctx)
@@ -352,7 +352,7 @@ def branch_back(ctx: TracedWeight) -> Caption:
 
 
 def unchanged_back(ctx: TracedWeight) -> Caption:
-    """Through a sum or a concatenation: the incoming gradient is unchanged."""
+    """Explain a sum or a concatenation: the incoming gradient is unchanged."""
     found = float(ctx.upstream[ctx.place[0]])
     is_sum = ctx.operation.kind == "sum"
     words = text("captions.sum_back.number", number=said(found)) if is_sum else said(found)
@@ -373,7 +373,7 @@ def product_back(ctx: TracedWeight) -> Caption:
 
 
 def parametric_back(ctx: TracedWeight) -> Caption:
-    """Through a formula with parameters: the incoming gradient times its slope."""
+    """Explain a formula with parameters: the incoming gradient times its slope."""
     name, place = ctx.operation.formula, ctx.place[0]
     derivative = ctx.facts.parametrics[name].derivative
     if derivative is None:
@@ -397,7 +397,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
-    """Through pooling windows: to the largest number of each, or to all."""
+    """Explain gradients through pooling windows: to the maximum of each, or to all numbers."""
     upstream, column = ctx.upstream, ctx.place[1]
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []

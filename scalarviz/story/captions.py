@@ -120,7 +120,7 @@ def step(ctx: TracedWeight) -> Caption:
 
 
 def rolling_words(state: State, rows: Sequence[int]) -> str:
-    """Return which weight former steps have moved against its arrow; "" if none."""
+    """Return a sentence on a weight that momentum moves up its gradient; "" if none."""
     before = state.before
     for row in rows if before is not None and len(state.slots_before) > 0 else []:
         assert before is not None
@@ -208,7 +208,7 @@ def is_folded(line: CaptionLine) -> bool:
 
 
 def folded(line: CaptionLine) -> CaptionLine:
-    """Return a short line: a long one is reduced to the weight, "..." and the result."""
+    """Return a line; if it is long, shortened to the weight, "..." and the result."""
     if not is_folded(line):
         return line
     own = [replace(piece, words=f"{piece.words} ") for piece in line[:-1] if piece.row != NONE][:1]
@@ -307,7 +307,7 @@ def caption_of_state(
 
 
 def first_row(facts: Facts, state: State) -> int:
-    """Return the weight that is followed by default, preferably a trainable one; NONE without."""
+    """Return the default weight to follow, preferably a trainable one; NONE without weights."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
 
@@ -419,7 +419,7 @@ TRIED = 0.2  # by which a weight is changed to see what becomes of the right cla
 
 
 def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
-    """Return what another weight would make of the share of the right class; "" if not more."""
+    """Return how another weight would raise the probability of the right class; "" if not."""
     found, right = (
         share_with(ctx.facts, ctx.state, row, way * TRIED),
         right_output(ctx.facts, ctx.state),
@@ -456,7 +456,7 @@ def sorted_words(ctx: TracedWeight) -> str:
 
 
 def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, moves: bool) -> str:
-    """Return how the shown sample comes to its blame for a weight, and the mean of all samples.
+    """Explain the blame of the shown sample for a weight, and the mean blame of all samples.
 
     Blame is what asks for a higher weight, an error what asks for a higher sum.
 
@@ -565,7 +565,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
     written, read = ctx.uses(row)
 
     def pairs(x: Numbers, deltas: Numbers, first: int, behind: int) -> Pairs:
-        """Input and delta at each position of the sample whose numbers begin there."""
+        """Return input and delta at each position of a sample."""
         numbers = [1.0] * len(written) if read is None else [float(x[first + i]) for i in read]
         return [(a, float(deltas[behind + i])) for a, i in zip(numbers, written, strict=True)]
 
@@ -629,7 +629,7 @@ def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
 
 
 def input_gradient(ctx: TracedWeight) -> Caption:
-    """Gradient of one input of the focus sample, over all paths."""
+    """Explain the gradient of one input of the focus sample, over all paths."""
     told, (name, place) = BACKWARD_KINDS.get(ctx.operation.kind, row_back)(ctx), ctx.before
     came = float(ctx.state.gradients[name][place])
     way = "more" if came < 0.0 else "less" if came > 0.0 else "none"
@@ -697,12 +697,12 @@ def progress_of(
     losses_between: Callable[[int, int], Numbers],
     verdict: str,
 ) -> str:
-    """Return the number of right samples, or the loss, and how the loss has changed.
+    """Return the number of right samples, or the loss, and its trend.
 
     Args:
         step: finished whole steps
         loss: loss of the last step
-        changed: first step whose loss is computed after the last change of a user
+        changed: first step after the user's last change
         losses_between: returns the losses of the steps from one to before another
         verdict: number of right samples as text; "" if unknown
     """

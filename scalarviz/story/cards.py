@@ -101,7 +101,7 @@ class NeuronNumbers:
 
     @property
     def answer(self) -> float | None:
-        """Its value as the loss reads it, if it has a target."""
+        """Value passed to the loss; None without a target."""
         if self.outputs is None or self.wanted is None:
             return None
         return read_answers(self.outputs, self.facts.loss.logits)[self.place]

@@ -121,7 +121,7 @@ def between(parts: Sequence[EquationTerm], sign: str = " + ") -> list[EquationTe
 
 
 def signed(value: float) -> list[EquationTerm | str]:
-    """Return a subtracted number with its sign."""
+    """Return the terms of a subtracted number, with its sign."""
     return [" + " if value < 0.0 else " - ", EquationTerm((abs(value),))]
 
 

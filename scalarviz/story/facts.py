@@ -328,7 +328,7 @@ class UpdateLine:
 
 @dataclass(frozen=True)
 class UpdateStep:
-    """A line of an optimizer before it has numbers, or a condition.
+    """A line of an optimizer's formula without numbers, or a condition.
 
     Attributes:
         place: index of its result

@@ -95,7 +95,7 @@ LONG_SUM = 20  # terms of a sum; a longer one is written as products and b
 
 
 def weighted(ctx: TracedWeight) -> Caption:
-    """The weighted sum of one output."""
+    """Explain the weighted sum of one output."""
     operation, value, (output, column) = ctx.operation, ctx.state.value, ctx.place
     x, y = ctx.inputs, float(ctx.outputs[output])
     rows, read = weights_into(ctx.facts, operation, output)
@@ -229,7 +229,7 @@ def activation_line(
 
 
 def parametric(ctx: TracedWeight) -> Caption:
-    """A formula with parameters, of one number."""
+    """Explain a formula with parameters, of one number."""
     name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
     x, y = ctx.through
     row = ctx.facts.parametrics[name]
@@ -297,7 +297,7 @@ def product(ctx: TracedWeight) -> Caption:
 
 
 def dropout(ctx: TracedWeight) -> Caption:
-    """Whether the traced number is dropped, and how many others are."""
+    """Explain whether dropout drops the traced number, and how many other numbers."""
     rate, place = float(ctx.operation.settings[0]), ctx.place[0]
     x, y = floats(ctx.inputs), floats(ctx.outputs)
     unit, own_x, own_y = ctx.called(ctx.behind), x[place], y[place]
@@ -333,7 +333,7 @@ def standardized(
 
 
 def batch_norm(ctx: TracedWeight) -> Caption:
-    """Mean and variance of one feature over all samples and pixels."""
+    """Explain mean and variance of one feature over all samples and pixels."""
     operation, place, kept = ctx.operation, ctx.place[0], ctx.state.bank_state
     features, pixels, eps = (float(each) for each in operation.settings[:3])
     feature = place // int(pixels)
@@ -480,7 +480,7 @@ def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...
 
 
 def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """The line of a number that is spread to all pixels of its channel, or passed by a slice."""
+    """Explain a number that is broadcast to all pixels of its channel, or selected by a slice."""
     operation, by = ctx.operation, int(ctx.operation.settings[0])
     place = ctx.place[0] // by if operation.formula == "spread" else ctx.place[0] + by
     number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))
@@ -787,7 +787,7 @@ def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) ->
 def part_lines(
     ctx: TracedWeight, errors: list[float], whole: float
 ) -> tuple[list[CaptionLine], CaptionLine | None]:
-    """Return how the errors of the focus sample, then of all samples, add up to the loss.
+    """Return lines in which the errors of the focus sample, then of all, add up to the loss.
 
     The second part is the last line with all samples, if some are omitted.
     """

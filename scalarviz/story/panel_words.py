@@ -85,7 +85,7 @@ def percents(before: float, after: float) -> tuple[str, str]:
 
 
 def share_words(bent: Bent) -> str:
-    """Return the loss of a share as a calculator has it, and what it means."""
+    """Return the loss of a probability as a formula for a calculator, and its meaning."""
     for digits in (2, 3, 4, 5):
         share, loss = short(bent.before, digits), short(bent.after)
         if float(share) > 0.0 and short(-math.log(float(share))) == loss:
@@ -329,7 +329,7 @@ def in_print(value: float, digits: int) -> float:
 def digits_of_factors(
     x: float, weight: float, units: int, digits: int = 2
 ) -> tuple[int, int] | None:
-    """Return how many digits of both factors give a printed product; None if none do.
+    """Return the number of digits of both factors that gives a printed product, or None.
 
     Args:
         units: the product, in units of its last of some digits

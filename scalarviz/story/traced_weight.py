@@ -75,7 +75,7 @@ class TracedWeight:
 
     @property
     def letter(self) -> str:
-        """What formulas call the inputs of this operation: x for inputs of the network, else a."""
+        """Symbol of the inputs of this operation in formulas: x for network inputs, else a."""
         return "x" if self.moment.operation == self.facts.first_parameters else "a"
 
     @property
@@ -466,10 +466,10 @@ def pixel_before(
 
 
 def is_stop(facts: Facts, moment: MomentFacts) -> bool:
-    """Return whether a walk by operations stops after one.
+    """Return whether stepping by operation pauses after this operation.
 
-    In a network with filters it is where something new is said: at sums and what is made of them,
-    the loss, gradients of weights, and where blame comes through a dense layer.
+    In a network with filters it does not pause after activations, nor after input gradients other
+    than those of dense layers.
     """
     if moment.operation == NONE or not has_filters(facts):
         return True
@@ -482,7 +482,7 @@ def is_stop(facts: Facts, moment: MomentFacts) -> bool:
 
 
 def walk_to(facts: Facts, done: int, by: int) -> int:
-    """Return how many operations lead from one moment to another some stops on, or back.
+    """Return the number of operations from one moment to another some stops later or earlier.
 
     Args:
         done: number of operations that are done, over all steps

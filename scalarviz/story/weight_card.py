@@ -71,7 +71,7 @@ class Why:
 
     @property
     def done(self) -> int:
-        """Finished operations of the step, at most all of them."""
+        """Number of finished operations of the step."""
         return self.state.operation or len(self.facts.moments)
 
     @cached_property

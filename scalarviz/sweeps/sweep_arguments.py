@@ -288,10 +288,11 @@ class Goal:
 
 
 def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
-    """Return whether every output is on the same side of the middle of two targets as its target.
+    """Return whether every output is on the same side as its target of the middle of the targets.
 
-    For one-hot targets, return whether every largest output is at the class. `outputs` has the
-    shape of the targets, or (networks, samples, outputs) for one result per network.
+    The middle is between the smallest and the largest target. For one-hot targets, return whether
+    the largest output of every sample is at its class. `outputs` has the shape of the targets, or
+    (networks, samples, outputs) for one result per network.
     """
     if is_one_hot(targets):
         return (outputs.argmax(axis=-1) == targets.argmax(axis=-1)).all(axis=-1)

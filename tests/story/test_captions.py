@@ -90,7 +90,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"How wrong is this answer? Off by {number(off, 3)}.",
         f"B is {number(p)} and should be {said_goal(t)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
-        f"Blame comes to this neuron: say {'more' if blamed(s) < 0.0 else 'less'}.",
+        f"This neuron is to blame: it should say {'more' if blamed(s) < 0.0 else 'less'}.",
         "The curve lets some of the blame through.",
         f"This weight should be {way(s, 16)}.",
         f"The weight from input G to neuron 5 moved: {old} → {new}.",
@@ -243,7 +243,7 @@ def test_a_sum_whose_weights_were_changed_is_not_claimed() -> None:
     s = advanced(rgb(), 2, "operation")
     s.edit(1, 5.0)
     (line,) = caption(s, 0).numbers
-    assert line.endswith("(a weight was changed since)") and "×" not in line
+    assert line.endswith("(a weight has changed since)") and "×" not in line
 
 
 # Other networks, losses and optimizers.

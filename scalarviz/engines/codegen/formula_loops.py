@@ -173,7 +173,7 @@ class RowBody(ast.NodeTransformer):
         return [ast.parse(f"{name} = {value}").body[0] for name, value in self.read.items()]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a loop over samples around one call of a row formula by a call for the tile."""
+        """Replace a sample loop that only calls a row formula with one call for the whole tile."""
         (statement, *more) = node.body
         call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
         if not more and isinstance(call, ast.Call) and ast.unparse(call.func).startswith("row."):

@@ -132,7 +132,7 @@ class AnyUnit(Protocol):
 
     @property
     def name(self) -> str:
-        """Name of its file, without type and hash."""
+        """File name, without extension and hash."""
 
     def source(self, dtype: Dtype) -> KernelSource:
         """Return the source of its file for a working type."""
@@ -341,7 +341,7 @@ class Kernel:
 def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
     """Return kernels for a working type; those not on disk are compiled first.
 
-    A constant changed in this process, or another row, takes effect at the next call. Raises
+    Changes to constants in this process, or a different row, take effect at the next call. Raises
     EngineError in a process forked from one with kernels.
     """
     check_process()

@@ -560,7 +560,7 @@ def factor_of_rate(job: Address, step: Index) -> None:
 
 @by_address
 def constants(job: Address, step: Index) -> None:
-    """Write the optimizer's settings and its constants of a step after the learning rate."""
+    """Write the optimizer's settings and its constants for the step, after the learning rate."""
     update = update_of(job, Real)
     settings, exact = update.settings, update.exact
     count = len(settings)

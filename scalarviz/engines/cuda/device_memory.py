@@ -124,7 +124,7 @@ class Memory:
             self._known.add(part)
 
     def forget_bank(self) -> None:
-        """Note that kernels write the bank on the device, except frozen marks, until `take_bank`.
+        """Mark the bank as changed on the device, except its frozen flags, until `take_bank`.
 
         If a call is interrupted in between, the numbers there differ from the host's.
         """
@@ -363,12 +363,13 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
-    """Return whether a network runs in whole steps; else kernel by kernel, as a graph per step.
+    """Return whether thread blocks can run complete training steps of a network.
 
-    All weights of its products and a tile of samples must fit into the shared memory of a block:
-    otherwise they would be read again for each tile, with threads waiting for them, whereas the
-    kernels for a whole batch read them once per 64 samples. Whole steps do not support statistics
-    of the whole batch, which require all samples, and kinds computed only on whole batches.
+    Otherwise its kernels run separately, as one graph per step. All weights of its products and a
+    tile of samples must fit into the shared memory of a block: otherwise they would be read again
+    for each tile, with threads waiting for them, whereas the kernels for a whole batch read them
+    once per 64 samples. Whole steps do not support statistics of the whole batch, which require
+    all samples, and kinds computed only on whole batches.
     """
     alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in program.operations)
     return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)

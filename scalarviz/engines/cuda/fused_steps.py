@@ -356,7 +356,7 @@ class FusedChoice:
     """Everything that the machine code depends on.
 
     Attributes:
-        unit: the functions, for the used formulas
+        unit: the compiled functions of the formulas in use
         slots: number of slots of the optimizer
         own: bank rows per thread
     """

@@ -500,7 +500,7 @@ def row_picked(
 def texel_of_point(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Write a point to the workspace, and return the row of its texel."""
+    """Write a point to the workspace; return the row of its texel."""
     u, v = draw_pair(plan, STREAM_POINTS, k, i)
     space[place] = Real(u)
     space[place + stride] = Real(v)

@@ -222,7 +222,7 @@ class CudaCalls:
 
     @property
     def fits(self) -> bool:
-        """Return whether blocks can process samples in whole steps."""
+        """Return whether thread blocks can run complete training steps."""
         return fits(self.program, self.layout)
 
     @property
@@ -335,7 +335,7 @@ class HostOperations:
             return all_gradients(self.references[i], operation, numbers)
 
     def parameter_gradient(self, work: CudaCalls, i: int) -> None:
-        """Add the gradient of its parameters to the bank."""
+        """Add the gradient of the parameters of an operation to the bank."""
         memory, rows = work.memory, work.program.operations[i].parameters
         place = memory.grad_place + rows.start
         found = self._gradients(work, i)[-1]
@@ -423,7 +423,7 @@ def rows_of_batches(batches: Batches) -> Rows:
 
 
 def is_needed(function: Launched, operation: Operation) -> bool:
-    """Return whether an operation needs one of `OF_OPERATIONS`."""
+    """Return whether an operation needs a kernel of `OF_OPERATIONS`."""
     if function in (kernels.gather_all, kernels.gather_back_all):
         return operation.about.statistics(operation) > 0
     return function is not kernels.parameter_gradients or len(operation.parameters) > 0

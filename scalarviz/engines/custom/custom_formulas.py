@@ -40,9 +40,9 @@ def activation(
     """Add a custom activation y = value(x), with derivative(x, y).
 
     The name can be used wherever an activation is named. The functions must be defined by a plain
-    def, since kernels are generated from their source. Adding an activation with an existing name
-    replaces it: make networks that use it again, since objects keep the old functions, but kernels
-    use the new ones.
+    def, since kernels are generated from their source. Adding an activation under an existing
+    name replaces it: recreate all networks that use it, because their objects keep the old
+    functions while kernels use the new ones.
 
     Args:
         value: function of a float x that returns a float; use `sv.where(condition, a, b)` for

@@ -315,7 +315,7 @@ def application(words: Sequence[str]) -> Typer:
 
 @contextmanager
 def visible_errors() -> Iterator[None]:
-    """Print errors of typer in our words, with escaped control characters."""
+    """Print errors of typer in the wording of scalarviz, with control characters escaped."""
     try:
         yield
     except Exception as error:  # any error of typer or click, raised again

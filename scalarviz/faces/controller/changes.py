@@ -656,7 +656,8 @@ def leads_elsewhere(controller: Controller, way: str) -> bool:
 def reverse(controller: Controller, way: str) -> None:
     """Undo the last change, or redo the last undone one, and report it.
 
-    Without one, show the previous or next session, even while this one is held.
+    If there is nothing to undo or redo, show the previous or next session, even while this one is
+    held.
     """
     if not leads_elsewhere(controller, way):
         return change(controller, way)

@@ -285,7 +285,7 @@ def go_over(controller: Controller, branch: int, step: int) -> None:
 def drag(controller: Controller, handle: Handle, up: float) -> None:
     """Set the weight of a cube, or turn an arrow, dragged up by `up` pixels.
 
-    The picture follows meanwhile; all changes of a drag are undone together.
+    The picture is updated during the drag; the whole drag is one undo step.
     """
     if handle.guesses:
         return controller.guessing.drag(up)

@@ -66,7 +66,7 @@ SMALL = 3e5  # maximum multiplications per step for replacement by the python en
 
 @final
 class CompilingThread:
-    """Compiles in a thread of this process, if another process could not share its cache."""
+    """Compiles in a thread of this process if another process could not share its cache."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind

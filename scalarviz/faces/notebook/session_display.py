@@ -108,10 +108,10 @@ def page_that_trains(show: Show, theme: str) -> str:
 
 @never_raises
 def session_html(session: Session) -> str:
-    """Return the display of a session: the picture of its page, above the table of its settings.
+    """Return a session as HTML: its picture above the table of its settings.
 
-    Only the table is shown without OpenGL, if the picture would take seconds, because the session
-    is busy or kernels are not compiled, and if the session was changed from outside.
+    Only the table is returned if OpenGL is missing, if the session was changed externally, or if
+    drawing would take seconds (session busy, kernels not compiled).
     """
     return still_of(session) + session_table(session)
 

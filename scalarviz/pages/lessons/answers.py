@@ -93,7 +93,7 @@ class LessonRecord:
     id: str = ""
 
     def line(self) -> bytes:
-        """Return the record as a line of JSON, without any other input."""
+        """Return the record as a line of JSON, without unknown fields of the input."""
         answers = {key: asdict(each) for key, each in self.answers.items()}
         found = {"format": FORMAT, "version": VERSION, "lesson": self.lesson, "name": self.name}
         found |= {"id": self.id} if self.id else {}

@@ -113,7 +113,7 @@ class Exhibit(ABC):
         return [verdict] if (verdict := self.verdict()) else []
 
     def after(self, first: Exhibit | None) -> Exhibit:
-        """Return the exhibit together with the one of step 0."""
+        """Return the exhibit together with the exhibit of step 0."""
         return replace(self, first=first)
 
     @property
@@ -136,7 +136,7 @@ class Exhibit(ABC):
 
     @property
     def heads(self) -> list[str]:
-        """The words above OUT, the best first; the first that fits is written."""
+        """Candidate titles above OUT, best first; the first one that fits is drawn."""
         return [text("picture.out")]
 
     def headed(self) -> Exhibit:
@@ -205,9 +205,9 @@ class Exhibit(ABC):
         return self
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs at a pixel, by index, for the last painted position.
+        """Return the inputs at a pixel of the last painted map, by index.
 
-        Empty outside; by default everywhere.
+        Empty outside the map. The default implementation returns no inputs.
         """
         box = next((each for each in self._boxes if each.has(x, y)), None)
         return {} if box is None else self._inputs_in(box, x, y)
@@ -264,7 +264,7 @@ class Exhibit(ABC):
         return Places(out, goal, Box(box.x, top + high, box.width, below))
 
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
-        """Write OUT and goal above what they are; OUT is dashed until its step comes to it."""
+        """Write OUT and goal above the two plates; OUT is dashed until its step computes it."""
         size, out = letter_size(canvas), places.out
         if self.awaits and places.goal != out:
             ends = [(x, y) for x in (out.x, out.right) for y in (out.y, out.bottom)]

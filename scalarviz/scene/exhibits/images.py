@@ -78,7 +78,7 @@ class Pictures(Exhibit):
         return self.pair(box, scale, aspect=columns / rows, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw output and target as one plate, with a ring at the current point, and the start."""
+        """Draw output and target with a ring at the current point, and the initial output below."""
         places = self.places(box, canvas.scale)
         self._boxes[:] = places[:2]
         self.paint_heads(canvas, places, theme)

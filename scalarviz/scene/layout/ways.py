@@ -108,7 +108,7 @@ class SeenFan:
 
     @cached_property
     def count(self) -> int:
-        """Number of units before it."""
+        """Number of units before the layer."""
         return len(self.starts)
 
     @cached_property
@@ -118,7 +118,7 @@ class SeenFan:
 
     @cached_property
     def is_below(self) -> bool:
-        """Whether its rows are below the units before them, so that wires come round the right."""
+        """Whether the rows are below the units before them, so that wires pass on the right."""
         return self.form == "nested" and self.left < self.first
 
     @cached_property
@@ -293,7 +293,7 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
     """Return the line of a product, from the foot of its cube to the gate of its row.
 
     Args:
-        track: index of the strand below the tray
+        track: index of the line below the tray
     """
     x, y = fan.feet[unit][column]
     right, level = fan.gates[unit]
@@ -424,7 +424,7 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
 
 
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
-    """Return the strands of the products, and the lines after each gate."""
+    """Return the lines that carry the products, and those after each gate."""
     scale = fan.scale
     totals = [sum(row) for row in terms]
     most = max([1e-12, *[abs(total) for total in totals]])
@@ -465,7 +465,7 @@ def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
 
 
 def alone_in(own: Sequence[float], top: float) -> list[int]:
-    """Return the columns of a row whose products have separate strands.
+    """Return the columns of a row whose products have separate lines.
 
     Args:
         own: sizes of the products; `top` is the largest one of all rows
@@ -506,7 +506,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
 
 
 def on_curve(bends: Sequence[float], number: float) -> Point:
-    """Return where a number is on a curve: to the right, between -1 and 1, and how high."""
+    """Return the position of a number on a curve: x from -1 to 1, and height."""
     if not -REACH < number < REACH:
         return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
     place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)
@@ -579,8 +579,8 @@ def frame_thread(
     """Draw frames around the squares of the main path, with their numbers.
 
     Args:
-        said: what the unit before each weight says; without any there are no numbers
-        added: words on the sum at the end of the way, below all others
+        said: output of the unit before each weight; no numbers are drawn if it is empty
+        added: text on the sum at the end of the main path, below all other texts
     """
     look, size = 1.8 * canvas.scale, LETTERS * canvas.scale
     for place, (number, unit, column) in enumerate(thread):
@@ -617,7 +617,7 @@ def frame_thread(
 def thread_words(
     weight: float, column: int, came: float, terms: Sequence[float], total: float, out: float
 ) -> str:
-    """Return the sum at the end of the way that carries most, and what a curve makes of it.
+    """Return the sum at the end of the main path, and the result of its activation, as text.
 
     Args:
         weight: the last one of the way, of this column, into which `came` comes
@@ -775,7 +775,7 @@ def bars_from(
 
 
 def sum_words(terms: Sequence[float], total: float, most: int) -> str:
-    """Return the largest terms of a sum, and all others as one with b, which add up in print."""
+    """Return the largest terms of a sum, and one for all others and b; they add up in print."""
     sizes = sorted([each for each in terms if each != 0.0], key=lambda each: -abs(each))
     hundreds = [round(100.0 * each) for each in sizes[:most]]
     rest = round(100.0 * total) - sum(hundreds)

@@ -64,7 +64,7 @@ def factors(*numbers: object) -> str:
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    Its colors are inherited from the page. A row with a single cell is a sentence, not bold.
+    The table inherits the colors of the page. A row with a single cell is a sentence, not bold.
     """
 
     def cell(row: int, column: int, line: Sequence[str]) -> str:

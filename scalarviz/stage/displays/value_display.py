@@ -59,7 +59,7 @@ class DrawnNode:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The lines of its box: a caption, and the text."""
+        """The lines of the box: a caption, and the text."""
         if self.is_plain:
             return [("", self.number)]
         lines = [(text("card.value"), self.number), ("grad", self.grad)]
@@ -77,12 +77,12 @@ class DrawnNode:
 
     @property
     def head(self) -> float:
-        """Width of its operation with the arrow, to the left of its box."""
+        """Width of the operation with its arrow, to the left of the box."""
         return 2 * self.radius + ARROW if self.operation else 0.0
 
     @property
     def radius(self) -> float:
-        """Half the width of its operation."""
+        """Half the width of the drawn operation."""
         return max(RADIUS, width_of(self.operation) / 2 + 8.0)
 
 

@@ -84,7 +84,7 @@ def explanation_rows(explanation: Explanation) -> list[Row]:
 
 
 def sum_text(explanation: Explanation) -> str:
-    """Return x g + x g + ... for the first samples; "" if the gradient is no such sum."""
+    """Return x g + x g + ... for the first samples; "" if the gradient is not such a sum."""
     if explanation.g is None or explanation.products is None:
         return ""
     pairs = list(zip(explanation.x.tolist(), explanation.g.tolist(), strict=True))

@@ -120,10 +120,11 @@ class Recorder:
         self._put(0, MAGIC)
 
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:
-        """Write a HEAD; `page` is the length of following pages in bytes.
+        """Write a HEAD record.
 
         Args:
-            full: length of a FULL; 0: not used
+            page: bytes of data in each following PAGE record
+            full: bytes of data in a FULL record; 0 if unused
 
         Raises InputError, before writing, if the bound is too small for the pages.
         """

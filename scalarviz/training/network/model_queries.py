@@ -241,7 +241,7 @@ def probabilities(model: Model, x: object) -> FloatArray:
 
 
 def end_of(program: Program, values: FloatArray) -> str:
-    """Return the row of ENDS that computes all outputs, also as p and 1 - p; else ""."""
+    """Return the row of ENDS that computes all outputs, also a pair p and 1 - p; "" if none."""
     end = ""
     makers = {each.target: each for each in program.operations}
     reached = [program.outputs]

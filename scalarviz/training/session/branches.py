@@ -60,7 +60,7 @@ class Frame:
 
     Attributes:
         numbers: arguments of `set_numbers`, without slots that are 0
-        frozen: frozen marks of all weights; None: no weight is frozen
+        frozen: frozen flags of all weights; None: no weight is frozen
     """
 
     step: int
@@ -89,7 +89,7 @@ class Frame:
 
     @property
     def size(self) -> int:
-        """Memory in bytes."""
+        """Size of the keyframe in bytes."""
         arrays = [each for each in (*self.numbers.values(), self.frozen) if hasattr(each, "nbytes")]
         return 500 + sum(int(each.nbytes) for each in arrays)
 
@@ -206,7 +206,7 @@ class Branch:
         insort(self.journal, action, key=place_of)
 
     def remove(self, actions: Sequence[Action], end: Clock) -> None:
-        """Remove actions from the journal of a branch that ends at a moment before them."""
+        """Remove actions from the journal of a branch that ends before these actions."""
         self.journal = [action for action in self.journal if action not in actions]
         self.end = end
 
@@ -312,7 +312,7 @@ class Keyframes:
         self._branches: list[Branch] = []
 
     def add(self, branch: Branch, frame: Frame) -> None:
-        """Add a keyframe, unless the branch already has one at this step."""
+        """Add a keyframe, unless the branch already has a keyframe at this step."""
         branch = branch.owner_of(frame.step)
         at = bisect_right(branch.frames, frame.step, key=lambda kept: kept.step)
         if at and branch.frames[at - 1].step == frame.step:
@@ -393,7 +393,7 @@ class Losses:
         return not self.first <= step < self.first + self._kept[0]
 
     def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
-        """Return the losses from one index to before another, counted from `first`.
+        """Return the losses from an index to before another index, counted from `first`.
 
         Args:
             ends: whether blocks give their minimum and maximum once instead of once per step
@@ -525,7 +525,7 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
 
 
 def did_in_words(actions: Sequence[Action]) -> str:
-    """Return a description of actions; consecutive ones on the same target by the last."""
+    """Return a description of actions; consecutive actions on one target by the last action."""
     words = [ACTIONS[each.kind].words(**each.details) for each in actions]
     return in_few_words([*zip(map(subject, actions), words, strict=True)])
 

@@ -265,14 +265,14 @@ class FirstArrivals:
         return is_first and self.steps_until(step - 1) == 1
 
     def measure(self, timeline: Timeline) -> None:
-        """Measure the metrics due at the current moment, the arrival at a step."""
+        """Measure the metrics due at the current moment, on arrival at a step."""
         step, metrics = timeline.clock.step, self.metrics
         if metrics is not None and step % metrics.every == 0:
             with self.calling():
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))
 
     def call(self, timeline: Timeline) -> None:
-        """Call the functions due at the current moment, the arrival at a step."""
+        """Call the functions due at the current moment, on arrival at a step."""
         step = timeline.clock.step
         with self.calling():
             for callback in self._callbacks:

@@ -269,22 +269,22 @@ class Condition:
 
     @property
     def is_own(self) -> bool:
-        """Whether it is, or was, a user-defined function, which cannot be stored in files."""
+        """Whether the condition is, or was, a user-defined function, which files cannot store."""
         return self.text.startswith(OWN)
 
     @property
     def is_lost(self) -> bool:
-        """Whether it is a user-defined function lost in a file."""
+        """Whether the condition is a user-defined function lost in a file."""
         return self.is_own and self.function is None
 
     @property
     def is_not_finite(self) -> bool:
-        """Whether it holds if any number is not finite, including the loss."""
+        """Whether the condition holds if any number is not finite, including the loss."""
         return self.quantity.name == NOT_FINITE
 
     @property
     def looks_back(self) -> bool:
-        """Whether it compares with all earlier arrivals, as "rises 3x" does."""
+        """Whether the condition compares with all earlier steps, as "rises 3x" does."""
         return self.predicate.before in ("smallest", "largest")
 
     def compared(self, values: Any) -> Any:
@@ -492,7 +492,7 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
 
 
 def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
-    """Return conditions with the rows of a changed network, without those of removed rows.
+    """Return conditions with renumbered rows; drop those on removed rows.
 
     Args:
         rows: new row of each kept old row

@@ -33,7 +33,7 @@ Change = Callable[[Network, int], GrownNetwork]
 
 @answered
 def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = "same") -> Session:
-    """Add neurons to the end of a hidden layer; return the new session.
+    """Append neurons to a hidden layer; return the new session.
 
     The new session is at step 0. Existing weights keep their values, frozen marks and optimizer
     slots; the step count of the optimizer, and so its schedule, continues. The slots of new weights

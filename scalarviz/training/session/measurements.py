@@ -95,7 +95,7 @@ def has_all_targets(settings: Settings) -> bool:
 
 
 def check_compared(names: Iterable[str], settings: Settings) -> None:
-    """Raise InputError for metrics that compare outputs one by one, unless all have a target."""
+    """Raise InputError for metrics that compare single outputs, unless all have a target."""
     for name in names:
         require(
             has_all_targets(settings),

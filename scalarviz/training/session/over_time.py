@@ -29,7 +29,7 @@ from scalarviz.training.session.threads import Background, Job
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Now:
-    """The numbers of one moment: the current one, at or within a step, or another one."""
+    """The numbers of one moment: the current moment, at or within a step, or another moment."""
 
     step: int
     value: FloatArray

@@ -565,7 +565,7 @@ def begun(timeline: Timeline) -> Clock:
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
-    """Return the values before the last whole step, while the next one is in progress."""
+    """Return the values before the last whole step, while the next step is in progress."""
     with timeline.visit_end(timeline.clock.step - 1):
         return timeline.trainer.bank.value.copy()
 

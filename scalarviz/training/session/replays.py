@@ -90,7 +90,7 @@ class WeightHistory:
         return list(self._known)
 
     def pin(self, rows: list[int], on: bool) -> None:
-        """Start recording these rows, or stop and forget them."""
+        """Start recording these rows, or stop recording and delete their records."""
         with self._lock:
             for row in rows:
                 if on:
@@ -103,7 +103,7 @@ class WeightHistory:
             self.background.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin the same rows as another WeightHistory, with all its numbers."""
+        """Pin the rows of another WeightHistory, and copy its numbers."""
         with other._lock:
             self._known = {
                 row: {kind: dict(each) for kind, each in known.items()}
@@ -173,7 +173,7 @@ Tell = Callable[[int], object]  # called with the number of replayed steps
 
 
 def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
-    """Return the first step so far at which a condition held on arrival, or None.
+    """Return the first past step at which a condition was true on arrival, or None.
 
     Args:
         timeline: returns to its place, also if `tell` raises an error to cancel the search

@@ -299,11 +299,12 @@ def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
 
 
 def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[int]:
-    """Return seeds as a list; raise InputError.
+    """Return seeds as a list; raise InputError if they are invalid.
 
     Args:
-        most: maximum number of seeds; `too_many`: the error for more
-        needs: start of the error for an empty list
+        most: maximum number of seeds
+        too_many: error message if there are more
+        needs: start of the error message for an empty list
     """
     if not isinstance(seeds, Iterable):
         raise InputError(

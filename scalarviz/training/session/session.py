@@ -302,7 +302,7 @@ class Session:
 
     @property
     def origin(self) -> Origin | None:
-        """The session from which this one was made by changing the network, and the change.
+        """The session from which this session was made by a change of its network, and that change.
 
         None unless it was made by `add_neurons`, `remove_neuron`, `insert_layer` or `remove_layer`.
         """

@@ -68,7 +68,7 @@ class SharedClock:
 
     @property
     def step_index(self) -> int:
-        """Number of steps taken by all sessions that can continue."""
+        """Number of steps completed by every session that can still continue."""
         return min(session.step_index for session in self.going)
 
     @property
@@ -293,7 +293,7 @@ def begun(session: Session) -> int:
 
 
 def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
-    """Move all of some sessions even if one fails; raise the first error."""
+    """Move all given sessions even if one fails; raise the first error."""
     errors: list[Exception] = []
     for session in sessions:
         try:

@@ -94,7 +94,7 @@ class Stops:
         return 1 if NUMBERS in [each.source_with(settings) for each in in_force(settings)] else most
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
-        """Return the number of steps up to the first one stopped by its loss or metrics.
+        """Return the number of steps up to the first step stopped by its loss or metrics.
 
         Args:
             first: first of the whole steps taken
@@ -195,7 +195,7 @@ class Stops:
 
 @final
 class PastNumbers:
-    """States, by text, of conditions that compare with all earlier arrivals."""
+    """States, by text, of conditions that compare with all earlier steps."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], list[Seen]] = {}
@@ -220,7 +220,7 @@ class PastNumbers:
 
 
 def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
-    """Return the following arrivals at which a condition holds, and its state at the last."""
+    """Return the following steps at which a condition holds, and its state at the last."""
     which = condition.predicate.before
     start = before.value if which == "previous" else before.extreme
     past = before_each(which, np.append(condition.compared(values), np.nan), start)
@@ -229,12 +229,12 @@ def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> t
 
 
 def after(before: Seen, condition: Condition, value: float) -> Seen:
-    """Return the state of a condition on an arrival, from its state on the previous one."""
+    """Return the state of a condition on arrival at a step, from its previous state."""
     return over(before, condition, np.array([value]), before.step + 1)[1]
 
 
 def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
-    """Return the steps, up to `last`, of arrivals with a recorded number, and the numbers."""
+    """Return the steps up to `last` that have a recorded number, and those numbers."""
     if source == MEASURED:
         return series(branch, last).get(
             condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
@@ -303,7 +303,7 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
 
 
 def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:
-    """Return the error of a rejected step, with the step from which training can continue."""
+    """Return the error of a rejected step; its text names the step to continue from."""
     step = timeline.clock.step
     losses = timeline.branch.losses[:step]
     if written := written_error(timeline.trainer.bank):

@@ -130,7 +130,7 @@ class Background:
 
     @uncut
     def start(self, job: Job, *, forget: bool = False) -> None:
-        """Run this job from now on, replacing the current one.
+        """Run this job from now on, replacing the current job.
 
         Args:
             forget: whether to discard the error of an earlier job; by default False
@@ -261,7 +261,7 @@ class SessionLock:
         return self._owner == threading.get_ident() and not self.lock.is_lost
 
     def take(self, seconds: float = -1) -> bool:
-        """Acquire the lock, not held by this thread, and return whether it was acquired.
+        """Acquire the lock, which this thread does not hold; return whether this succeeded.
 
         `seconds` is the timeout; -1, the default: no timeout. Like `give`, it is called by
         functions that are `whole`; Ctrl-C ends the wait.

@@ -234,7 +234,7 @@ class Timeline:
             raise
 
     def settle(self) -> None:
-        """After an error or Ctrl-C in a call, end everything it had in progress."""
+        """After an error or Ctrl-C in a call, end everything the call had in progress."""
         home, self._home = self._home, None
         self.asking = self.visits.under_way = self.stops.everywhere = False
         if home is None:
@@ -353,7 +353,7 @@ class Timeline:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Visit a moment with numbers: this one, or the one before "step" of the last step.
+        """Visit a moment with numbers: the current one, or the moment before the last "step".
 
         Raises:
             OrderError: at the very start.

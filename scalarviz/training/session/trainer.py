@@ -47,7 +47,7 @@ class Settings:
 
 @final
 class Trainer:
-    """Runner of the moments of training steps, one by one or whole steps at a time.
+    """Runner of the operations of training steps, one at a time or whole steps at once.
 
     Attributes:
         recorded: function that makes the run of a recorded training; None if the training is run

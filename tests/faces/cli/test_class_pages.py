@@ -244,7 +244,7 @@ def test_lessons_and_the_guide_are_copied_and_what_is_there_stays(
     mine.write_text("my answers")
     copy_lessons(str(tmp_path / "a room"))
     said = capsys.readouterr().out.splitlines()
-    assert said[1].startswith("1 existing files are unchanged")
+    assert said[1].startswith("1 existing files were kept")
     assert said[2].endswith(f"jupyter lab '{tmp_path}/a room'")
     assert mine.read_text() == "my answers"
     for folder in ("notebooks", "docs/guide"):

@@ -423,7 +423,7 @@ def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.
         controller = opened(found, Stage)
         assert not shown(controller, "guess").enabled
         controller.face.press("p")
-        words = "Guessing needs a network of layers that is not frozen."
+        words = "Guessing requires a network made of layers, not frozen."
         assert words in chips_of(controller) and shown(controller, "guess").about == words
         assert not controller.guessing.on and controller.session.clock.place == (0, 0)
 

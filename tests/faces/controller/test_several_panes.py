@@ -451,8 +451,8 @@ def test_why_it_failed_is_said(controller: Any, monkeypatch: pytest.MonkeyPatch)
     run_in_place(monkeypatch, "sys.exit('there is no display')")
     branch(controller.session)
     CONTROLS["branches beside"].set(controller, 1)
-    attended(controller, lambda: controller.message.startswith("The branches have no window"))
-    assert controller.message == "The branches have no window: there is no display"
+    attended(controller, lambda: controller.message.startswith("No window for branches"))
+    assert controller.message == "No window for branches: there is no display"
 
 
 def test_one_branch_stands_beside_none(controller: Any) -> None:
