@@ -102,8 +102,8 @@ def test_one_row_of_each_layer_adds_up_in_print_to_the_sum_of_the_network(
 ) -> None:
     stage = stage_at(name, steps)
     data, found = stage.frame_data(), sums(stage)
-    nested = [fan for fan in data.layout.fans[1:] if fan.form == "nested"]
-    nested = [] if name == "normalized" else nested  # a row that is evened out has that room
+    others = [] if name == "normalized" else data.layout.fans[1:]  # evened out rows have that room
+    nested = [fan for fan in others if fan.form == "nested"]
     assert len(found) == 1 + len(nested)
     for fan, words in zip((data.layout.fans[0], *nested), found, strict=True):
         products, _, total = words.partition(" = ")
@@ -115,13 +115,13 @@ def test_one_row_of_each_layer_adds_up_in_print_to_the_sum_of_the_network(
         result = float(values[line.sums][unit]) if line.sums else number(total)
         says = float(values[line.values][unit])
         assert total == short(result)
-        kind = "turns.sigmoid" if line.curve == "sigmoid" else "turns.s"
-        kind = "stays.s" if short(says) == total else kind
+        turns = "turns.sigmoid" if line.curve == "sigmoid" else "turns.s"
+        kind = "stays.s" if short(says) == total else turns
         turned = text(f"first_row.{kind}", sum=total, result=short(says))
         if line.curve.startswith("relu"):
             assert short(says) == short(max(0.0, result))
-            kind = "zero" if round(result, 2) < 0.0 else "stays.0"
-            turned = text("first_row.stays" if result > 0.0 else f"first_row.{kind}", sum=total)
+            turned = "zero" if round(result, 2) < 0.0 else "stays.0" if result <= 0.0 else "stays"
+            turned = text(f"first_row.{turned}", sum=total)
         assert any(turned in each.words for each in said(stage))
 
 

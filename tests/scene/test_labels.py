@@ -408,9 +408,8 @@ def test_scores_are_bars_from_zero_with_their_number_and_their_class_apart(
     draw_scores(notes, DARK, balls, numbers, ("minus", "plus"))
     unit = balls[0].unit
     zero, longest = balls[0].x + ZERO * unit, LONGEST * unit
-    drawn, most = [each for each in numbers if each], max(map(abs, numbers))
-    for (x, _, wide, _, color, _), number in zip(notes.noted, drawn, strict=True):
-        assert wide == pytest.approx(longest * abs(number) / most)
+    for (x, _, wide, _, color, _), number in zip(notes.noted, filter(None, numbers), strict=True):
+        assert wide == pytest.approx(longest * abs(number) / max(map(abs, numbers)))
         assert (x if number > 0.0 else x + wide) == pytest.approx(zero)
         assert color == ("plus" if number > 0.0 else "minus")
     for one, other in combinations(words_at_rest("digits"), 2):
