@@ -47,7 +47,7 @@ def check_neurons(program: Program) -> None:
 
 
 def walked(program: Program, moment: Moment) -> Buffer | None:
-    """Return the buffer whose neurons are stepped through in a moment; None for a single step."""
+    """Return the buffer whose neurons are stepped through at a moment; None for one operation."""
     if moment.operation == NONE:
         return None
     operation = program.operations[moment.operation]

@@ -108,7 +108,7 @@ class NeuronNumbers:
 
     @cached_property
     def writers(self) -> list[OperationFacts]:
-        """The operations that compute its value, from the line before up to its last."""
+        """The operations that compute this line: those after the previous line, up to its own last."""
         found: list[OperationFacts] = []
         name, writers = self.name, {each.target: each for each in self.facts.operations}
         while name in writers:

@@ -614,7 +614,7 @@ def scale(program: Layered, station: Station) -> list[Plate]:
 def by_pixel(
     program: Layered, station: Station, first: int, at: FloatArray, about: AboutPlate
 ) -> Plate:
-    """Return a plate shaped like the images of a line."""
+    """Return a plate with one cell per pixel, shaped like the images of a line."""
     count, (_, height, width) = station.units.count, program.operations[station.place].source.shape
     rows = max(height, width) + 1
     cell = station.pitch / rows

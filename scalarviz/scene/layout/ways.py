@@ -843,7 +843,7 @@ def has_sheet(fan: SeenFan, scale: float) -> bool:
 
 
 def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
-    """Return the box of a row with its numbers, below in the view or above; None without room.
+    """Return the box of a row with its numbers, below the row or above it; None without room.
 
     Args:
         count: cubes of the row, whose feet are at the y `foot`

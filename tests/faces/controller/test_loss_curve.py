@@ -341,7 +341,7 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
     assert any(f"{first} to {last}, by {change}" in each for each in words), words
     stage.hover_at(0.0, 0.0)
     studio.stage(stage, 0.0, SIZE)
-    assert any(each.startswith("steps 10 to 30, most:") for each in stage.picture().words)
+    assert any(each.startswith("largest change, steps 10 to 30:") for each in stage.picture().words)
     stage.restore()  # Esc
     assert stage.common.curve_view.compared is None and stage.common.curve_view.large
 
