@@ -108,7 +108,7 @@ class NeuronNumbers:
 
     @cached_property
     def writers(self) -> list[OperationFacts]:
-        """The operations that compute this line: those after the previous line, up to its own last."""
+        """The operations that compute this line: those after the previous line's."""
         found: list[OperationFacts] = []
         name, writers = self.name, {each.target: each for each in self.facts.operations}
         while name in writers:

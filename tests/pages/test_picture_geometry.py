@@ -246,7 +246,7 @@ return data.parts.map((part) => {{
   const paper = {{
     scale: 1,
     measure: (words, {{ size = 13 }} = {{}}) => 0.6 * size * words.length,
-    widest: (all, {{ size = 13 }} = {{}}) => Math.max(...all.map((each) => 0.6 * size * each.length)),
+    widest: (all, {{ size }}) => 0.6 * size * Math.max(...all.map((each) => each.length)),
     box: (x, y, width, height, fill, {{ outline = null }} = {{}}) =>
       boxes.push([x, y, width, height, fill, outline]),
     text: (x, y, said) => words.push([x, y, said]),

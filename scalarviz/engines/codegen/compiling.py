@@ -135,7 +135,7 @@ def not_callable(context: Any, library: Any, description: Any, env: Any) -> Call
 
 
 def import_without_scipy() -> None:
-    """Import the modules that numba would import through SciPy, if installed and not yet imported."""
+    """Import installed modules that numba would import through SciPy, unless imported."""
     if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
         return
     linalg = import_module("numba.np.linalg")

@@ -488,7 +488,7 @@ class KernelsInUse:
             self._modules.clear()
 
     def of(self, function: Launched, operation: Operation | None = None) -> Any:
-        """Return the kernel to launch; for those in `OF_OPERATIONS`, the version of an operation."""
+        """Return the kernel to launch; those in `OF_OPERATIONS` are made for an operation."""
         key = function, Rows() if operation is None else rows_alone(operation)
         if key not in self._modules:
             self._load(function)

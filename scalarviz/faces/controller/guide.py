@@ -401,7 +401,7 @@ class Guessing:
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
 
     def attend(self) -> None:
-        """If another action starts, end or discard the question; otherwise offer the answer buttons."""
+        """End or discard the question if another action starts; else offer the answers."""
         controller, stage = self.controller, self.controller.stage
         if not self.on or controller.hand.busy:
             return

@@ -331,7 +331,7 @@ class Traced:
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
 
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
-        """Append the nodes of a module that needs several operators: x is the input, y the output."""
+        """Append the nodes of a module that needs several operators, from input x to output y."""
         names = {"x": x, "y": y}
         more: dict[str, Any] = {"axis": dim, "settings": {}, "roles": []}  # of Split, of modules
         for word, *ends in WRITTEN_OUT[kind]:

@@ -463,7 +463,7 @@ class StepOperation:
 
     @property
     def shares(self) -> list[tuple[int, int]]:
-        """The first row of each parameter of a formula, and the number of elements that share it."""
+        """The first row of each parameter of a formula, and how many elements share it."""
         found, row = [], self.operation.weights
         for each, count in zip(self.numbers, parametric_counts(self.operation), strict=True):
             found.append((row, each))
