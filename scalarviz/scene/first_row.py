@@ -23,6 +23,7 @@ from scalarviz.scene.layout.ways import (
 )
 from scalarviz.scene.side_panel import draw_curve
 from scalarviz.story.caption import Bent
+from scalarviz.story.panel_words import in_print
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -181,11 +182,6 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     return sorted(shown, key=lambda column: fan.feet[row.unit][column][0])
 
 
-def number_of(words: str) -> float:
-    """Return the number written by `short`."""
-    return float(words.replace(",", ""))
-
-
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     """Return some written products of a row, then the sum of the rest; "" without a rest.
 
@@ -195,13 +191,16 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
     for digits in DIGITS:
-        pairs = [(short(row.comes[i], digits), short(row.weights[i], digits)) for i in shown]
-        found = sum([number_of(comes) * number_of(weight) for comes, weight in pairs])
-        others = "" if is_whole else short(number_of(total) - found)
-        missing = 0.0 if is_whole else number_of(others)
+        factors = [(row.comes[i], row.weights[i]) for i in shown]
+        found = sum(
+            [in_print(comes, digits) * in_print(weight, digits) for comes, weight in factors]
+        )
+        missing = 0.0 if is_whole else in_print(in_print(row.result, 2) - found, 2)
         is_closed = short(found + missing - HALF) == total == short(found + missing + HALF)
         if is_closed and (is_whole or abs(missing - rest) < LAST):
+            pairs = [(short(x, digits), short(w, digits)) for x, w in factors]
             named = zip(shown, pairs, strict=True)
+            others = "" if is_whole else short(missing)
             return [*[f"{a} × {b}" if i < row.inputs else f"b {b}" for i, (a, b) in named], others]
     return []
 

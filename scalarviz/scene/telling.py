@@ -72,6 +72,11 @@ class ToldRow:
     weights: list[float]
     result: float
 
+    @property
+    def inputs(self) -> list[float]:
+        """The inputs of all cubes; 1 for the bias."""
+        return [*self.arrives, *[1.0] * (len(self.weights) - len(self.arrives))]
+
 
 LEAST_WIDE, BESIDE_GATE = 300.0, 6.0  # pixels of the panel of a loss, and from it to a gate
 COLUMN = 40.0  # minimum distance of two cubes with numbers above them
@@ -110,18 +115,26 @@ def draw_row(
     along, scale = [x for x, _ in row.feet], canvas.scale
     if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
         return []
-    draw_over(canvas, theme, row, signs)
+    lines = closing(row.inputs, row.weights, row.result)
+    draw_over(canvas, theme, row, lines, signs)
     panel = panel_of(row, rows, view, scale)
     if panel is None:
         return []
-    draw_sum(canvas, theme, row, panel, words, signs, part)
+    draw_sum(canvas, theme, row, lines, panel, words, signs, part)
     return [panel]
 
 
-def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, Color]) -> None:
-    """Write over each cube of a row what arrives, and below it the weight.
+def draw_over(
+    canvas: Canvas2D,
+    theme: Theme,
+    row: ToldRow,
+    lines: Sequence[tuple[str, str, str]],
+    signs: tuple[Color, Color],
+) -> None:
+    """Write the input over each cube of a row, and below it the weight.
 
     Args:
+        lines: its factors in print; where they are too wide, they have two digits
         signs: the colors of minus and plus
     """
     scale, size, high = canvas.scale, LETTERS * canvas.scale, min(row.tops)
@@ -129,13 +142,11 @@ def draw_over(canvas: Canvas2D, theme: Theme, row: ToldRow, signs: tuple[Color, 
     top = high - (OVER[0] + 10.0) * scale
     left, right = min(named) - 22.0 * scale, max(named) + 22.0 * scale
     canvas.box(left, top, right - left, high - 10.0 * scale - top, theme.panel[:7], radius=4.0)
-    ones = [1.0] * (len(row.weights) - len(row.arrives))
-    lines = closing([*row.arrives, *ones], row.weights, row.result)
     pitch = (max(named) - min(named)) / max(1, len(named) - 1)
     if canvas.widest([f"×{each[1]}" for each in lines], size=size) > pitch > 0.0:
         lines = [
             (typeset(short(x)), typeset(short(w)), "")
-            for x, w in zip([*row.arrives, *ones], row.weights, strict=True)
+            for x, w in zip(row.inputs, row.weights, strict=True)
         ]
     for place, (x, _) in enumerate(row.feet):
         arrives, weight = lines[place][0], lines[place][1]
@@ -150,6 +161,7 @@ def draw_sum(
     canvas: Canvas2D,
     theme: Theme,
     row: ToldRow,
+    lines: Sequence[tuple[str, str, str]],
     box: Box,
     words: str,
     signs: tuple[Color, Color],
@@ -158,13 +170,13 @@ def draw_sum(
     """Explain a sum: its products are in the columns of their cubes, as bars end to end from 0.
 
     Args:
+        lines: its factors, products and the sum in print
         words: the sentence below them
         signs: the colors of minus and plus
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
-    numbers = [*row.arrives, 1.0] if len(row.weights) > len(row.arrives) else row.arrives
-    terms = [number * weight for number, weight in zip(numbers, row.weights, strict=True)]
-    said = [each[2] for each in closing(numbers, row.weights, row.result)]
+    terms = [number * weight for number, weight in zip(row.inputs, row.weights, strict=True)]
+    said = [each[2] for each in lines]
     rim, fill = 8.0 * scale, theme.panel[:7]
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
     inside = box.x + PAD * scale
@@ -177,8 +189,8 @@ def draw_sum(
     least: float = min(sums)
     room, large = box.width - 2.0 * PAD * scale, SENTENCE * scale
     large = large if canvas.measure(words, size=large, bold=True) <= room else size
-    lines = lines_of(canvas, words, room, large)
-    under = BARS[1] * scale + 1.25 * large * (len(lines) - 1)
+    sentence = lines_of(canvas, words, room, large)
+    under = BARS[1] * scale + 1.25 * large * (len(sentence) - 1)
     first, last = box.y + BARS[0] * scale, box.bottom - under
     unit = (last - first) / ((most - least) or 1.0)
     zero = first + most * unit
@@ -212,8 +224,8 @@ def draw_sum(
         canvas.text(
             x + 6.0 * scale, low, total, size=size, color=theme.ink, bold=True, anchor="right"
         )
-    low = box.bottom - 14.0 * scale - 1.25 * large * (len(lines) - 1)
-    for line in lines:
+    low = box.bottom - 14.0 * scale - 1.25 * large * (len(sentence) - 1)
+    for line in sentence:
         canvas.text(inside, low, line, size=large, color=theme.ink, bold=True)
         low += 1.25 * large
 

@@ -317,13 +317,13 @@ def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str
 DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4), (5, 5)]
 NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
 LARGEST = 1e6  # of sums that are rounded so that they close
-FAR_FROM = 100.0  # more than a product can be from the next digit
 
 
 def in_print(value: float, digits: int) -> float:
     """Return a number as `short` prints it."""
-    power = 10.0 ** (digits if abs(value) < 10.0 else digits - 1)
-    return round(value * power) / power
+    size = abs(value)
+    places = digits if size < 10.0 else max(0, digits + 1 - len(str(int(size))))
+    return float(f"{value:.{places}f}")
 
 
 def digits_of_factors(
@@ -358,14 +358,16 @@ def adding_up(
     missing = round(power * result) - sum(whole)
     way = 1 if missing > 0 else -1
     rest = [way * (power * each - own) for each, own in zip(terms, whole, strict=True)]
-    if missing != 0:  # terms without such factors come last
-        ends = [
-            rest[i] < 0.0 or digits_of_factors(x, w, whole[i] + way, digits) is None
-            for i, (x, w) in enumerate(pairs)
-        ]
-        order = sorted(range(len(whole)), key=lambda i: (FAR_FROM if ends[i] else 0.0) - rest[i])
-        for i in order[: abs(missing)]:
-            whole[i] += way
+    moved: list[int] = []
+    others: list[int] = []  # terms without such factors come last
+    for i in sorted(range(len(whole)), key=lambda i: -rest[i]) if missing != 0 else []:
+        is_able = len(moved) < abs(missing) and rest[i] >= 0.0
+        if is_able and digits_of_factors(*pairs[i], whole[i] + way, digits) is not None:
+            moved.append(i)
+        else:
+            others.append(i)
+    for i in [*moved, *others][: abs(missing)]:
+        whole[i] += way
     found: list[tuple[str, str, float]] = []
     for i, (x, w) in enumerate(pairs):
         few, more = digits_of_factors(x, w, whole[i], digits) or (2, 2)

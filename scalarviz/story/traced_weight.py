@@ -392,8 +392,8 @@ def window(operation: OperationFacts, place: int) -> list[int]:
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
     """Return the default neuron to explain of an operation with weights, without a known thread.
 
-    It has the largest sum of its layer, before relu the largest above 0, which goes on. In the last
-    layer it is the right output, if there are classes.
+    It has the largest sum of its layer; before relu, the largest positive sum. In the last layer it
+    is the output of the right class, if there are classes.
     """
     right, target = right_output(facts, state), facts.operations[number].target
     if right is not None and number == summing(facts)[-1]:
