@@ -58,7 +58,7 @@ from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strengt
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 from scalarviz.stage.stage import Stage
-from scalarviz.story.panel_words import adding_up
+from scalarviz.story.panel_words import adding_up, in_print
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import deep_networks, networks, picture_networks
@@ -258,6 +258,12 @@ def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
     assert not {*data.layout.fans[number].all_rows[0].tolist()} & {
         *numbers_on_cubes(canvas, see, data, at_rest=True)
     }
+
+
+@pytest.mark.parametrize("value", [0.475, -3.005, 12.345, 123.456, -1234.5])
+@pytest.mark.parametrize("digits", [2, 3, 4])
+def test_a_number_is_read_as_it_is_printed(value: float, digits: int) -> None:
+    assert in_print(value, digits) == float(short(value, digits).replace(",", ""))
 
 
 def test_the_printed_products_of_a_row_follow_from_its_factors_and_add_up() -> None:
