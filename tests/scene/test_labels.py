@@ -105,6 +105,10 @@ def test_few_words_are_written_at_rest(name: str) -> None:
     assert len(words) - len(numbers) >= 20 and len(words) <= most, words
 
 
+def test_a_painted_picture_says_what_its_cubes_do() -> None:
+    assert text("squares.added") in [each.words for each in words_at_rest("texture")]
+
+
 TYPE = 12.0, 14.0, 16.0, 24.0, 40.0  # the last of answers of digits
 # A formula is as large as its cubes, and numbers are as large as their pixels.
 FITTED = {"expression": {"OUT =", "×", "e", "x", ")", "sin(", "+"}}

@@ -39,7 +39,7 @@ def test_no_two_squares_meet_and_blocks_follow_each_other(shape: float) -> None:
         "a place",
         "12 waves of it",
         "one of many paths to this red: through 3 of 3,555 cubes",
-        "each cube × the number of the square before it; all such products are added",
+        "each cube × the square before it; all such products are added",
     ]
     assert [len(line.points) for line in layout.neurons] == [2, 12, 64, 40, 3]
     assert [line.square for line in layout.neurons] == [True] * 4 + [False]
