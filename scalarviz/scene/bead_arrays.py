@@ -70,10 +70,9 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
         if plate.seat and plate.size <= MOST_SHADOWS:
             places, indices = plate.shadows
             half = plate.halves(cubes.sizes[indices], top)
-            solid = half > HOLLOW * plate.half
-            half = half[solid, np.newaxis]
+            half = (half * (half > HOLLOW * plate.half))[:, np.newaxis]  # 0: no shadow
             lower = plate.across / plate.cell[1] + plate.toward
-            parts.append((places[solid] + (plate.seat - half) * lower, half + np.zeros(3)))
+            parts.append((places + (plate.seat - half) * lower, half + np.zeros(3)))
     return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
@@ -112,13 +111,13 @@ def spheres_of(
     """Return the spheres of a line, colored by the last computed number, or empty."""
     count, tints = len(line.points), frame_data.buffers.tints
     ground = rgb((theme.ground,))[0]
-    fills, rings = painted_line(line, frame_data, theme), np.full((count, 4), -1.0)
+    fills, rings = painted_line(line, frame_data, theme), np.zeros((count, 4)) - 1.0
     for name in line.buffers:
         if name in tints:  # glass, filled to the amount of its color
             colors = theme.channels if count == len(theme.channels) else (theme.quiet,)
             rings[:, :3], rings[:, 3] = faded(rgb(colors), bright, ground), 0.0
             rings[: len(tints[name]), 3] = tints[name].max(axis=1)  # some may be missing
-    return line.points, np.full(count, line.radius), faded(fills, bright, ground), rings
+    return line.points, np.zeros(count) + line.radius, faded(fills, bright, ground), rings
 
 
 def wires_of(

@@ -36,7 +36,7 @@ from scalarviz.scene.bead_arrays import beads_of, blame_in_formula, grounds_of
 from scalarviz.scene.callout import colors_of, draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
-from scalarviz.scene.canvas.renderer import Renderer, clear, set_state
+from scalarviz.scene.canvas.renderer import Renderer, clear, set_scissor, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
 from scalarviz.scene.exhibits.exhibit import Exhibit
@@ -171,8 +171,7 @@ class PictureScene:
         ratio = paper.ratio
         self.pool.draw_always()  # also beyond the view
         left, low = round(box.x * ratio), round((paper.height - box.bottom) * ratio)
-        set_state(scissor_test=True)
-        gloo.set_scissor(
+        set_scissor(
             corner[0] + left, corner[1] + low, round(box.width * ratio), round(box.height * ratio)
         )
         self.grounds.draw_always()

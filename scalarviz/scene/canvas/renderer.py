@@ -153,9 +153,9 @@ def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)
     """
     STATE.clear()
     queue = gloo.get_current_canvas().context.glir
-    gloo.set_viewport(*corner, width, height)
-    set_state(depth_test=True, blend=False, cull_face=False, scissor_test=True)
-    gloo.set_scissor(*corner, width, height)
+    queue.command("FUNC", "glViewport", *corner, width, height)
+    set_state(depth_test=True, blend=False, cull_face=False)
+    set_scissor(*corner, width, height)
     queue.command("FUNC", "glClearColor", *rgb((ground,))[0].tolist(), 1.0)
     queue.command("FUNC", "glClear", EVERY_BUFFER)
     set_state(scissor_test=False)
@@ -193,11 +193,19 @@ def set_state(preset: str | None = None, **state: Any) -> None:
         STATE.clear()
         gloo.set_state(preset, **state)
         return
-    queue = gloo.get_current_canvas().context.glir
-    for name, call in calls_of(tuple(state.items())):
-        if STATE.get(name) != call:
+    found = calls_of(tuple(state.items()))
+    missing = [(name, call) for name, call in found if STATE.get(name) != call]
+    if missing:
+        queue = gloo.get_current_canvas().context.glir
+        for name, call in missing:
             STATE[name] = call
             queue.command("FUNC", *call)
+
+
+def set_scissor(*box: int) -> None:
+    """Draw only in a box, x, y, width and height in device pixels, as long as it is enabled."""
+    set_state(scissor_test=True)
+    gloo.get_current_canvas().context.glir.command("FUNC", "glScissor", *box)
 
 
 class Drawing:

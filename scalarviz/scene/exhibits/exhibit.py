@@ -158,12 +158,12 @@ class Exhibit(ABC):
 
         Returns None if the start is unknown.
         """
-        first, score, off = self.first, self.score(), self.off()
+        first, score = self.first, self.score()
         if first is None:
             return None
-        begun, was = first.score(), first.off()
+        begun = first.score()
         if score is not None and begun is not None:
-            is_same = score[0] == begun[0] and (self.by_hand or off == was)
+            is_same = score[0] == begun[0] and (self.by_hand or self.off() == first.off())
             is_better = score[0] > begun[0] or is_same
             if score[1] > FEW_RIGHT:
                 said = text("headline.right", count=score[1], things=things)
@@ -173,6 +173,7 @@ class Exhibit(ABC):
                 for right, count in (begun, score)
             )
             return text("headline.answers"), before, after, is_better
+        off, was = self.off(), first.off()
         if off is None or was is None or not isfinite(off + was):
             return None
         said = text("headline.off", things=things)

@@ -44,7 +44,7 @@ void main() {
     float size = a_size.y > 0.0 ? 2.0 * max(reach.x, reach.y) : 0.0;
     v_soft = max(0.16 * size, 0.5);
     v_color = size > 0.0 ? u_shadow : u_tray;
-    v_at = a_corner * (reach + v_soft + 1.0);
+    v_at = a_size.x > 0.0 ? a_corner * (reach + v_soft + 1.0) : vec2(0.0);  // 0: no shadow
     gl_Position = vec4((middle + size * vec2(0.05, -0.1) + v_at) / (0.5 * u_viewport), 0.99999, 1.0);
     if (a_size.x < 0.0) {
         v_at = (a_corner - POOL) / POOL_SIZE;

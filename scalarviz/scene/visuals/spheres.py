@@ -137,7 +137,8 @@ class GroundsVisual(QuadsVisual):
 
     Attributes:
         centers: (n, 3), in space
-        sizes: (n, 3), half the sides of a cube; without height for a tray; negative for the ground
+        sizes: (n, 3), half the sides of a cube; without height for a tray; 0: nothing; negative:
+            the ground
     """
 
     def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
