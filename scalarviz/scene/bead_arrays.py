@@ -51,8 +51,9 @@ def beads_of(
     blame = blame_in_formula(frame_data)
 
     def strung(layout: Layout) -> list[FloatArray]:
-        parts = [wires_of(each, frame_data, theme, scale, blame) for each in layout.wires]
-        return joined(parts, OF_WIRES)
+        return joined(
+            [wires_of(each, frame_data, theme, scale, blame) for each in layout.wires], OF_WIRES
+        )
 
     key = "wires", theme.name, scale  # unchanged without an operation
     wires = [*(strung(layout) if frame_data.moment else layout.once(key, strung))]

@@ -194,8 +194,7 @@ def set_state(preset: str | None = None, **state: Any) -> None:
         gloo.set_state(preset, **state)
         return
     found = calls_of(tuple(state.items()))
-    missing = [(name, call) for name, call in found if STATE.get(name) != call]
-    if missing:
+    if missing := [(name, call) for name, call in found if STATE.get(name) != call]:
         queue = gloo.get_current_canvas().context.glir
         for name, call in missing:
             STATE[name] = call

@@ -163,8 +163,9 @@ class Exhibit(ABC):
             return None
         begun = first.score()
         if score is not None and begun is not None:
-            is_same = score[0] == begun[0] and (self.by_hand or self.off() == first.off())
-            is_better = score[0] > begun[0] or is_same
+            is_better = score[0] > begun[0] or (
+                score[0] == begun[0] and (self.by_hand or self.off() == first.off())
+            )
             if score[1] > FEW_RIGHT:
                 said = text("headline.right", count=score[1], things=things)
                 return said, str(begun[0]), str(score[0]), is_better
