@@ -1,6 +1,6 @@
 """Annotations: labels and small marks next to cubes and neurons.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ PUSH_WORDS = 8.0  # pixels from it to its number
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
-    """Draw an arrow to the right (increase the number) if share > 0, otherwise to the left.
+    """Draw an arrow: to the right to increase the number (share > 0), otherwise to the left.
 
     Args:
         words: text above the arrow, such as the error signal
@@ -138,7 +138,7 @@ def draw_before(
     color: Color | None = None,
     clear: Box | None = None,
 ) -> None:
-    """Draw a dashed outline around points; draw nothing if any of them is not visible.
+    """Draw a dashed outline around points; draw nothing unless all points are visible.
 
     Args:
         color: line color; by default the color of previous states

@@ -34,7 +34,7 @@ def beads_of(
     camera: Camera | None = None,
     scale: float = 1.0,
 ) -> tuple[Sequence[FloatArray], Sequence[FloatArray]]:
-    """Return the spheres and wires of a picture as arguments of `set_data` of their visuals.
+    """Return the spheres and wires of a picture as arguments for `set_data` of their visuals.
 
     `scale` is the letter size of the picture. The arrays of spheres are centers, radii, colors, and
     rings of glass spheres; those of wires are starts, ends, colors with alpha, and widths.

@@ -1,6 +1,6 @@
 """The error signal that reaches a weight: converging paths of increasing width, with labels.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def unit_width(fan: SeenFan, blame: Blame) -> float:
 
 
 def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Point]:
-    """Return the part of a path already lit when light travels along it during `span`."""
+    """Return the lit part of a path along which light travels during `span`."""
     share = min(1.0, max(0.0, (part - span[0]) / (span[1] - span[0])))
     return part_of(path, 0.0, share) if share > 0.0 else []
 

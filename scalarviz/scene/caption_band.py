@@ -174,7 +174,7 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
 
 
 def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
-    """Yield the groups of a line that are not broken; a group wider than `width` is split."""
+    """Yield the groups of a line that must not be broken; split groups wider than `width`."""
     for group in groups_of(line):
         if width_of(canvas, group, size) <= width:
             yield group

@@ -41,8 +41,8 @@ def draw_loss(
 ) -> Chart | None:
     """Draw the loss curve with its scale, the current step, other branches and metrics.
 
-    Each of several networks has a line in its own color. The last loss is on the right, with the
-    step below it. Metrics are above the curve, to the right of the step strip, which ends at
+    If there are several networks, each has a line in its own color. The last loss is on the right,
+    with step below it. Metrics are above the curve, to the right of the step strip, which ends at
     `words_from`. The first loss and the lower end of the scale are on the left, starting at `left`.
     In a narrow chart, all these numbers are below the curve. Returns None if the chart does not
     fit.

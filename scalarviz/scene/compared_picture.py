@@ -43,7 +43,7 @@ class ComparedPicture:
         height: int,
         ratio: float,
     ) -> OnTop:
-        """Draw over the panes; sizes are in device pixels, `ratio` is device per logical pixel.
+        """Draw over the panes; sizes are in device pixels, of which `ratio` make a logical pixel.
 
         Returns:
             The overlays, which handle the mouse.

@@ -6,7 +6,7 @@ that would be wider than their cell, overlap another number or a neuron, or be h
 While weights change, cubes show their numbers before and after the step. Dimmed cubes have no
 numbers.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def numbers_on_cubes(
     """Return the numbers to write on cubes, by bank index.
 
     Args:
-        at_rest: whether to include numbers of cubes in rows that nobody asked for
+        at_rest: whether to include numbers on cubes in rows that were not requested
     """
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel

@@ -94,7 +94,7 @@ def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
 
 
 def mean_height(points: FloatArray, x: float, reach: float) -> float:
-    """Return the mean height of the curve's points within `reach` of x; NaN if there are none."""
+    """Return the mean height of the curve's points within `reach` of x; NaN without points."""
     near = points[np.abs(points[:, 0] - x) < reach, 1] if len(points) else points
     return float(np.nanmean(near)) if len(near) else math.nan
 

@@ -1,6 +1,6 @@
 """Call-outs that explain the first row: an input, a weight, the bias, a column and the sums.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
     """Return the columns of a row whose products are written, from left to right.
 
-    These columns have separate lines. In a short row, all columns have.
+    These are the columns with separate lines; in a short row, all columns.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
@@ -186,8 +186,9 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
     """Return the written products of a row, then the sum of the rest ("" if nothing is left out).
 
-    Factors have the fewest digits with which the printed sum is correct; the result is empty if
-    there are none. The rest is the difference to the printed sum, if that is close enough.
+    Factors are rounded to the fewest digits for which the printed sum is still correct; the result
+    is empty if that is impossible. The rest is the difference from the printed sum, if it is close
+    enough.
     """
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
@@ -207,7 +208,7 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
 
 
 def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
-    """Return the alternative lines with the sum of a row and its activation, the longest first.
+    """Return alternative texts for a row's sum and activation, each as lines, the longest first.
 
     Args:
         words: result of `closed_sum`; if empty, only the sum is written

@@ -1,6 +1,6 @@
 """Focus: the items that stay bright while everything else is dimmed.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Focus:
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return the guessed, hovered, pinned or explained items as focus; None dims nothing."""
+    """Return the guessed, hovered, pinned or explained items; None if nothing is in focus."""
     layout: Layout = frame_data.layout
     rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
@@ -125,7 +125,7 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
 
 
 def rows_explained(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the neuron reached when stepping by neuron, or of the caption."""
+    """Return the bank indices of the neuron that is stepped to, or of the caption's weights."""
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:
         return walked

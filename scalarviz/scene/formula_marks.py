@@ -1,6 +1,6 @@
-"""Marks of a formula: the direction in which the loss falls for its parts and parameters.
+"""Marks on a formula: the direction in which each part or parameter reduces the loss.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ THIN, WIDER = 1.5, 2.0  # pixels of a bracket, and its growth for maximum blame
 
 
 def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -> dict[int, float]:
-    """Return the error signals that have reached parts of a formula, by line of neurons.
+    """Return the error signals that have reached parts of a formula, by index in `layout.neurons`.
 
     They are relative to the largest one. A part with a positive signal should increase.
 

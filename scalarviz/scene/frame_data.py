@@ -80,7 +80,7 @@ class CubeValues:
 
 @dataclass(frozen=True)
 class Buffers:
-    """Contents of the buffers for the sample in focus, as far as computed.
+    """Known contents of the program's buffers for the current sample.
 
     Attributes:
         values: activations, by buffer name
@@ -91,8 +91,8 @@ class Buffers:
         flows: gradients of the loss, by buffer name
         target: targets of the outputs, or None
         answers: outputs as the loss interprets them, such as the softmax of logits; or None
-        raw: buffers before an Affine layer rescales them, mapped to the buffers whose colors they
-            use
+        raw: names of inputs and outputs in original units, each mapped to the buffer on the other
+            side of an Affine layer, which gives their colors
         squared: whether the loss consists of squared errors
     """
 
@@ -257,7 +257,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Pane:
-    """Properties of the picture of one network that is one of several panes.
+    """Properties of a pane, the picture of one network among several.
 
     Attributes:
         scale: size of letters and margins in the whole picture
@@ -340,7 +340,7 @@ class FrameData:
         pointed: the piece of the caption under the mouse, or None
         opened: whether the caption shows all terms
         maps: outputs of the neurons over the inputs, drawn in their squares, or None
-        pane: its properties as one of several panes, or None
+        pane: properties as one of several panes; None for a single picture
         marks: whether the key of the marks is open
         focus: the items in focus; None means everything
         attention: dimming of everything out of focus, from 0 to 1

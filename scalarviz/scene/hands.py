@@ -1,6 +1,6 @@
 """Marks drawn while the user drags a weight or an input: previous values and products.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

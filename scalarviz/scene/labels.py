@@ -1,6 +1,6 @@
 """Labels: the words IN and OUT, texts of formulas and graphs, and the color of the inputs.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -356,7 +356,7 @@ def draw_answer(
     border: Border,
     answers: FloatArray | None,
 ) -> None:
-    """Draw the line from an output to its map, and write which of two answers it stands for."""
+    """Draw the line from an output to its map, and write which of the two answers it means."""
     scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
     turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # in pages the map has a separate canvas
     start = ball.x + ball.radius, ball.y

@@ -1,6 +1,6 @@
 """The legend: example cubes with their numbers, and the meaning of color, size and marks.
 
-It uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def grown_words(cubes: CubeValues) -> str:
 
 
 def news_of(cubes: CubeValues) -> str:
-    """Return news about the scale, or the shown channel if it is not the value; or ""."""
+    """Return text about the scale, or about the shown channel if it is not the value; or ""."""
     beyond = text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else ""
     is_usual = cubes.color == cubes.size == "value" and not cubes.per_layer
     return grown_words(cubes) or beyond or ("" if is_usual else words_of(cubes))

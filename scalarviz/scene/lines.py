@@ -66,7 +66,7 @@ class KnownFan:
 
 
 def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
-    """Return the points of a layer, five slices of them by kind, and bank indices of its cubes.
+    """Return the points of a layer, a slice for each of five kinds, and its cubes' bank indices.
 
     The kinds are the input units, the output units, the points below the cubes, the centers of the
     cubes, and the corners of the first row. Direct lines have no cubes.
@@ -381,7 +381,7 @@ def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
 
 
 def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
-    """Draw lines with depths, each in the hue of its value's sign."""
+    """Draw lines with depths, each in the color of its value's sign."""
     paint = LinePaint(canvas, theme)
     paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()

@@ -27,7 +27,8 @@ class Offer:
 
     Attributes:
         control: name of the command that sets the field
-        about: tooltip and menu entry; in lower case also the help of the command-line option
+        about: tooltip and menu entry; with a lower-case first letter also the help of the
+            command-line option
         names: names to choose from, which are the keys of a table; empty for a flag or a channel
         also: another name that options and arguments accept, or ""
         words: other fields of the command, such as label, text, help and key
@@ -41,7 +42,7 @@ class Offer:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that options and arguments accept; empty if any name is accepted."""
+        """The names that options and arguments accept; empty if all names are accepted."""
         return (*self.names, self.also) if self.also else tuple(self.names)
 
     @property
@@ -82,7 +83,7 @@ class Look:
         color: channel shown by the colors of cubes: "value", "gradient", ...; see `Stage.channels`
         cubes: channel shown by the sizes of cubes; the same names
         camera: "perspective", "orthographic", "flat" or a Camera
-        theme: "dark", "light" or "auto", which follows the system or reader and is dark in files
+        theme: "dark", "light" or "auto" (follows the system or the reader; dark in files)
         per_layer: whether each layer has its own color scale
         every_weight: whether each layer is a wall with a cube for every weight, as for large layers
         neuron_maps: whether squares show the function that each neuron computes

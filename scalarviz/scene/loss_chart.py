@@ -351,7 +351,7 @@ class CurveView:
         self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
 
     def close(self) -> bool:
-        """End a comparison, show all steps, or shrink a large chart; return whether it did any."""
+        """End a comparison, show all steps, or shrink the chart; return whether it changed."""
         if self.compared is not None:
             self.compared = None
             return True
@@ -536,7 +536,7 @@ def said_loss(loss: float) -> str:
 
 
 def words_beside(curve: Curve) -> tuple[str, str, str]:
-    """Return loss and step as text next to a curve, for the step under the mouse if any.
+    """Return loss and step as text next to a curve, at the mouse if it is on the curve.
 
     While a step is explained, the losses before and after it for the same samples are returned.
     """

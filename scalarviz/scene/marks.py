@@ -1,6 +1,6 @@
 """Marks on cubes and neurons: selection, frozen weights, gradients and guesses.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
 def cube_boxes(
     see: Projection, frame_data: FrameData, rows: Iterable[int], half: float | None
 ) -> list[Box]:
-    """Return the boxes around visible cubes; `half` is half their side, default: their own."""
+    """Return the boxes around visible cubes, with half the side `half` or, if None, their own."""
     boxes = [box_around(each) for each in cubes_seen(see, frame_data, rows, half, 0.0)]
     return [box for box in boxes if box is not None]
 

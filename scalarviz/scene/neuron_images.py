@@ -83,7 +83,7 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
 
 
 def tops_of(maps: FloatArray) -> FloatArray:
-    """Return for each map, (maps, pixels), the number with the strongest color."""
+    """Return the number with the strongest color for each map; `maps` is (maps, pixels)."""
     sizes, finite = np.abs(maps), np.isfinite(maps)
     tops: FloatArray = np.maximum.reduce(sizes, 1, initial=0.0, where=finite)
     tops = np.maximum(tops, FAINT * np.maximum.reduce(tops, initial=0.0))
@@ -466,7 +466,7 @@ def crosses(
     chosen: FloatArray,
     theme: Theme,
 ) -> None:
-    """Cross out dropped neurons without a color, since hue is reserved for the sign of numbers."""
+    """Cross out dropped neurons in gray, since hue is reserved for the sign of numbers."""
     if not chosen.any():
         return
     xy, reach, depth = xy[chosen], 0.707 * reach[chosen][:, np.newaxis], depth[chosen]

@@ -4,7 +4,7 @@ The opened rows contribute most to the answer. In the last layer it is the row w
 in each layer before it the row whose image contributes most to the next one, down to a filter of
 the first layer, which shows its numbers. A line connects the opened rows.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -404,7 +404,7 @@ class FilterPlace:
         found: value of the output pixel
         lines: factors and products as text, correct as printed
         bends: whether negative sums become 0
-        pooled: index of the pixel of a smaller image that takes this value; -1 if there is none
+        pooled: index of the pixel of a smaller image that takes this value, or -1
         across: pixels per row of the smaller image
     """
 

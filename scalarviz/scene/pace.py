@@ -1,7 +1,7 @@
 """Pace: the durations of operations in a picture, and how far they are shown.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; `scene_data` contains the values that depend on
-the program.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; `scene_data` contains the values that
+depend on the program.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def longest(program: Program, moment: Moment) -> float:
 
 
 def pauses(program: Program, *, again: bool) -> list[float]:
-    """Return the seconds between the operations of a slow step; `again`: of a second one."""
+    """Return the seconds between the operations of a slow step, half as long if `again`."""
     return shared([longest(program, moment) for moment in program.moments], again=again)
 
 

@@ -313,7 +313,7 @@ def beside_network(
 
 
 def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
-    """Return the contents of the side panel; `told`: the sentence is shown in the network."""
+    """Return the contents of the side panel, without its sentence if `told` (shown elsewhere)."""
     caption = frame_data.told
     if caption is None:
         return None

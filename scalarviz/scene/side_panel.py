@@ -1,6 +1,6 @@
 """The panel below the output: how an operation computes, and the effect of a weight or a step.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

@@ -186,7 +186,7 @@ def packed(count: int, width: float, height: float, shape: float) -> tuple[int, 
 
 
 def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
-    """Return images of walls of cubes for numbers from -1 to 1."""
+    """Draw numbers from -1 to 1 as cubes, or as flat tiles or a subset if `wide` is small."""
     side = int(wide / numbers.shape[2])
     if side < 1:
         step = math.ceil(numbers.shape[2] / wide)

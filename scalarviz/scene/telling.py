@@ -1,6 +1,6 @@
 """Explanations drawn in the network: sums, errors of outputs, and changes of weights.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box
 
 
 def wished(share: float, push: float) -> float:
-    """Return the requested weight, magnified; weight and gradient are relative to their scales."""
+    """Return the requested weight, exaggerated; both arguments are relative to their scales."""
     return share - GROWN * push
 
 

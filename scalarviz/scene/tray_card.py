@@ -1,6 +1,6 @@
 """The card of a neuron that has no cubes: its largest weights with their inputs.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

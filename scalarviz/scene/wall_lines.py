@@ -1,6 +1,6 @@
 """Lines of walls: thin lines for the outputs of large layers, and highlighted paths.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

@@ -139,7 +139,7 @@ class Quads:
 
 
 def column(numbers: Numbers) -> npt.NDArray[np.float64]:
-    """Return a scalar unchanged and an array as a column, for assignment to several columns."""
+    """Return a 1D array as a column, for assignment to several columns; leave others unchanged."""
     values = np.asarray(numbers, np.float64)
     return values[:, None] if values.ndim == 1 else values
 
@@ -178,7 +178,7 @@ def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
 
 
 def color(value: Color) -> tuple[float, float, float, float]:
-    """Return red, green, blue and alpha, 0 to 1, of "#rrggbb", "#rrggbbaa" or 3 or 4 numbers.
+    """Convert "#rrggbb", "#rrggbbaa" or 3 or 4 numbers to red, green, blue, alpha, 0 to 1.
 
     None is transparent. Raises InputError for anything else.
     """
@@ -205,7 +205,7 @@ def packed(value: Color) -> Packed:
 
 @lru_cache(maxsize=4096)
 def packed_name(value: Color) -> Packed:
-    """Return `packed` of a hashable color, cached."""
+    """Return `packed(value)` of a hashable color, cached."""
     parts = color(value)
     if any(map(isnan, parts)):
         parts = (*NOT_A_NUMBER, 1.0)
@@ -220,7 +220,7 @@ def packed_pair(fill: Color, outline: Color) -> tuple[float, ...]:
 
 
 def packed_many(value: Color) -> Packed | Floats:
-    """Return `packed` of one color, or of each row of an array (n, 3) or (n, 4), shape (n, 2)."""
+    """Return `packed(value)` of one color; for an array (n, 3) or (n, 4), its shape is (n, 2)."""
     if value is None or isinstance(value, str):
         return packed_name(value)
     if np.ndim(value) == 1:
@@ -242,7 +242,7 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """Return the premultiplied bytes of an image, shape (rows, columns, 3 or 4) from 0 to 1.
+    """Return an image, shape (rows, columns, 3 or 4) from 0 to 1, as premultiplied bytes.
 
     A uint8 array is taken as already converted and returned unchanged.
     """

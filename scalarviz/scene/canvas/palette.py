@@ -28,7 +28,8 @@ class ColorMap:
     """A diverging color map: sRGB colors of zero and of negative and positive magnitudes.
 
     Attributes:
-        stops: magnitude raised to `power`, with its negative and positive color; the last is 1
+        stops: magnitudes raised to `power`, each with its negative and positive color; the last
+            magnitude is 1
         power: exponent of magnitudes; below 1, small numbers get a visible hue
     """
 
@@ -186,7 +187,7 @@ class Theme:
     Attributes:
         map: color map of numbers, which also holds the background of the picture
         answers: color map of answers such as yes and no
-        sides: colors of the samples whose target is no or yes, on that map
+        sides: colors of samples whose target is no or yes, on the map of answers
         pool: color of the pool of light in the middle, added to the background
         tray: background of empty items
         shelf: trays below cubes, with alpha
@@ -272,7 +273,7 @@ class Theme:
         return found[0], found[1]
 
     def on_face(self, share: float) -> str:
-        """Return the text color on a cube's face whose color is `share` of the strongest one."""
+        """Return the text color for a cube face that has `share` of the strongest color."""
         return self.on_faces[int(abs(share) >= self.borders[int(share > 0.0)])]
 
     @cached_property

@@ -146,7 +146,7 @@ def send(buffer: Any, data: Any) -> None:
 
 
 def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)) -> None:
-    """Fill a rectangle of the current framebuffer, with its size in device pixels, with a color.
+    """Fill a rectangle of the current framebuffer with a color; sizes are in device pixels.
 
     Args:
         corner: lower left corner of the rectangle; default (0, 0)

@@ -97,7 +97,7 @@ class Answers(Exhibit):
 
 
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
-    """Draw a tile with as many centered lines of text as fit.
+    """Draw a tile with centered lines of text, leaving out lines that do not fit.
 
     Wide text gets smaller letters. A number is drawn without its name if both do not fit.
     """

@@ -118,7 +118,7 @@ class Exhibit(ABC):
 
     @property
     def since(self) -> str:
-        """Text that says from when `first` is: the start, or before the user's change."""
+        """Label of `first`: the start, or before the user's change."""
         return text("headline.before") if self.by_hand else text("headline.start")
 
     def details(self, box: Box, scale: float) -> Box | None:

@@ -343,8 +343,7 @@ class Plane(Exhibit):
     def _rows(self, width: float, size: float) -> list[list[Mark]]:
         """Return the key of the marks on the map, in lines of at most this width.
 
-        The mark of wrong samples is included even if there are none, so that the size of the map
-        does not change.
+        The mark of wrong samples is always included, so that the size of the map does not change.
         """
         names = self.sides or [text("exhibits.plane.target", target=each) for each in self.answers]
         marks: list[Mark] = [*zip((1, 0), reversed(names), strict=True)]

@@ -3,7 +3,7 @@
 Each pixel of the image is erased in turn. Orange pixels support the prediction: erasing them
 reduces the margin of the largest output over the second largest. Blue pixels oppose it.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

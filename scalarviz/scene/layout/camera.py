@@ -1,6 +1,6 @@
 """The camera, given by a few numbers that can be interpolated, and the camera presets.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Box:
         return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
     def shortest(self, other: Box) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the ends of the shortest line to another box."""
+        """Return the ends of the shortest line to another box, or the middle of their overlap."""
         across = nearest(self.x, self.right, other.x, other.right)
         down = nearest(self.y, self.bottom, other.y, other.bottom)
         return (across[0], down[0]), (across[1], down[1])
@@ -82,7 +82,7 @@ def nearest(low: float, high: float, first: float, last: float) -> tuple[float, 
 def turned(
     azimuth: float, elevation: float, right: float, up: float, toward: float
 ) -> tuple[float, ...]:
-    """Return a vector in space, given its components right, up and towards a rotated viewer."""
+    """Return a vector in space from its components right, up and towards a rotated viewer."""
     a, e = azimuth * RADIANS, elevation * RADIANS
     deep = toward * math.cos(e) - up * math.sin(e)
     x, z = right * math.cos(a), right * math.sin(a)
@@ -233,7 +233,7 @@ class Camera:
         return replace(self, target=target, height=max(height, nearest, 1e-2))
 
     def blended(self, other: Camera, part: float) -> Camera:
-        """Interpolate between this camera (part 0) and another one (part 1), with smooth ends."""
+        """Interpolate smoothly between this camera (part 0) and another one (part 1)."""
         part = part * part * (3.0 - 2.0 * part)
 
         def mix(a: float, b: float) -> float:

@@ -157,7 +157,7 @@ def of_graph(
 
 
 def lines_of_array(names: Sequence[str]) -> int:
-    """Return the number of rows of the array that has cells with these names; 1 if not an array."""
+    """Return the number of rows of the array whose cells have these names; 1 for other names."""
     last = re.search(r", (\d+)\]$", names[-1])
     columns = len(names) if last is None else int(last[1]) + 1
     return max(1, len(names) // columns)
@@ -214,10 +214,10 @@ MANY_PARAMETERS = 20  # maximum parameters of a node that are drawn with edges
 class DrawnGraph:
     """The items to draw for a function: inputs, parameters and nodes, by index in the trace.
 
-    A node has the index of its result. If any node represents several operations, parameters used
-    by only one node are placed in front of it, and parameters used by the same nodes form a block.
-    A node that uses most parameters, such as a sum of squares, shows their number as text instead
-    of edges.
+    A node has the index of its result. Where nodes represent several operations, parameters used by
+    only one node are placed in front of it, and parameters used by the same nodes form a block. A
+    node that uses most parameters, such as a sum of squares, shows their number as text instead of
+    edges.
 
     Attributes:
         taken: indices of the operands of each item

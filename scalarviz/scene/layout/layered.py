@@ -94,7 +94,7 @@ def lay_out(
 
 
 def columns_of(inputs: Sequence[Sequence[int]]) -> list[int]:
-    """Return the column of each node: right of its inputs, or just left of a leaf's first use."""
+    """Return the column of each node: right of its inputs; a leaf is just left of its first use."""
     columns: list[int] = []
     for sources in inputs:
         columns.append(1 + max((columns[source] for source in sources), default=-1))

@@ -5,7 +5,8 @@ divided into equal tiles with empty cells between them: for a convolution, one t
 input channel. Between plates are lines of neurons, and fans: a fan contains the lines into the
 cubes of a layer and from the cubes to its neurons.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/layout.js.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in
+web/layout.js.
 """
 
 from __future__ import annotations
@@ -70,8 +71,8 @@ class Plate:
         across: vector from one row to the next
         toward: unit vector to the viewer, orthogonal to both
         role: role of its numbers: weight, bias, gain, shift or value
-        operation: index of the operation in the program; NONE if it has none
-        layer: index of the layer in the network; NONE if it has none
+        operation: index of the operation in the program, or NONE
+        layer: index of the layer in the network, or NONE
         tiles: division into tiles; None for an undivided plate
         seat: distance from the center of a cell to the base of its cube, both forwards and
             downwards; a cube with half side h is shifted by seat - h in both directions; 0
@@ -202,7 +203,7 @@ class Plate:
         return self.point(column + 0.5, row + 0.5), indices
 
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
-        """Return points in space for positions on the plate; (.5, .5) is in the first cell."""
+        """Return the points in space of positions on the plate, in cells from its first corner."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
         return np.asarray(self.origin + places @ np.stack([self.along, self.across, self.toward]))
 
@@ -500,7 +501,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class WrittenWords:
-    """Text in space, centered at `middle`, at most as wide as the given part of a line.
+    """Text in space, centered at `middle`, with letters that fill the width between its ends.
 
     Attributes:
         half: vector from the center to the right end
@@ -549,7 +550,7 @@ class Layout:
 
     Attributes:
         views: camera presets of this layout, by name
-        fans: the lines of the sums of each layer
+        fans: the lines into and out of the cubes of each layer
         written: texts between the cubes
         signs: labels of graph nodes
         thread: for squares, the path with the largest contribution, starting at the last layer
@@ -630,7 +631,7 @@ class Layout:
         return None
 
     def once(self, key: object, make: Callable[[Layout], Found]) -> Found:
-        """Return `make(layout)`, cached by a key."""
+        """Return `make(self)`, cached by a key."""
         if key not in self._known:
             self._known[key] = make(self)
         found: Found = self._known[key]

@@ -28,7 +28,7 @@ def row3(points: FloatArray, place: int) -> list[float]:
 
 
 def reach_of(points: FloatArray) -> Reach:
-    """Return a function of a vector: the largest dot product of points, (n, 3), with it."""
+    """Return a function that gives the largest dot product of points, (n, 3), with a vector."""
     return lambda way: float((points @ way).max(initial=-np.inf))
 
 

@@ -1,6 +1,7 @@
 """Projection of points in space into a picture.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/projection.js.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in
+web/projection.js.
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ class Projection:
         return found
 
     def ray(self, x: float, y: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return origin and direction of a pixel's ray; it starts at the eye or in front of all."""
+        """Return origin and direction of a pixel's ray, from the eye or a plane in front."""
         box, camera = self.box, self.camera
         cell = camera.height / box.height
         right, up = cell * (x - box.x - 0.5 * box.width), cell * (box.y + 0.5 * box.height - y)

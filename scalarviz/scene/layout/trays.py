@@ -110,8 +110,7 @@ class Station:
         shape: shape of the images of a line
         tile: rows and columns of cubes per unit; () if each weight is separate
         neurons: the neurons of a line, without positions
-        joins: index of the station where a skip connection to this one begins; NONE if there is
-            none
+        joins: index of the station where a skip connection to this one begins, or NONE
         wired: whether wires come from above, as from neurons that are not inputs
         first: index of the unit connected to the first unit of the line before
         drop: for an upright row, distance between its cubes; otherwise 0
@@ -202,7 +201,7 @@ class Station:
 
     @property
     def opens(self) -> bool:
-        """Whether one of its long rows of kernels can be opened; they must read all images."""
+        """Whether one of its long rows of kernels can be enlarged; kernels must read all images."""
         is_whole = self.inputs == self.before.count * prod(self.tile)
         return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 
@@ -341,7 +340,7 @@ def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
 
 
 def is_open(last: Station) -> bool:
-    """Return whether the last line shows only sums; it then includes the next activation."""
+    """Return whether the last line shows only sums, so that it can include an activation."""
     return not last.neurons.sums and last.neurons.layer != NONE
 
 
@@ -675,7 +674,7 @@ def fans_of(
 
 
 def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return the wires from the line before to the same units; empty if rows are in between."""
+    """Return wires from the line before to the same units; empty if there are rows between."""
     station, before = stations[number], stations[number - 1]
     if before.kind == "scale":
         before = stations[number - 2]

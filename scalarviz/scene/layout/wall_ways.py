@@ -4,7 +4,7 @@ The neurons with the largest outputs have thin lines that start at the ends of t
 front of the next wall, pass over its top and end at their columns. A highlighted path continues
 down its column to its cube, and from there along the row to its neuron.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

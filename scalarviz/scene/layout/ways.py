@@ -10,7 +10,7 @@ for rows of up to twenty, it ends at copies of the input units above the columns
 is vertical, with each weight next to its unit and its product beside it as a bar. The hue of a line
 is the sign of its value, the width is the magnitude.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -310,7 +310,7 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
 def lit_parts(
     fan: SeenFan, unit: int, column: int, half: float, back: bool, part: float, count: int
 ) -> list[tuple[list[Point], float, bool]]:
-    """Return the lit parts of the lines before and after a cube: path, width, is backward.
+    """Return the lit parts of the lines at a cube: path, width, and whether light goes backward.
 
     Args:
         half: half the side of the cube
@@ -508,7 +508,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
 
 
 def on_curve(bends: Sequence[float], number: float) -> Point:
-    """Return the point of a curve at a number: x from -1 to 1, and the height."""
+    """Return the point of a curve for a number: x from -1 to 1, and the height."""
     if not -REACH < number < REACH:
         return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
     place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)

@@ -124,7 +124,7 @@ def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
 
 @njit(parallel=True)
 def halved(means: Any) -> Any:
-    """Return the means of the next level, with half as many rows and columns."""
+    """Return the means of the next level, with half the rows and half the columns."""
     rows, columns, count = means.shape
     found = np.empty((rows // 2, columns // 2, count), np.float32)
     for i in prange(rows // 2):

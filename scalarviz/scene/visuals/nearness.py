@@ -1,6 +1,6 @@
 """Level of detail: how many cells of a plate a pixel covers, and which plates are visible.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Picking: the cube or neuron under a pixel, or the next one in the direction of an arrow key.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of 
 def seen_at(
     layout: Layout, see: Projection, x: float, y: float, half: Half
 ) -> tuple[int, Neuron | None]:
-    """Return the bank index of the cube at a logical pixel, or NONE and the neuron there, if any.
+    """Return the bank index of the cube at a logical pixel, or NONE and the neuron there or None.
 
     Args:
         half: function of (plate, bank index) that returns half the side of a cube

@@ -55,7 +55,7 @@ def cubes(*, far: bool = True, seated: bool = True) -> tuple[str, str]:
     """Return the vertex and the fragment shader of cubes.
 
     Args:
-        far: whether cubes may be so small that they are drawn flat or as mip levels
+        far: whether cubes may be drawn flat or as mip levels because they are small
         seated: whether plates may have a seat
     """
     constants = {
