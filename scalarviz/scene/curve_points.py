@@ -32,7 +32,7 @@ def shown(losses: FloatArray) -> FloatArray:
 def shown_between(
     first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
 ) -> FloatArray:
-    """Return the finite values of several curves, each (steps, values), between two steps."""
+    """Return the displayable values of several curves, each (steps, values), between two steps."""
     steps, values = (np.concatenate(each) for each in zip(*curves, strict=True))
     return shown(values[(steps >= first) & (steps <= last)])
 

@@ -162,7 +162,7 @@ def cut(parts: Sequence[CardPart], room: float, scale: float) -> list[CardPart]:
 def part_of(
     canvas: Canvas2D, block: Block, width: float, count: int, high: float, scale: float
 ) -> CardPart:
-    """Return a part of a card: up to `count` rows of a table, or a drawing of this aspect ratio."""
+    """Return a part of a card: up to `count` table rows, or a drawing with height/width `high`."""
     if isinstance(block, History):
         return CardPart((HISTORY + SPACE) * scale, block=block)
     if isinstance(block, Exhibit):

@@ -95,7 +95,7 @@ class Sorting(Exhibit):
 
     @property
     def learned(self) -> list[Learned]:
-        """Return the accuracy of new and of known classes; empty if either is missing."""
+        """Return the results for new and for known classes; empty if either is missing."""
         if not isinstance(self.first, Sorting) or self.by_hand:
             return []
         counts = self.confusion.counts.sum(axis=1)

@@ -76,7 +76,7 @@ class GraphScene:
         return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.graph.blocks[place]))))
 
     def room_of_blocks(self, at: Mapping[int, int]) -> float:
-        """Return the additional column width for blocks in front of nodes."""
+        """Return the additional column width for blocks before nodes, except the first column."""
         blocks = self.graph.blocks.items()
         own = [(at[place], len(rows)) for place, rows in blocks if self.graph.is_node(place)]
         inner = [count for i, count in own if self.found.columns[i] > 0]

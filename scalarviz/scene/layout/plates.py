@@ -381,8 +381,9 @@ class Fan:
         stride: bank indices from the weights of one unit to the next, including a bias stored
             between them
         is_direct: whether the lines connect neurons directly, without cubes
-        form: "nested" (wires come from above), "long" (the input units are repeated above their
-            columns), "upright" (a single row, whose cubes are next to the input units) or ""
+        form: "nested" (wires come from above, the first unit to the last column), "long" (the input
+            units are repeated above their columns), "upright" (a single row, whose cubes are next
+            to the input units) or ""
     """
 
     weights: int

@@ -804,7 +804,7 @@ def draw_open(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw a row enlarged with its numbers above all rows, and a frame around its original.
+    """Draw a row enlarged with its numbers above the layer's rows, and frame the original row.
 
     Args:
         signs: colors of negative and positive numbers
