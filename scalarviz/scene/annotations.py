@@ -250,8 +250,8 @@ PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
 FROM_GAIN = 6.0  # pixels by which the number of a bead is left of it
-BESIDE_BALL, BESIDE_BEAD = 5.5, 7.0  # radii that words below a neuron, or a bead, are wide at most
-LEAST_SQUARE = 8.0  # pixels of half a square from which on its number stands below it
+BESIDE_BALL, BESIDE_BEAD = 5.5, 7.0  # maximum width of words below a neuron or bead, in radii
+LEAST_SQUARE = 8.0  # pixels of half a square from which its number is below it
 
 
 def name_lines(name: str) -> str:

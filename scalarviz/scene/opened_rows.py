@@ -665,11 +665,11 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
     return [*sums, (text("opened.bends"), "")] if place.bends else sums
 
 
-# The arithmetic of a row that is evened out, in words.
+# The arithmetic of a normalized row, in words.
 
 BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words below it
 AROUND = 26.0, 32.0  # pixels around the units of a row above and below
-# Digits of what is evened out, of what comes in, and of what follows: few first.
+# Digits of the normalized number, of the inputs, and of the result, fewest first.
 CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]
 
 

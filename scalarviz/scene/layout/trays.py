@@ -76,10 +76,10 @@ BESIDE_IN = 0.2  # beside that image, whose words are wide
 # Cells that long rows take beyond others, for numbers and bars of an upright one, and before it for
 # what comes in, by whether it is long.
 REST, BARS, SAYS = 0.4, 2.93, (0.96, 0.8)
-BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
+BEADS, STRUNG = (0.06, 0.12), 0.12  # radius before and after a normalization; gap
 BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
-FOLDED = 1.4  # aspect below which a second layer stands below the first
+FOLDED = 1.4  # aspect below which a second layer is below the first
 TALLER = 1.5  # rows of the second layer by those of the first, which are shorter
 NAMED = 0.6  # cells for the letter above biases
 KEPT_LAYOUTS = 4  # layouts of a program

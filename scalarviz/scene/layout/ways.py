@@ -667,7 +667,7 @@ def thread_strokes(
 LETTERS, LEAST_SLOT, TALL = 12.0, 23.5, 94.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
-READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
+READABLE = 34.0  # pixels of slots, below which a highlighted row has a sheet
 MINUS, WIDER = 3.6, 20.0  # pixels of a minus, and of an open row beyond its layer
 APART_NUMBERS = 4.0  # pixels between two numbers of a row
 
