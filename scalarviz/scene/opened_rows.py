@@ -429,7 +429,7 @@ def filter_place(
 ) -> FilterPlace | None:
     """Return the explained pixel of a filter's output, or the largest one.
 
-    Returns None if the pixel's value is not the sum of the products and the bias.
+    Returns None if its value differs from the one computed from the pixels and weights.
     """
     layout: Layout = frame_data.layout
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
