@@ -39,7 +39,7 @@ MOST_FROZEN = 1500  # frozen cubes with marks
 
 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw brackets around explained, hovered and pinned items."""
+    """Draw brackets around explained, hovered and pinned items, and the item of a hovered term."""
     caption = frame_data.words.caption if frame_data.guess is None else None
     pointed = frame_data.pointed
     held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
