@@ -4,7 +4,7 @@
     python -W error -m docs.build_pictures step rgb   only the files with these names
 
 Run it after every change to the appearance of pictures. `notebook.png` is a screenshot of
-JupyterLab in a browser; it is left unchanged if either is not installed.
+JupyterLab in a browser; it is left unchanged if JupyterLab or the browser is missing.
 """
 
 from __future__ import annotations

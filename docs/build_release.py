@@ -59,7 +59,7 @@ def main() -> None:
 
 
 def built() -> Path:
-    """Return the wheel built from the source distribution, which the checkout's must equal."""
+    """Return the wheel built from the source distribution; it must equal the checkout's wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "scalarviz.engines.wasm.module")
     # Without the option, it names each file.

@@ -95,7 +95,7 @@ MOST_PRODUCTS = (
 
 
 def can_add_up(operation: Operation) -> bool:
-    """Return whether an operation has a BatchSum of acceptable time and memory."""
+    """Return whether a BatchSum of an operation takes acceptable time and memory."""
     size = operation.source.size * operation.target.size
     return operation.about.multiplies and size <= MOST_PRODUCTS
 
@@ -124,7 +124,7 @@ class BatchSum:
 
     @staticmethod
     def of(session: Session, pinned: int | None = None) -> BatchSum | None:
-        """Return the sum of the last operation; None if it computed no weight gradients.
+        """Return the BatchSum of the last operation; None if it computed no weight gradients.
 
         Args:
             session: the session

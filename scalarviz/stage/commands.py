@@ -62,7 +62,7 @@ FIRST_CONTROLS = {
 class Command:
     """A command: its texts, its key and its position.
 
-    Texts are English, and keys of their translations: `rows.controls.NAME.FIELD`.
+    Texts are in English; the keys of their translations are `rows.controls.NAME.FIELD`.
 
     Attributes:
         name: unique name of the row; for a choice in a menu also its label there
@@ -72,7 +72,7 @@ class Command:
             of its names)
         about: tooltip, accessible name and menu entry; "" if a Control has one for each state
         label: label in front of it; rows with the same label form a group
-        text: text on a button or beside a checkbox; by default `about`
+        text: text on a button or next to a checkbox; by default `about`
         help: text in the list of keys, by default `about`; {} becomes the names of a choice
         icon: icon of a button instead of the text: a Font Awesome name; some are available in
             windows

@@ -171,7 +171,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
         Raises:
             InputError: if the session trains another network.
-            DisplayError: if the backend of the canvas has no timers here.
+            DisplayError: if the backend of the canvas has no timers in this environment.
         """
         if session is not None:
             require(

@@ -182,7 +182,7 @@ def loss_at(branch: Branch | None, step: int | None) -> float:
 
 
 def end_of(branch: Branch) -> int:
-    """Return the number of steps of a branch with known losses."""
+    """Return the step at which the known losses of a branch end."""
     return branch.record.first + len(branch.record)
 
 

@@ -71,7 +71,7 @@ class Grip:
     """A control for custom inputs: a sphere, an image, or a panel of the exhibit.
 
     Attributes:
-        inputs_at: returns the inputs for the mouse at a pixel
+        inputs_at: function that returns the inputs for the mouse at a pixel
         at_once: whether pressing the mouse button suffices, without dragging
         neuron: the input that is dragged by its sphere, or None
     """
@@ -103,7 +103,7 @@ def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Gri
 
     Args:
         inputs: values of the inputs that the panel does not set
-        exhibit: returns the currently shown exhibit
+        exhibit: function that returns the currently shown exhibit
     """
     now = inputs.copy()
     last: tuple[float, float] | None = None  # a stroke connects it to the next point

@@ -112,7 +112,7 @@ class Motion(Light):
         return bool(self.waiting)
 
     def follow(self, now: float) -> None:
-        """Queue the operations since the last call."""
+        """Queue the operations since the last call for animation."""
         self.now = now
         reading, old = self.reading, self._place
         place = reading.place
@@ -312,7 +312,7 @@ def magnified(
     Args:
         before, after: the numbers before and after the step; `sizes` are in between
         scale: the number shown by the largest cube
-        followed: rows that are always included
+        followed: bank indices that are always included
     """
     changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
     rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]

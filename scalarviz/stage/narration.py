@@ -74,7 +74,7 @@ class Narration:
         return self.reading.ask("caption", key, question) or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
-        """Return the caption of the animated operation, which the clock may have passed."""
+        """Return the caption of the animated operation, even if the clock is already past it."""
         *here, branch = self.reading.place
         about = motion.place, branch, pinned, neuron, self.reading.now.focus
         said = self._kept.pop(about, None) if motion.place != tuple(here) else None
@@ -437,7 +437,7 @@ def came_back(
 ) -> list[CardTable]:
     """Return, in a list, the table of gradients from the nodes that read a value.
 
-    Empty if one of the nodes represents several nodes of which only the mean is known.
+    The list is empty if a node represents several nodes of which only the mean is known.
     """
     products, trace = list[ProductRow](), program.trace
     for node in map(program.nodes.__getitem__, readers):

@@ -97,7 +97,7 @@ def of_modules(program: Program, about: About, shape: float) -> Layout:
 
 
 def sees_places(session: Session | TrainingState) -> bool:
-    """Return whether hidden neurons are squares that show their function over all positions.
+    """Return whether hidden neurons are drawn as squares that show their outputs for all positions.
 
     The positions are the plane of the data, or the line along one of a few inputs; data sets of
     colors and pictures have no positions.
@@ -109,14 +109,14 @@ def sees_places(session: Session | TrainingState) -> bool:
 
 
 def has_walls(session: Session | TrainingState) -> bool:
-    """Return whether walls are a second layout of a network, since its rows are long for trays."""
+    """Return whether a network with long rows has walls (a cube per weight) as a second layout."""
     network = session.network
     is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
     return is_long and not shows_every_weight(session)
 
 
 def shows_every_weight(session: Session | TrainingState) -> bool:
-    """Return whether walls are the only layout: rows are very long, inputs have no positions."""
+    """Return whether walls (a cube per weight) are the only layout: long rows, no positions."""
     program = session.network.program
     has_place = program.inputs.size == 2 or bool(program.inputs.shape)
     return longest_row(program) > LONGEST_ROW and not has_place

@@ -38,7 +38,7 @@ ShaderTask = Callable[[HiddenContext | None], Iterator[None]]
 
 @final
 class Service:
-    """The hidden OpenGL context of this process and its thread, which ends when idle.
+    """A thread with the hidden OpenGL context of this process; it ends when idle.
 
     Attributes:
         lack: why OpenGL is not available; "" if available, or before the first request
@@ -508,7 +508,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         self._closed()
 
     def _shader(self) -> tuple[Shader | None, str]:
-        """Return the current network as shader code, or None and the reason why it has none."""
+        """Return the current network as shader code, or None and the reason for the failure."""
         net = self._network
         if self._text[0] is not net.program:
             self._text = (net.program, *text_of(net))

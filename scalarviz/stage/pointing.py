@@ -1,4 +1,4 @@
-"""Finds the cube, sphere or image under the pointer, in a direction, or given in code."""
+"""Finds a cube, sphere or image: under the pointer, in a direction, or named in code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PointerTarget:
 
     @property
     def part(self) -> int | Neuron | None:
-        """The cube or the neuron."""
+        """The cube or the neuron, or None."""
         return self.row if self.neuron is None else self.neuron
 
     def __bool__(self) -> bool:
@@ -56,7 +56,7 @@ def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> Poi
 
 
 def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
-    """Return the neuron of a Perceptron or a pair; None for anything else.
+    """Return the neuron given by a Perceptron or a pair; None for anything else.
 
     Args:
         network: the network; OwnershipError is raised for a perceptron of another network

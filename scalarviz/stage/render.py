@@ -300,7 +300,7 @@ def story(
 
 
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:
-    """Advance to each step of `goals`, counted from the current step, and yield.
+    """Advance to each of the steps `goals`, counted from the current step, and yield there.
 
     Stops early if `stop` is set or when the last session has stopped by itself.
     """

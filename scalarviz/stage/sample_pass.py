@@ -55,7 +55,7 @@ class SamplePass:
 
     @property
     def grown(self) -> list[dict[str, FloatArray]]:
-        """Gradients of a compiled function after the loss, and after each node going backward."""
+        """Gradients of a compiled function after the loss and after each node, as a list."""
         return self._grown if self.flows else []
 
 

@@ -248,7 +248,7 @@ class Several:
 
     @property
     def title(self) -> str:
-        """The title: all names."""
+        """Title of all sessions together: their names."""
         return " | ".join(self.names)
 
     @staticmethod

@@ -375,7 +375,7 @@ class Stage(Messages):
     def read(self) -> Position:
         """Read the session for the next picture; return its position.
 
-        Controls beside the picture show the same moment if the session is read before drawing.
+        Controls next to the picture show the same moment if the session is read before drawing.
         """
         self.reading.patience = self.patience
         if self.pane is not None:
@@ -800,7 +800,7 @@ class Stage(Messages):
         return self.guess if self.guess is not None and self.guess.result is None else None
 
     def put_in(self) -> None:
-        """Start with a custom input: the shown input, or an empty image to draw on."""
+        """Begin a custom input, with the shown input or an empty image to draw on."""
         shown = self.reading.way.values.get(self.reading.program.inputs.name)
         if shown is not None:
             self.own = blank_of(self.session, shown)
@@ -852,7 +852,7 @@ class Stage(Messages):
         )
 
     def walk(self, way: str) -> None:
-        """Select the next cube or neuron to the "left", "right", "up" or "down"; "" the first."""
+        """Select the next item "left", "right", "up" or "down"; "" selects the first one."""
         if self._picture is not None and self._seen is not None:
             hovered, pinned = self._targets()
             box = self._seen.division(*self._extent).view

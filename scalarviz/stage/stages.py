@@ -163,7 +163,7 @@ class Stages(Messages):
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """A value that changes with the views, to trigger redrawing; without the sessions."""
+        """A value that changes with the views, to trigger redrawing; it excludes the sessions."""
         return tuple(stage.looks for stage in self.panes)
 
     @property
@@ -260,13 +260,13 @@ class Stages(Messages):
         return None
 
     def _press(self, name: str) -> None:
-        """Press the button with this name of the whole picture, or else of each session."""
+        """Press the named button of the whole picture or, without one, of each session."""
         if not self.press(name):
             for stage in self.panes:
                 stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
-        """Pin the item pinned in a stage also in linked sessions with equal networks."""
+        """Pin the pinned item of a stage in all linked sessions with equal networks."""
         for stage in self.panes if self.together else ():
             if stage is not pinned and alike(stage.session, pinned.session):
                 stage.pin(pinned.pinned_part)
@@ -306,7 +306,7 @@ class Stages(Messages):
             self.lead.resize(width, height)
 
     def _place(self) -> None:
-        """Assign panes to several stages."""
+        """Give each of several stages its pane: area, name and color."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.reading.now)
@@ -343,7 +343,7 @@ class Stages(Messages):
         return found[self.chosen] if found else self.lead.reading.here
 
     def frame_data(self) -> list[FrameData]:
-        """Return all data of several panes, on common scales."""
+        """Return the frame data of several panes, with common scales."""
         if not self._is_read:
             self.read()
         self._is_read = False

@@ -256,7 +256,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
 
 
 def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str:
-    """Return the label of a bar: the name of the output, if any, its error, and the weight."""
+    """Return the label of a bar: error and weight, after the name of the output if it has one."""
     if bar.row == NONE:
         return bar.name
     unit = (bar.row - operation.weights) // per_unit(operation)

@@ -215,7 +215,7 @@ class Bent:
 
 
 def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
-    """Return start and end of each bar, scaled to 0 to 1; the last pair is the sum, if any.
+    """Return start and end of each bar, scaled to 0 to 1; if there is a sum, it comes last.
 
     Bars of a sum start where the previous bar ends, all other bars start at zero.
     """

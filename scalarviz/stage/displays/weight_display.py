@@ -53,7 +53,7 @@ def ink_on(color: str) -> str:
 
 
 def inputs_rows(weight: Weight, value: float) -> list[Row]:
-    """Return y = w x for the latest inputs whose backward is missing; the next one is first."""
+    """Return y = w x for the latest inputs without a backward call; the next one is first."""
     waiting = list(weight._inputs)
     if not waiting:
         return [(text("displays.weight.no_inputs"),)]
