@@ -419,7 +419,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
-    """Return title and formula for the backward pass of a pooling; `reached`: by any gradient."""
+    """Return title and formula of a pooling's backward pass; `reached`: if it passes a gradient."""
     kind = "reached" if reached else "missed"
     title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}")
     return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")

@@ -242,10 +242,10 @@ class Caption:
         formula: the formula without numbers, or ""
         lines: lines of pieces: the formula with numbers, abbreviated for long sums
         whole: the same lines with all terms; empty if nothing is omitted
-        rows: bank indices of further weights in the caption, which no piece names; the first one is
-            the subject
-        neurons: further neurons in the caption, which no piece names; the first one is the subject
-            if `rows` is empty
+        rows: bank indices of further weights of the caption, to which no piece refers; the first
+            one is the subject
+        neurons: further neurons of the caption, to which no piece refers; the first one is the
+            subject if `rows` is empty
         why: a sentence below the title, or ""
         bars: inputs or outputs of the operation as bars, or None
         bent: effect of an activation on the subject; None for other operations

@@ -481,7 +481,7 @@ def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, mo
 
 
 def rule_words(state: State, row: int) -> str:
-    """Return a step as negative gradient × rate, with digits that agree; "" for other steps."""
+    """Return the step of a weight as negative gradient × rate; "" if it has another formula."""
     lines = [] if state.explained is None else list(state.explained(row).lines)
     if len(lines) == 0 or any(each.name != "lr" for each in lines[:-1]):
         return ""
@@ -704,7 +704,7 @@ def progress_of(
         step: finished whole steps
         loss: loss of the last step
         changed: first step after the user's last change
-        losses_between: function that returns the losses from one step to before another
+        losses_between: function that returns the losses in a range of steps, without its end
         verdict: number of right samples as text; "" if unknown
     """
     if not step and not verdict:

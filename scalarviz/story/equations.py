@@ -121,7 +121,7 @@ def between(parts: Sequence[EquationTerm], sign: str = " + ") -> list[EquationTe
 
 
 def signed(value: float) -> list[EquationTerm | str]:
-    """Return a sign and a term that subtract a number."""
+    """Return the parts that subtract a number: the sign, and a term with the magnitude."""
     return [" + " if value < 0.0 else " - ", EquationTerm((abs(value),))]
 
 

@@ -80,7 +80,7 @@ def key_of(value: float) -> str:
 
 
 def digits_of(value: float, digits: int) -> int:
-    """Return the number of digits to write a number with, at least the given number."""
+    """Return how many digits to write a number with: `digits` or more."""
     known = DIGITS.get()
     return digits if known is None else max(digits, known.least.get(key_of(value), 0))
 

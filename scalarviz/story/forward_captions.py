@@ -682,7 +682,7 @@ def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
 def by_weight(
     compute: Callable[[Sequence[float]], float], weight: Sequence[EquationTerm | str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return `compute`, or if `weight` is not empty, a function that multiplies it by a weight."""
+    """Return `compute`, with its result multiplied by the first number if `weight` is not empty."""
     return (lambda v: v[0] * compute(v[1:])) if weight else compute
 
 

@@ -64,7 +64,7 @@ class Tour:
         self._operations, self._steps = 0, 0
 
     def due(self, seconds: float) -> tuple[int, int]:
-        """Return how many steps and operations are due after `seconds`; one of both is 0."""
+        """Return how many steps and operations are due after `seconds`; one of the two is 0."""
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations or seconds <= STEP:
             return 0, operations

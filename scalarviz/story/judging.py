@@ -21,7 +21,7 @@ ZERO = 1e-12  # answers up to this magnitude count as 0, as for a sum whose term
 def agrees(question: Any, guess: str, answer: float | str) -> bool:
     """Return whether a guess is equivalent to an answer.
 
-    Raise ValueError, with a message for the user, if it is neither a number nor an expression.
+    Raise ValueError, with a message for the user, if the guess is no number and no expression.
     """
     if question.names:
         pairs = zip(values_at(question, guess), values_at(question, str(answer)), strict=True)

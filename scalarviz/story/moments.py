@@ -1,6 +1,6 @@
 """Moments in the fragment of a link: #step=120&op=7&pin=42.
 
-It defines the valid parts for `scalarviz open` (faces/links.py) and pages (pages/web/links.js).
+Used by `scalarviz open` (faces/links.py) and by pages (pages/web/links.js).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights are na
 
 
 def neuron_name(facts: Facts, neuron: Neuron) -> str:
-    """Return the name of a neuron: "input R", "neuron 3", "pixel 4, 4 of map 2", "output 0"."""
+    """Return the name of a neuron, such as "input R", "neuron 3" or "pixel 4, 4 of map 2"."""
     name, place = neuron
     buffer = facts.buffers[name]
     if buffer.role == "node":
@@ -31,7 +31,7 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
 
 
 def short_name(facts: Facts, place: int) -> str:
-    """Return the short name of an output: its custom name, without the word "output"."""
+    """Return the custom name of an output without the word "output", else its full name."""
     names = facts.buffers[facts.outputs].names
     return names[place] if place < len(names) else neuron_name(facts, (facts.outputs, place))
 
@@ -164,7 +164,7 @@ def per_unit(operation: OperationFacts) -> int:
 def uses_of(
     facts: Facts, operation: OperationFacts, row: int
 ) -> tuple[list[int], list[int] | None]:
-    """Return the outputs that a parameter adds to, and the inputs it multiplies (bias: None)."""
+    """Return the outputs a parameter adds to, and the inputs it multiplies; None for a bias."""
     if not operation.multiplies:
         return [], []
     if operation.uses is not None:

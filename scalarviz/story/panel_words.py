@@ -54,7 +54,7 @@ def said_goal(value: float, digits: int = 2) -> str:
 
 
 def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
-    """Return how many decimals of printed errors their squares need to give the printed loss."""
+    """Return how many decimals make the squares of printed errors agree with the printed loss."""
     for digits in (2, 3, 4):
         gaps = [float(f"{abs(each.out - each.goal):.{digits}f}") for each in misses]
         mean = sum([each * each for each in gaps]) / len(gaps)
@@ -69,7 +69,7 @@ def blame_words(gradient: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a probability in whole percent; "<1 %" or ">99 %" if it is near 0 or 1, not equal."""
+    """Return a probability in whole percent: "<1 %" if below 1 % but not 0, likewise ">99 %"."""
     if 0.0 < share < 0.01:
         return "<1 %"
     return ">99 %" if 0.99 < share < 1.0 else f"{100.0 * share:.0f} %"
@@ -189,7 +189,7 @@ def group_title(group: Group, things: str) -> str:
 
 
 def group_words(group: Group, weight: str) -> str:
-    """Return how many samples ask for a higher and a lower weight, and what the sum asks for.
+    """Return how many samples ask for a higher and for a lower weight, and which side wins.
 
     Args:
         weight: the weight as text; "" counts the samples that are closer to their targets instead,

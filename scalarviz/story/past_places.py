@@ -30,7 +30,7 @@ def even_steps(first: float, last: float, most: int) -> list[int]:
 
 
 def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
-    """Return, for each of some increasing steps, the last moment until then; no duplicates.
+    """Return the last moment up to each of some increasing steps; duplicates are left out.
 
     Args:
         moments: moments in order of their steps

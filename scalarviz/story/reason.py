@@ -67,7 +67,7 @@ def others_words(way: float, own: float, count: int) -> str:
 
 
 def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
-    """Return the negative gradient of a weight by parts; None if not between dense layers.
+    """Return the negative gradient of a dense weight in parts; None if no dense layer follows.
 
     It is also None if it is zero, or if the shown sample disagrees with the batch.
     """
@@ -83,7 +83,7 @@ def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
 
 
 def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
-    """Return the negative gradient of a neuron by parts; None if zero or before no dense layer."""
+    """Return the negative gradient of a neuron in parts; None if zero or no dense layer follows."""
     parts = parts_of(ctx.facts, ctx.state, name, unit)
     whole: float = sum([each.amount for each in parts])
     if not (whole > 0.0 or whole < 0.0):

@@ -427,7 +427,7 @@ def thread_of_filters(facts: Facts, state: State, values: Mapping[str, Numbers])
 def input_told(
     facts: Facts, state: State, known: Numbers, number: int, unit: int
 ) -> tuple[int, int]:
-    """Return the index of the input that adds most to an output, and of the weight in between.
+    """Return the index of the input that adds most to an output, and its weight's bank index.
 
     Args:
         known: the inputs of the operation

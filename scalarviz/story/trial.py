@@ -168,7 +168,7 @@ def nearer_of(ctx: TracedWeight) -> list[float]:
 
 
 def bars_among(bars: Sequence[Bar], marked: int, unit: str = "share") -> Bars:
-    """Return the first bars and the explained bar, without all others."""
+    """Return the first MOST_BARS bars, and the explained bar if it comes later."""
     kept = [i for i in range(len(bars)) if i < MOST_BARS or i == marked]
     place = kept.index(marked) if marked != NONE else NONE
     return Bars(tuple([bars[i] for i in kept]), None, place, unit)

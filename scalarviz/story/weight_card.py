@@ -54,7 +54,8 @@ class Why:
         change: its last change; None if unknown
         found: its update in the step; None before the first step
         foretells: whether the new value is shown before the step is finished
-        first_use: for a compiled function: returns the name of the first node that uses a parameter
+        first_use: for compiled functions: function from a bank index to the name of the first node
+            that uses this parameter
     """
 
     facts: Facts
@@ -203,7 +204,8 @@ def blocks_about(
 
     Args:
         foretells: whether the new value is shown, once known, before the step is finished
-        first_use: for a compiled function: returns the name of the first node that uses a parameter
+        first_use: for compiled functions: function from a bank index to the name of the first node
+            that uses this parameter
     """
     is_new = not (state.step or state.operation)
     found = None if is_new or state.explained is None else state.explained(row)
@@ -340,7 +342,7 @@ def pushed(known: Why) -> str:
 
 
 def table_of(known: Why) -> list[CardTable]:
-    """Return, in a list, a table of products: the focus sample first or, if shared, the largest."""
+    """Return a list with a table of the gradient's products, by sample or the largest first."""
     products = known.products
     if not products or not known.is_final:
         return []
