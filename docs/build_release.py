@@ -32,7 +32,7 @@ STOCK = "/usr/bin/python3"
 OLDEST, TOOLS = ("numpy", "numba", "vispy"), ("pytest", "nbclient")
 LINK = re.compile(r"\]\(\s*([^)\s#]*)")
 
-# What is run in a folder that is empty at first, by name; {} is the folder of the programs.
+# Commands run in an initially empty folder, by name; {} is the folder of the programs.
 TRIALS = {
     "writes a page": "{}/scalarviz page rgb -o rgb.html",
     "trains without a screen": "script -eqc {}/scalarviz /dev/null </dev/null",
@@ -49,7 +49,7 @@ settings.read(ROOT / "setup.cfg", encoding="utf-8")
 
 def main() -> None:
     """Build, check and test the release; raise an error at the first failure."""
-    os.environ.pop("PYTHONPATH", None)  # pip takes what is there as installed
+    os.environ.pop("PYTHONPATH", None)  # pip would treat packages there as installed
     wheel = built()
     check_links(wheel)
     print_sizes(wheel)
@@ -62,7 +62,7 @@ def built() -> Path:
     """Return the wheel built from the source distribution; it must equal the checkout's wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "scalarviz.engines.wasm.module")
-    # Without the option, it names each file.
+    # Without the option, the build lists each file.
     run(sys.executable, *"-m build -C--global-option=--quiet --outdir".split(), str(DIST), ".")
     (wheel,) = DIST.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:

@@ -80,7 +80,7 @@ TAGS = """<meta name="description" content="{words}">
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 SIGN = re.compile(
     r"(`[^`]+`|^ *\.\. .*|^ *:\w+(?: [^:]*)?: *(?:\* )?|\*\*[^*]+\*\*(?= )|^ *\* )|([*_|])"
-)  # napoleon's own, or a mark
+)  # markup by napoleon, or a character to escape
 MATH = re.compile(r"\$([^$<>]+)\$")
 NAME = re.compile(r"(?:sv\.)?([A-Za-z_][\w.]*)(?:\(.*\))?", re.DOTALL)
 

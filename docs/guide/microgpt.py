@@ -6,17 +6,17 @@ The class is an argument: `Scalar` below, in plain Python, or `scalarviz.Value`.
 losses. `sv.compile` compiles Values to kernels; docs/guide/values.md explains how.
 """
 
-# Lists that are read together are equally long; strict=True in each zip would hide the formulas.
+# Zipped lists have equal lengths; strict=True in each zip would obscure the formulas.
 # ruff: noqa: B905
 
 import math
 import random
 
-LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the dot begins and ends a name
-WIDTH = 16  # numbers that represent a letter on its way
-HEADS = 4  # of the attention, each on a quarter of these numbers
-PLACES = 16  # most letters of a name
-HIDDEN = 64  # neurons between the two layers behind the attention
+LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # a dot marks the start and the end of a name
+WIDTH = 16  # numbers that represent a letter
+HEADS = 4  # attention heads, each on a quarter of these numbers
+PLACES = 16  # maximum letters of a name
+HIDDEN = 64  # neurons between the two layers after the attention
 
 NAMES = """
     avelin borun cerida dalmo elvane farrin golda hesper imrel jandor kaveli lorane mirodan nel
@@ -69,7 +69,7 @@ class Scalar:
         order, seen, waiting = [], set(), [self]
         while waiting:
             number = waiting.pop()
-            if number is None:  # all parts of the one before are in order
+            if number is None:  # all operands of the next number are in order
                 order.append(waiting.pop())
             elif number not in seen:
                 seen.add(number)

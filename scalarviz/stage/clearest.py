@@ -21,12 +21,12 @@ from scalarviz.story.traced_weight import (
 )
 from scalarviz.story.trial import mean_off
 
-# Numbers of a batch times weights: of a larger step none is computed before; and with classes.
+# Maximum samples times weights of a step that is computed in advance; and with classes.
 MOST, MOST_SORTED = 20_000, 400_000
-# How many agreements it is worth that the sample asks for what all ask for, and that no number of
-# the loss is printed twice.
+# Points if the sample asks for the same direction as the batch, and if all numbers of its loss
+# are printed differently; any other agreement is one point.
 ASKED, APART = 4, 3
-FAR = 2.0  # weight of an error of 1: preferably a wrong sample is shown
+FAR = 2.0  # points for an error of 1, to prefer a sample with a large error
 
 
 def can_choose(facts: Facts, weights: int, batch: int) -> bool:

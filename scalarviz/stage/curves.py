@@ -157,7 +157,7 @@ class Curves:
         return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
     def _measured(self, now: TrainingState) -> Sequence[Measured]:
-        """Return the drawn metrics."""
+        """Return the metrics to draw."""
         if not now.measures:
             return ()
         at, known = (now.here.branch, now.here.clock.step), self._metrics
@@ -462,7 +462,7 @@ def is_in(plane: LossPlane, values: FloatArray) -> bool:
 
 
 def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
-    """Return the readout at the mouse: loss at the closest grid point, and step of a close path."""
+    """Return the readout at the mouse: the closest known loss, and the step of a close path."""
     if over.spot is None:
         return ""
     loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])

@@ -153,7 +153,7 @@ class Motion(Light):
         self._neuron = 0
 
     def _passages(self, way: Passed) -> list[Passage]:
-        """Return the operations between the last reading and this one."""
+        """Return the operations between the previous and the current state of the session."""
         reading = self.reading
         moments = [reading.moments[number - 1] for _, number, _ in way.places]
         if way.forward:
@@ -181,7 +181,7 @@ class Motion(Light):
         return moves
 
     def _hold(self) -> None:
-        """Make the reading show the sample of the current operation."""
+        """Show the sample that belongs to the current operation."""
         passage = self._shown
         self.reading.held, self.reading.neurons = None, self.neurons
         if passage is not None:
@@ -215,7 +215,7 @@ class Motion(Light):
         )
 
     def shown(self) -> tuple[Moment | None, float]:
-        """Return the operation to show, and its finished fraction."""
+        """Return the operation to show, and the finished fraction of its animation."""
         passage = self._shown
         if passage is not None:
             return passage.moment, self.part if passage.forward else 1.0 - self.part

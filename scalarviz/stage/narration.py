@@ -435,7 +435,7 @@ def came_back(
     known: Mapping[int, float],
     flows: Mapping[int, float],
 ) -> list[CardTable]:
-    """Return, in a list, the table of gradients from the nodes that read a value.
+    """Return a list with the table of gradients that come from the nodes reading a value.
 
     The list is empty if a node represents several nodes of which only the mean is known.
     """

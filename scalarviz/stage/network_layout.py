@@ -179,7 +179,7 @@ def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]
     if activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
-    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside images
+    if layer.output_shape and sizes[0] == sizes[1]:  # there is little space next to images
         return name, " ".join(kind)
     return name, f"{' → '.join(sizes)}  {' '.join(kind)}"
 

@@ -30,7 +30,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.value_session import session_of
 
-# What to write instead of objects that are no session, by class.
+# What to pass instead of objects that are not sessions, by class.
 A_SESSION = "write sv.Session(network, data)"
 INSTEAD = (
     (Model, A_SESSION),

@@ -280,7 +280,7 @@ class Stage(Messages):
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Fit the scales to the shown numbers, which are first read again if `anew`."""
+        """Fit the scales to the shown numbers; if `anew`, read the numbers again first."""
         for each in self.peers if anew else ():
             each.refresh()
         self.common.scales.choose([each.shown() for each in self.peers])
@@ -350,7 +350,7 @@ class Stage(Messages):
     # The mouse.
 
     def click(self, x: float, y: float) -> None:
-        """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
+        """Press the button at a pixel, else go to the operation or pin the item there, or unpin."""
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return

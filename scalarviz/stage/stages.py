@@ -119,7 +119,7 @@ class Stages(Messages):
         return self.panes[self.chosen]
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Fit the scales to the numbers of all panes, which are first read again if `anew`."""
+        """Fit the scales to the numbers of all panes; if `anew`, read the numbers again first."""
         self.panes[0].rescale(anew=anew)
 
     # Settings.
@@ -188,7 +188,7 @@ class Stages(Messages):
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several sessions, else call `restore` of `moved`."""
+        """Close help or the large chart of several sessions, else restore the stages `moved`."""
         if self.several and self.common.help:
             self.common.help = False
         elif not (self.several and self.common.curve_view.close()):
@@ -277,7 +277,7 @@ class Stages(Messages):
         self._pin_alike(self.lead)
 
     def pin(self, part: Pin) -> None:
-        """Pin a bank index in all sessions that have it, a Perceptron in its session, or None.
+        """Pin a bank index in all sessions that have it, or a Perceptron in its session.
 
         A list contains an item, or None, for each session. Raises InputError for an item that no
         session has.

@@ -94,7 +94,7 @@ class Maker:
 
     @cached_property
     def plane(self) -> PlanePoints | None:
-        """The plane of the data."""
+        """The plane that contains the samples, or None."""
         return plane_points(self.session.data, self.samples)
 
     @cached_property

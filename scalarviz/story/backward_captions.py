@@ -398,7 +398,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
-    """Explain gradients through pooling windows: to the maximum of each, or to all numbers."""
+    """Explain gradients through pooling: to the maximum of each window, or to all its numbers."""
     upstream, column = ctx.upstream, ctx.place[1]
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []
@@ -419,7 +419,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
-    """Return title and formula of a pooling's backward pass; `reached`: if it passes a gradient."""
+    """Return title and formula of a pooling's backward pass, with or without a gradient."""
     kind = "reached" if reached else "missed"
     title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}")
     return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")

@@ -385,7 +385,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Cell:
-    """One operation of a step, in the strip.
+    """One operation of a step, as a cell of the strip below the network.
 
     Attributes:
         part: FORWARD, ERROR, BACKWARD or STEP

@@ -86,9 +86,9 @@ from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-ALMOST, HALF = 1e-2, 0.499  # of a change in half precision, and of a digit that it is rounded by
-CLOSE = 0.06  # of a change that it is rounded by
-FEW_INPUTS = 4  # inputs that are framed where a step begins
+ALMOST, HALF = 1e-2, 0.499  # relative error in half precision; rounding error in last digits
+CLOSE = 0.06  # maximum relative rounding error of a printed change
+FEW_INPUTS = 4  # maximum inputs that are framed at the start of a step
 PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # index of a name in a numbered formula
 
 
@@ -414,8 +414,8 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
-PLACES = 3  # products of a filter's weight that are shown
-TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
+PLACES = 3  # shown products of a weight of a filter
+TRIED = 0.2  # change of a weight to see its effect on the right class
 
 
 def tried_words(ctx: TracedWeight, row: int, way: float) -> str:

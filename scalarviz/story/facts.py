@@ -92,7 +92,7 @@ class OperationFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """A moment of a step: "layer 0: add up", and the buffers that it writes."""
+    """A moment of a step, such as "layer 0: add up", and the buffers that it writes."""
 
     kind: str
     phase: str
@@ -178,7 +178,7 @@ class LossPart:
 
 @dataclass(frozen=True)
 class LossFacts:
-    """A loss.
+    """The facts about a loss function.
 
     Attributes:
         factor, mean, divisor: as in `Loss`, with the divisor for one sample
@@ -396,7 +396,7 @@ class OptimizerFacts:
 
 @dataclass(frozen=True)
 class MovingWeight:
-    """A weight in the shown step.
+    """A weight with its numbers before the shown step.
 
     Attributes:
         value, new: its value before the step, and its present value if known

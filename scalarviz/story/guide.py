@@ -201,7 +201,7 @@ OF_STEP, OF_NUMBER = 7919, 104729  # multipliers for choosing a weight
 
 @dataclass(frozen=True)
 class GuessQuestion:
-    """A question about a number of the step.
+    """A question that asks the user to guess a number of the step.
 
     Attributes:
         kind: "value", asked before the weight moves; or "gradient", asked before it is computed

@@ -64,7 +64,7 @@ def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
 
 
 def blame_words(gradient: float) -> str:
-    """Return the negative gradient, called blame in texts, as text."""
+    """Return the negative gradient as text; captions call it blame."""
     return typeset(said(-gradient))
 
 
@@ -221,7 +221,7 @@ def group_words(group: Group, weight: str) -> str:
 
 @dataclass
 class Scale:
-    """A short scale around an output before and after the step, as fractions from 0 to 1.
+    """A short number line around an output before and after a step, as fractions from 0 to 1.
 
     Attributes:
         ends: the numbers at its two ends
@@ -312,12 +312,12 @@ def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str
     return typeset(short(before, FINE)), typeset(short(after, FINE))
 
 
-# Sums that close in print.
+# Sums whose printed terms add up.
 
-# Digits of two factors in print, few first.
+# Digits of two printed factors, fewest first.
 DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4), (5, 5)]
-NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
-LARGEST = 1e6  # of sums that are rounded so that they close
+NEAREST = 0.499  # maximum rounding error in last digits; exact halves are ambiguous
+LARGEST = 1e6  # maximum of sums whose terms are rounded to add up
 
 
 def in_print(value: float, digits: int) -> float:

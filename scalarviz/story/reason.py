@@ -49,7 +49,7 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
 
 
 def others_words(way: float, own: float, count: int) -> str:
-    """Return a sentence on a weight that the shown sample would not move as the batch does.
+    """Return a sentence on a weight that the batch moves differently than the shown sample.
 
     Args:
         way: direction of the change: 1 is higher, -1 is lower

@@ -89,7 +89,7 @@ class Why:
 
     @property
     def multiplies(self) -> bool:
-        """Whether the weight is a factor of inputs in every use."""
+        """Whether the weight multiplies inputs in all its uses."""
         return not self.facts.is_graph and all(each.operation.multiplies for each in self.uses)
 
     @property
@@ -253,7 +253,7 @@ def sentence(known: Why, grad: str) -> str:
     """Return a sentence on why the weight changed in this step, as far as this is known.
 
     Args:
-        grad: its gradient as written elsewhere on the card
+        grad: gradient of the weight, as written elsewhere on the card
     """
     if not known.multiplies:
         return by_chain_rule(known, grad)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-LONGEST_TEXT = 24  # characters of a text that is no number
+LONGEST_TEXT = 24  # characters of a text that is not a number
 LARGE = 1e9  # below this, all digits before the decimal point are shown
 
 ThingT = TypeVar("ThingT")
@@ -40,7 +40,7 @@ def number_text(number: object, digits: int = 4) -> str:
     if number is None:
         return text("displays.none")
     try:
-        x = float(number)  # type: ignore[arg-type]  # what is no number shows as it is
+        x = float(number)  # type: ignore[arg-type]  # other objects are shown by their text
     except (TypeError, ValueError, OverflowError):
         return shorten(str(number), LONGEST_TEXT)
     if not math.isfinite(x):
