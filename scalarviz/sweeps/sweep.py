@@ -394,7 +394,7 @@ class Sweep:
         """Return one run as a Session: `runs[4, 17]` is setting 4 with seed 17.
 
         The session is trained again to the end of the run, so its whole history is available. Its
-        weights are bit for bit those of the run. If they differ, for example because the run was
+        weights equal the run's weights bit for bit. If they differ, for example because the run was
         trained on another machine, a warning is logged.
         """
         if not (isinstance(place, tuple) and len(place) == 2):
@@ -533,7 +533,7 @@ def sweep(
 
     Networks that differ only in their seed are trained together by the same kernel calls, as in
     `sv.replicate`; networks with other engines or separate data are trained one by one. In both
-    cases the weights are bit for bit those of a separate session.
+    cases the weights equal, bit for bit, the weights of a separate session.
 
     Raises:
         InputError: for invalid arguments.

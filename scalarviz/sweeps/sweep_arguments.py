@@ -221,7 +221,7 @@ def ranking_of(
 
     Raises:
         UnknownNameError: for an unknown name.
-        InputError: if the goal needs held-out samples and the data has none.
+        InputError: if the goal needs held-out samples that the data does not have.
     """
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:

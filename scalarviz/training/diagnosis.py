@@ -540,7 +540,7 @@ def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> fl
 
 
 def ends(activation: str) -> tuple[float, float]:
-    """Return the lower and upper bound of an activation, infinite if it has none."""
+    """Return the lower and the upper bound of an activation, which may be infinite."""
     value = ACTIVATIONS.get(activation, ACTIVATIONS["linear"]).value
     low, *_, high = sorted(value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000))
     return low if low > -10.0 else -np.inf, high if high < 10.0 else np.inf

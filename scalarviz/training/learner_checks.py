@@ -269,7 +269,7 @@ def of_value(kind: type) -> Iterator[Comparison]:
 
 
 def of_gradient(got: Any, root: Value, leaf: Value) -> Comparison:
-    """Compare the gradient of a leaf with the correct one and with those of typical mistakes."""
+    """Compare a leaf's gradient with the correct one and with results of typical mistakes."""
     made = made_values(root)
     sources = [id(x) for node in made for x in node._inputs]
     terms = []  # for each use: gradient of the result, derivative, and wrong derivatives

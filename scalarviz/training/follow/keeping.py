@@ -50,7 +50,7 @@ class SnapshotWriter:
         source: the followed model, as a list of arrays
         recorder: Recorder that writes the file
         probe: a sample in the format of a record, or None
-        last: the last recorded step; -1 if there is none
+        last: the last recorded step; -1 before the first one
         signs: observations so far, such as the first NaN
     """
 

@@ -408,7 +408,7 @@ def states_of(layer: Layer) -> Places:
 
 
 def begin_with_affine(network: Any, data: DataSet) -> bool:
-    """Insert the Affine layer requested by `data`, if any; return whether one was inserted.
+    """Insert the Affine layer if `data` requests one; return whether it was inserted.
 
     Args:
         network: a Model; unchanged if its first layer is an Affine

@@ -60,7 +60,7 @@ class Model(Part):
 
     @final
     def input_rows(self, x: object) -> Any:
-        """Convert a dict of named inputs, such as {"u": u, "x": x}, to rows; keep other inputs.
+        """Convert `x`, a dict of named inputs such as {"u": u, "v": v}, to rows; keep other inputs.
 
         Each named input has shape (batch, width), (batch,) if its width is 1, or (width,) for one
         sample. Raises InputError or ShapeError for inputs that do not match `input_widths`.

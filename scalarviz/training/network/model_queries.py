@@ -128,7 +128,7 @@ def check_engine(
 
     Args:
         engine: "python", "cpu", "cuda" or "auto"
-        precision: "full", "mixed" or a Precision; None (default) means that of the model
+        precision: "full", "mixed" or a Precision; None (default) means the model's precision
         batches: batches of the training run, or None. Their size matters for "auto", since small
             networks are faster on "cpu" than on a GPU; sample weights need an engine that supports
             them

@@ -254,7 +254,7 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
 
 
 def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Label each unlabelled Value by its name and index, such as "wte[3, 2]"."""
+    """Label each unlabelled Value with a name and an index, such as "wte[3, 2]"."""
     for name, array in arrays.items():
         for place, value in np.ndenumerate(array):
             at = f"[{', '.join(map(str, place))}]" if place else ""

@@ -293,7 +293,7 @@ class Network(Model):
         """Load arrays by name from a state dict of this class or of a PyTorch module.
 
         Args:
-            state_dict: mapping from names to arrays or tensors. Names that differ from those of
+            state_dict: mapping from names to arrays or tensors. Names that differ from the names in
                 `net.state_dict()` only in their numbers, such as "0.weight" and "2.weight", or
                 "fc1.weight" and "fc2.weight", are matched in numerical order
             strict: True (default) requires that all names match; False loads the names that do
@@ -326,7 +326,7 @@ class Network(Model):
         return np.ones((self._engine.newest_batch(), self.outputs)), False
 
     def find_rows(self, part: object) -> object:
-        """Return the bank rows of a part of this network or of a name; keep other objects."""
+        """Return the bank rows of `part`, a part of this network or a name; keep other objects."""
         return rows_of_part(self, part)
 
     def _rows_named(self, names: str | Sequence[str]) -> Rows:

@@ -375,7 +375,7 @@ class MetricCallback(ABC):
 
     @final
     def best(self, view: StepView) -> tuple[int, float]:
-        """Return the step with the best value so far, and the value."""
+        """Return the step with the best value up to that of `view`, and the value."""
         steps, values = view.metrics[self.metric]
         at = place_of_best(values, self.rises)
         return int(steps[at]), float(values[at])

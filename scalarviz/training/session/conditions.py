@@ -144,7 +144,7 @@ class Quantity:
         read: function f(trainer, step, row) that reads the number if the source is NUMBERS
         has_row: whether a bank row follows the name, as in "weight 7"; if so, "rises" and "falls"
             refer to the absolute value
-        of_step: whether the number belongs to the last step, so that step 0 has none
+        of_step: whether the number belongs to the last step, so that it is missing at step 0
         predicate: the predicate of a row of STATES; otherwise the text of the condition contains it
         on_record: function f(settings) that returns whether recorded losses are sufficient
         where: function f(trainer, number) that returns an explanation to show in brackets, or ""

@@ -103,7 +103,7 @@ def is_output(program: Program, buffer: Buffer) -> bool:
 
 
 def came_from(session: Session | TrainingState) -> str:
-    """Return a sentence about the session from which this one was made; "" if there is none."""
+    """Return a sentence about the session from which this one was made, or ""."""
     origin = session.origin
     return text("page.came", did=sentence(origin.did), step=origin.step) if origin else ""
 
@@ -648,7 +648,7 @@ def row_followed(session: Session, moment: MomentFacts) -> int:
 
 
 def first_row(network: Model) -> int:
-    """Return the first parameter, if possible one that is not frozen; NONE if there are none."""
+    """Return the first parameter that is not frozen, or else the first; NONE without parameters."""
     rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
@@ -696,7 +696,8 @@ class TrainingState(NamedTuple):
         numbers: numbers of the bank; empty if not requested
         here: Position of the session: clock, branch, end of the branch, and loss
         program: program of the network, which is replaced when an activation changes
-        network: the network; `data`, `loss_function` and `engine` are also those of the session
+        network: the network; `data`, `loss_function`, `engine`: data set, loss and engine of the
+            session
         frozen: mask of the frozen parameters
         taken: number of steps counted by the bank
         batches: the batches, by step

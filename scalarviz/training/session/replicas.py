@@ -48,7 +48,7 @@ SECONDS = 0.05  # approximate duration of a kernel call, and delay of Ctrl-C
 class Replicas:
     """Networks that differ only in their seeds, trained together by the same kernels.
 
-    The weights of each network are bit for bit those of a separate session with its seed.
+    The weights of each network equal, bit for bit, the weights of a separate session with its seed.
     `networks` (which run on the python engine) and their `banks` are up to date after every
     `advance`. A replica stops before a step with a non-finite gradient or result; from that step
     on, its losses are NaN.

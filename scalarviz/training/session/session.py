@@ -416,7 +416,7 @@ class Session:
         epochs: int | None = None,
         progress: bool = True,
     ) -> None:
-        """Train on by `n` units.
+        """Advance training by `n` units.
 
         Args:
             n: number of units, at least 0; 1 by default
@@ -445,7 +445,7 @@ class Session:
                 advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` units, at most to the start; see `advance` for the units."""
+        """Go back by `n` of a `unit`, at most to the start; see `advance` for the units."""
         check_unit(self.timeline, unit)
         if size(n, "n", least=0):
             with self.doing():
@@ -595,7 +595,7 @@ class Session:
             return made
 
     def switch(self, branch: Branch | int | str) -> None:
-        """Switch to another branch, given the branch, its number or its name.
+        """Switch to another `branch`: a Branch, its number or its name.
 
         The session goes to the same step if the branch reaches it, otherwise to the end of the
         branch. Raises InputError for an unknown branch or an ambiguous name.
@@ -893,7 +893,7 @@ class Session:
         Args:
             operation: name of an operation, such as "affine 0"
 
-        Between two steps, the numbers are those of the last step. Raises UnknownNameError for an
+        Between two steps, the numbers belong to the last step. Raises UnknownNameError for an
         unknown operation, and OrderError before the first step or if the operation exists only from
         the next step.
         """
@@ -1011,8 +1011,8 @@ class Session:
     def norms(self) -> dict[str, Norms]:
         """Return the norms of the values and the gradients of each layer with parameters.
 
-        The keys are layer indices, as in `net.state_dict()`. Between two steps, the gradients are
-        those of the last step. Raises InputError for a compiled function.
+        The keys are layer indices, as in `net.state_dict()`. Between two steps, the gradients
+        belong to the last step. Raises InputError for a compiled function.
         """
         with self._looking():
             return norms_of(self.network.layers)
@@ -1172,7 +1172,7 @@ class Session:
                 the recorded values are kept, but these metrics are no longer measured
 
         Raises:
-            FileError: if the file is damaged, too large or of another kind.
+            FileError: if the file is damaged, of another kind, or exceeds the limit.
         """
         timeline = load_timeline(path, data, limit, metrics)
         timeline.kept, timeline.was_loaded = SavedFile.of(timeline, path), True
@@ -1180,7 +1180,7 @@ class Session:
 
     @classmethod
     def of(cls, timeline: Timeline) -> Session:
-        """Return a session for a timeline that does not belong to another session."""
+        """Return a session for a `timeline` that does not belong to another session."""
         session = cls.__new__(cls)
         session._begin(timeline)
         return session

@@ -177,12 +177,12 @@ class Background:
         return True
 
     def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait up to `seconds` for the latest job, and raise the error that ended a job, if any."""
+        """Wait up to `seconds` for the latest job to end, and raise any error that ended a job."""
         self.wait(seconds)
         self.raise_error()
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop the job after its portion and wait for it; raise the error that ended a job, if any.
+        """Stop the job after its portion and wait for it; raise any error that ended a job.
 
         Args:
             timeout: maximum number of seconds to wait; None (default) means no limit
@@ -193,7 +193,7 @@ class Background:
 
     @uncut
     def raise_error(self) -> None:
-        """Raise and discard the error that ended a job, if any."""
+        """Raise any error that ended a job, and discard it."""
         with self._changing:
             error = self._errors.pop() if self._errors else None
         if error is not None:

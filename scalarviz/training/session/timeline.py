@@ -195,7 +195,7 @@ class Timeline:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Replay the actions at the current step and operation up to the target; return if any."""
+        """Replay actions at the current step and operation up to the target; False if none."""
         now = self.clock
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
@@ -529,8 +529,8 @@ def paced(steps: float, seconds: float, portion: float) -> float:
     """Return how many steps to take in about `portion` seconds, after a portion of `steps`.
 
     Args:
-        seconds: duration of a step in the last portion; a portion has at most four times as many
-            steps as the last one
+        seconds: duration of a step in the last portion; a portion has at most four times the steps
+            of the last one
     """
     return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 

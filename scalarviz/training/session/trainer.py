@@ -148,7 +148,7 @@ class Trainer:
             )
 
     def check_untouched(self) -> None:
-        """Raise OrderError after reverting outside changes of the engine or activations, if any."""
+        """Revert any change of engine or activations from outside, and raise OrderError for it."""
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(

@@ -125,7 +125,7 @@ class UndoLog:
         return meanwhile(self, _is_off=True)
 
     def undo(self, timeline: Timeline) -> None:
-        """Go to the moment before the last change; raise OrderError if there is none."""
+        """Go to the moment before the last change; raise OrderError if nothing was changed."""
         if not self.done:
             raise OrderError("nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # remains there if interrupted by Ctrl-C
