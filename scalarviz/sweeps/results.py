@@ -191,7 +191,7 @@ def cells_of(
     """Return the results of a setting as a mapping from column name to cell.
 
     Args:
-        judged: whether the sweep has a success criterion; `sure`: whether to add intervals
+        judged: whether there is a success criterion; `sure`: whether to add confidence intervals
 
     The cell "rank" contains the number to rank by; the smallest is best.
     """
@@ -312,10 +312,10 @@ def rate(successes: int, count: int) -> Interval:
 
 
 def interquartile_mean(values: FloatArray) -> FloatArray:
-    """Return the mean of the middle half along the last axis; infinite if that contains infinity.
+    """Return the mean of the middle half along the last axis.
 
-    If the count is not a multiple of four, the values at the edges of the half get fractional
-    weights.
+    The mean is infinite if that half contains infinity. If the count is not a multiple of four, the
+    values at the edges of the half get fractional weights.
     """
     ordered = np.sort(values, axis=-1)
     count = ordered.shape[-1]
@@ -356,7 +356,8 @@ def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray
 
     Args:
         runs: number of runs drawn for each resample
-        resampled: function that draws a number of resamples and returns the statistic of each
+        resampled: function that takes a number of resamples, draws them, and returns the statistic
+            of each
     """
     portion = max(1, 2**20 // runs)  # resamples at a time, in bounded memory
     counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))

@@ -167,8 +167,8 @@ class Sweep:
             progress: whether to show a progress bar in a terminal or notebook; by default True
 
         If a setting raises an error, it is stored in `errors`, and the other settings continue.
-        After Ctrl-C, finished results are kept; the next call trains again whatever is not stored
-        in the folder.
+        After Ctrl-C, finished results are kept; the next call starts over, except for results
+        stored in the folder.
         """
         with Progress(len(self), true_or_false(progress, "progress"), "networks") as bar:
             for now in self._by_tasks(*self._asked(steps, every)):
@@ -221,7 +221,7 @@ class Sweep:
         return self.step > 0 and now.done == now.total
 
     def _portions(self, live: Iterator[Progressed]) -> Iterator[float]:
-        """Train in the background thread, and yield a short pause in seconds after each check.
+        """Train in the background thread; yield the number of seconds to sleep after each check.
 
         After an error, the next `play` starts from the beginning.
         """

@@ -1,4 +1,4 @@
-"""Tasks: the units of work of a sweep, which run in any process or on another machine.
+"""Tasks: the units of work of a sweep, which run in this or another process or machine.
 
 A task trains networks of one setting with several seeds and measures them at regular checks. Its
 outcome consists of arrays, which can be stored in a file.
@@ -99,7 +99,7 @@ class SweepTask:
     versions: dict[str, str]
 
     def start(self) -> TaskTraining:
-        """Return a TaskTraining that runs this task, at step 0."""
+        """Return a TaskTraining for this task, before its first step."""
         if self.files:
             sessions = [session_in(file) for file in self.files]
         else:
@@ -241,7 +241,7 @@ class Plan:
 class OneByOne:
     """Sessions trained one by one, for engines other than "cpu" or for separate data.
 
-    The class has those methods of `Replicas` that TaskTraining calls.
+    It has the same interface as `Replicas`, as far as TaskTraining uses it.
     """
 
     def __init__(self, sessions: Sequence[Session]) -> None:

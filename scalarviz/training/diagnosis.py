@@ -265,7 +265,7 @@ def rate(m: Measures) -> list[Any]:
 
 
 def standing(kind: str, level: float, m: Measures) -> list[Any]:
-    """Return the parameter groups in which most units now have a fault, if the loss is high."""
+    """Return the groups in which most units now have the fault `kind`, if the loss is high."""
     shares: FloatArray = getattr(m, kind)
     marks = (shares > MOST) & (m.level > level)
     groups = np.flatnonzero(marks[-1]).tolist()
@@ -273,7 +273,7 @@ def standing(kind: str, level: float, m: Measures) -> list[Any]:
 
 
 def apart(small: int, large: int, m: Measures) -> list[Any]:
-    """Return the first group if its gradients are on another scale than those in the last group."""
+    """Return the first group if its gradients and the last group's differ by a large factor."""
     ratios = m.gradients[:, large] / np.maximum(m.gradients[:, small], TINY)
     found = m.names[0], m.steps[np.argmax(ratios > APART)], np.median(ratios), m.names[-1]
     return [found] if m.level > HIGH and np.mean(ratios > APART) > MOST else []
@@ -506,7 +506,7 @@ def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[
 
 
 def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
-    """Return, for each parameter group, its gain and fractions of dead, saturated and equal units.
+    """Return the fractions of dead, saturated and duplicate units and the gain of each group.
 
     The numbers are NaN for groups without an activation.
     """

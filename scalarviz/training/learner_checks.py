@@ -368,10 +368,10 @@ def objects_in(kept: Any) -> Any:
 def of_layer(
     made: Any, like: Perceptron | Dense | None, x: FloatArray | None
 ) -> Iterator[Comparison]:
-    """Compare a layer's outputs with a reference, if given, and its gradients with differences.
+    """Compare the outputs and the gradients of a learner's layer with the correct ones.
 
-    Gradients are compared with finite differences. If the outputs are f(W x + b), the first
-    parameter is the weight matrix W.
+    Outputs are compared with the reference `like`, if given, and gradients with finite differences.
+    If the outputs are f(W x + b), the first parameter is the weight matrix W.
     """
     mine = Learned(made)
     parts = [mine.numbers(name) for name in mine.names]

@@ -2,7 +2,7 @@
 
 Two PyTorch hooks run around the step of every optimizer. The first one reads the gradients that the
 step uses (accumulated, unscaled, clipped), the second one the new weights. In most steps the hooks
-only read the clock; numbers are copied as often as the time limit for recording permits.
+only read the clock; numbers are copied as often as the time budget for recording permits.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def follow(
         model: a PyTorch module, or a Network trained with `train_step` or `train`. Call `step`
             after each step if a module is trained without an optimizer, or a network with its own
             methods forward, backward and step. None (default) records the arrays passed to `step`
-        path: file to record to, such as "night.sv", for `scalarviz open night.sv` and `sv.load`; an
-            existing record is replaced. None (default) uses a temporary file that is removed after
-            the program and the viewer have exited
+        path: file to record to, such as "night.sv", which `scalarviz open night.sv` and `sv.load`
+            read; an existing record is replaced. None (default) uses a temporary file that is
+            removed after the program and the viewer have exited
         show: "window", "browser", "auto" or None; "auto" (default) opens a window or, without a
             screen, serves a page and prints its address; None only records
         probe: one sample, an array or a tensor, for which the viewer computes and shows the
@@ -364,7 +364,7 @@ class Following:
             loss: loss of the step; None (default) means unknown
             grads: gradients with the same names as `arrays`; None (default) means unknown
 
-        Most calls only count the step; arrays are copied as often as the time limit for recording
+        Most calls only count the step; arrays are copied as often as the time budget for recording
         permits.
         """
         begun = self._moment()
@@ -480,7 +480,7 @@ class Following:
         return max(TICK, worked + asleep)
 
     def _spend(self, begun: tuple[float, float]) -> float:
-        """Add the time since `begun` to the time spent on recording; return its cost in seconds."""
+        """Add the time since `begun` to the total recording time; return its cost in seconds."""
         passed, worked = between(begun, moment())
         self._looked += passed, worked
         cost = COLD * price(passed, worked)
@@ -578,7 +578,7 @@ class Following:
         return keeper.is_due(self.steps + 1) and self._can_afford()
 
     def _can_afford(self) -> bool:
-        """Return whether the time limit allows two more recordings; if not, check again later."""
+        """Return whether the time budget allows two more recordings; if not, check again later."""
         if self._spent + self._price < GRACE:
             return True
         now = moment()

@@ -211,7 +211,6 @@ def between(begun: tuple[float, float], now: tuple[float, float]) -> tuple[float
 def price(passed: float, worked: float) -> float:
     """Return the cost of a recording: its CPU time and a part of its waiting time, in seconds.
 
-    Waiting counts only in part: either the disk is slow, or another process uses the core, which is
-    not a cost of the recording.
+    Waiting counts only partly, since its cause may be another process that uses the core.
     """
     return worked + WAITED * (passed - worked)

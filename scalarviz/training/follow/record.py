@@ -1,17 +1,17 @@
 """The record of a followed training run: a file that grows during training and is kept afterwards.
 
-The file begins with MAGIC. Each entry has a kind, a checksum, the length of its content, and the
-content:
+The file begins with MAGIC, followed by entries. Each entry has a kind, a checksum, the length of
+its content, and the content:
 
     HEAD  JSON: arrays of the model, modules, optimizers
-    LOSS  number of a step, a count n, and mean losses of n consecutive steps each, from that step,
+    LOSS  index of a step, a count n, and losses from that step, each the mean over n steps,
           float64; n is 1 until half of the space for losses is used
-    STAT  number of a step, and NUMBERS float32 for each array of the model
-    PAGE  a recorded step: its number, the index of its HEAD, and numbers
-    FULL  the same with all weights, for a model whose PAGEs contain only chosen weights
-    MOVE  place of an overwritten page
+    STAT  index of a step, and NUMBERS float32 values for each array of the model
+    PAGE  a recorded step: its index, the index of its HEAD, and its numbers
+    FULL  like PAGE, but with all weights of a model whose PAGEs contain only chosen weights
+    MOVE  file position of a page that has been overwritten
     NOTE  JSON: an observation, such as the first NaN
-    DONE  the training was closed
+    DONE  the recording was closed
 
 All pages of a kind have the same length. When their space is full, every second page is dropped and
 its place is reused, so the file never exceeds its maximum size and no page is copied. Entries with
@@ -71,7 +71,7 @@ class Pages:
 
     Attributes:
         length: length of a page in bytes
-        most: maximum number of pages, each of which needs `beside` more bytes elsewhere
+        most: maximum number of pages; each also takes up `beside` bytes for other entries
         stride: minimum number of steps between pages; doubled when the space is full
     """
 

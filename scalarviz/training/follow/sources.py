@@ -237,10 +237,10 @@ class TorchSource:
         return {slot: [each.get(SLOTS[slot]) for each in states] for slot in slots_of(self.used)}
 
     def rates(self, optimizer: Any) -> Numbers:
-        """Return the learning rate of each array in a step of an optimizer; NaN if unknown.
+        """Return learning rate, step count and optimizer index of each array, shape (arrays, 3).
 
-        The second column is the number of steps taken by the optimizer and the third its index.
-        Arrays that the optimizer does not update have NaN.
+        A rate is NaN if it is unknown. All three numbers are NaN for arrays that the optimizer does
+        not update.
         """
         found, number = np.full((len(self.tensors), 3), np.nan), self.used.index(optimizer)
         for group in optimizer.param_groups:

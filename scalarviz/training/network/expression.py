@@ -125,7 +125,7 @@ class Expression(Model):
         parameters: the parameters, named ones first, then others in the order of their first use
         walls: bank position and shape of each named parameter
         bank: the bank that stores the parameters, in the rows `rows`
-        recording: the recorded function, a Trace: a table of operations
+        recording: the recorded function as a Trace, which is a table of operations
     """
 
     CALLED = "the expression"
@@ -169,7 +169,7 @@ class Expression(Model):
         return np.ones((self._engine.newest_batch(), self.outputs)), self._waiting[-1][1]
 
     def name_of(self, row: int) -> str:
-        """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""
+        """Return the label of the parameter in a `row` of the bank; without one p0, p1, ..."""
         if row not in self._numbers:
             return self._bank.name_of(row)
         number = self._numbers[row]

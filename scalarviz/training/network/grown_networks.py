@@ -215,7 +215,7 @@ def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, De
 
 
 def dense_at(net: Network, index: int, only: str) -> Dense:
-    """Return the layer at an index; raise InputError unless it is Dense and used only once."""
+    """Return an unshared Dense layer; raise InputError, beginning with `only`, for others."""
     layer: Layer = net.layers[index]
     if not isinstance(layer, Dense):
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
@@ -248,7 +248,7 @@ def as_they_are(net: Network) -> list[GrownLayer]:
 
 
 def reshaped(old: Dense, perceptrons: Places, inputs: Places) -> GrownLayer:
-    """Return a Dense layer made of some perceptrons and inputs of `old`, by index; NONE is new."""
+    """Return a Dense layer with perceptrons and inputs of `old`, given by index, or NONE if new."""
     kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
     kernel[perceptrons == NONE] = NONE
     kernel[:, inputs == NONE] = NONE
@@ -328,7 +328,7 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
 
 
 def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
-    """Return a network with biases, which start at 0, added to all perceptrons or removed.
+    """Return a copy of a network with a bias for each perceptron, initially 0, or without biases.
 
     Raises:
         InputError: if nothing would change.

@@ -160,7 +160,7 @@ def check_keys(keys: LoadedKeys, more: str) -> None:
 
 
 def check_shapes(wrong: Sequence[str]) -> None:
-    """Raise ShapeError if there are descriptions of wrong shapes in `wrong`."""
+    """Raise ShapeError with the messages in `wrong` about wrong shapes, unless it is empty."""
     if wrong:
         raise ShapeError(
             "the state dict does not fit the network, and nothing was changed: "
@@ -264,7 +264,7 @@ def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 def walls_of(
     arrays: Mapping[str, npt.NDArray[Any]], places: npt.NDArray[np.intp], bank: Bank
 ) -> dict[str, Wall]:
-    """Return the Wall of each array; the Values of all arrays come first in the rows `places`."""
+    """Return the bank position and shape, a Wall, of each array; `places` are the bank rows."""
     found = {}
     for name, shape, start in placed({name: array.shape for name, array in arrays.items()}):
         rows = places[start : start + prod(shape)]

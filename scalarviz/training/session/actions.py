@@ -129,7 +129,7 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 def check_type(thing: object, kind: type | UnionType, what: str) -> None:
-    """Raise InputError if a value is not of a type; True and False do not count as numbers."""
+    """Raise InputError if a value has the wrong type; True and False do not count as numbers."""
     if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
         name = (get_args(kind) or (kind,))[0].__name__
         raise InputError(f"{what} is {shorten(thing)}, and should be of the type {name}")
@@ -194,7 +194,7 @@ def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
 
 
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> None:
-    """Set all numbers of a bank, except its frozen flags, from those in `numbers_of_bank`."""
+    """Set all numbers of a bank, except its frozen flags; see `numbers_of_bank`."""
     bank.value[:], bank.grad[:], bank.state[:] = map(arrays.pop, ARRAYS)
     slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
     for names in {*slots, *bank.blocks}:

@@ -222,12 +222,12 @@ def check_callback(function: object) -> None:
 
 @final
 class FirstArrivals:
-    """The metrics and callbacks of a session, which run when a branch reaches a step first.
+    """The metrics and callbacks of a session, which run when a branch reaches a new step.
 
     Attributes:
         metrics: the measured metrics; can be set
-        under_way: whether a metric or callback is running
-        stopped: the reason for which a callback ended the last advance, or ""
+        under_way: whether a user function is running
+        stopped: the reason for which a callback or condition ended the last advance, or ""
     """
 
     def __init__(self) -> None:
@@ -257,7 +257,7 @@ class FirstArrivals:
         return min((every - step % every for every in periods), default=1)
 
     def is_due(self, timeline: Timeline) -> bool:
-        """Return whether the branch reaches a step first, and a metric or callback is due there.
+        """Return whether the branch has just reached a new step where a metric or callback is due.
 
         Call it before the end of the branch is moved.
         """

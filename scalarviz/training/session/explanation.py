@@ -134,7 +134,7 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
-    """Explain the weight on a bank `row` after the first `done` moments of the step."""
+    """Explain the update of the weight in a bank `row`, after `done` moments of the step."""
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None

@@ -95,7 +95,7 @@ def has_all_targets(settings: Settings) -> bool:
 
 
 def check_compared(names: Iterable[str], settings: Settings) -> None:
-    """Raise InputError if there are metrics to compare outputs, but not a target for each."""
+    """Raise InputError if metrics compare outputs with targets but some outputs lack a target."""
     for name in names:
         require(
             has_all_targets(settings),

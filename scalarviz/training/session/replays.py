@@ -262,7 +262,7 @@ class SamplesMoved:
     Attributes:
         name: name of the weight; `row`: its bank row
         first: the first step, counted from 0; `last`: the last step
-        unit: what amounts measure. "change" is the learning rate times the sample's part of the
+        unit: what the amounts measure. "change" is the learning rate times the sample's part of the
             gradient, which for SGD is exactly the change of the weight; "gradient" is only this
             part, for other optimizers
         samples: the contributions of the samples

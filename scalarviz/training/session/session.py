@@ -158,8 +158,8 @@ class Session:
             slower
         metrics: list of names, such as "accuracy", and functions f(predictions, targets) -> float
             of two arrays of shape (samples, outputs); predictions are probabilities if the loss is
-            on logits. The held-out loss is measured with any metric; "loss" measures nothing else.
-            Empty by default; see the property `metrics`
+            on logits. The held-out loss is measured along with any metric; "loss" measures only
+            that. Empty by default; see the property `metrics`
         every: number of steps between measurements; 100 by default
 
     Raises:
@@ -169,21 +169,20 @@ class Session:
     All methods are thread-safe. Calls are executed one at a time.
 
     - Methods that move, change or compute wait until the current call returns, even if it is
-    `advance(1_000_000)`. During background play they only wait for the current portion, which takes
-    about 5 ms or one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`,
-    `set_rate`,
-      `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`,
-      `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`, `landscape`,
-      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
-      or precision.
+      `advance(1_000_000)`. During background play they only wait for the current portion, which
+      takes about 5 ms or one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`,
+      `set_rate`, `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`,
+      `undo`, `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`,
+      `landscape`, `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function,
+      batch, engine or precision.
     - Methods that only read do not wait: every property, `own_rate`, `repr`, `history`,
-        `best_step`, `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is
-            filled between two portions even during a long `advance`. `play`, `pin`, `on_step` and
-            `pause(timeout=0)` do not wait either.
+      `best_step`, `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled
+      between two portions even during a long `advance`. `play`, `pin`, `on_step` and
+      `pause(timeout=0)` do not wait either.
     - `pause()` waits for the current portion, `read` of a snapshot that is not ready waits for the
-    lock, and `history(wait=True)` waits for the background thread. - The thread of a window, or of
-    a picture in a notebook, never waits for training; a request that takes longer than 50 ms is
-    completed in another thread.
+      lock, and `history(wait=True)` waits for the background thread.
+    - The thread of a window, or of a picture in a notebook, never waits for training; a request
+      that takes longer than 50 ms is completed in another thread.
 
     Background play ends when the session is no longer referenced, or when the program exits.
 
@@ -345,8 +344,8 @@ class Session:
         """Loss of each step taken, before its update; float64, 1-D.
 
         At least the last 2**20 losses of a branch are exact. For older steps, only the minimum and
-        maximum of each block of several hundred steps are stored, and returned alternately for the
-        steps of the block. `first` and `seek` compute exact losses by a replay.
+        maximum of each block of several hundred steps are stored (also in files), and returned
+        alternately for the steps of the block. `first` and `seek` compute exact losses by a replay.
         """
         here = self.timeline.here
         return here.branch.losses[: here.clock.step]
@@ -582,10 +581,8 @@ class Session:
             name: name of the branch, see `Branch.name`; "" (default) describes the first change in
                 the branch
 
-        Raises:
-            InputError: for a name that is too long or has invisible characters.
-
-            Steps after the current moment remain in the previous branch.
+        Later steps remain in the previous branch. Raises InputError for a name that is too long or
+        has invisible characters.
         """
         name = checked_name(name)
         with self.doing(as_one=True):
@@ -1104,8 +1101,8 @@ class Session:
         """Return an independent copy of the session and its network, at the current moment.
 
         Args:
-            branch: branch, or its number, to which the copy switches, see `switch`; None (default)
-                means the current branch
+            branch: Branch, or branch number, to which the copy switches, see `switch`; None
+                (default) means the current branch
 
         The copy has the same history, branches, keyframes, memory limit, pinned weights and focus,
         and is not playing. `sv.watch([s.copy(branch) for branch in s.branches])` shows all branches

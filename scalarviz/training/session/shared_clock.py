@@ -102,8 +102,8 @@ class SharedClock:
 
         Args:
             n: number of units, at least 0; 1 by default
-            unit: "operation", "phase", "sample", "step" (default) or "epoch"; an epoch is an epoch
-                of the first session
+            unit: "operation", "phase", "sample", "step" (default) or "epoch"; epochs are counted in
+                the first session
 
         When moving by operations, sessions wait for each other at the end of each phase. If a
         session cannot continue, its error is raised after the others have advanced.

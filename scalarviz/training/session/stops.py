@@ -169,7 +169,7 @@ class Stops:
         return steps[holds].tolist(), seen
 
     def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
-        """Return the state of a condition at the step of `start`, a state without a number.
+        """Return the state of a condition on arrival at the step of `start`, an empty state.
 
         Losses and metrics are recorded; other numbers that are unknown are read by visiting the
         steps.

@@ -195,7 +195,7 @@ class Timeline:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Replay actions at the current step and operation up to the target; False if none."""
+        """Replay actions at the current operation up to the target; return False without any."""
         now = self.clock
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
@@ -243,7 +243,7 @@ class Timeline:
             self._return_to(home)
 
     def _take_steps(self, most: int) -> bool:
-        """Take up to `most` steps; return True if a rejected step meets a stop condition."""
+        """Take up to `most` steps; return True if training stops before a rejected step."""
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
@@ -311,7 +311,7 @@ class Timeline:
         self.branch.end = max(self.branch.end, self.clock)
 
     def _take_operation(self) -> bool:
-        """Perform one operation; return True if a rejected update meets a stop condition."""
+        """Perform one operation; return True if training stops before a rejected update."""
         (step, operation), trainer = self.clock.place, self.trainer
         self._interrupted = True
         if operation == 0:
@@ -404,7 +404,7 @@ class Timeline:
             self.show()
 
     def set_back_writes(self) -> bool:
-        """Undo direct writes to the bank since the last `remember`; return False if none."""
+        """Undo direct writes to the bank since `remember`; return whether there were any."""
         if not self.has_outside_writes:
             return False
         self._interrupted = True
@@ -414,13 +414,13 @@ class Timeline:
     # Actions of the user.
 
     def note(self, kind: str, details: dict[str, Any]) -> Action:
-        """Apply and journal a user action, now or, if it must wait, at the next step."""
+        """Journal a user action, and apply it now or, if it must wait, at the next step."""
         actions = self.applied((kind, details))
         self.journal(*actions)
         return actions[0]
 
     def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
-        """Make user actions at the current moment, and apply those that need not wait."""
+        """Return user actions made from kinds and details; apply those that need not wait."""
         self.trainer.check_changes()
         self._apply_queued()
         here, made = self.clock.place, []

@@ -148,7 +148,7 @@ class Trainer:
             )
 
     def check_untouched(self) -> None:
-        """Revert any change of engine or activations from outside, and raise OrderError for it."""
+        """Revert changes of engine or activations from outside the session, raising OrderError."""
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(

@@ -3,12 +3,12 @@
 The rules of undo:
 
 - An undo goes to the moment before the last change. A redo goes to the moment after the change that
-was undone last, on the branch that the undo left, where later steps can be reached again. - An
-undone change is never ahead of the clock. If it would be, a branch begins at this moment; if the
-change was the last action in its branch, it is removed from the branch, and a redo makes it again.
-- A change that waits for the next step continues to wait in the new branch. - A new change clears
-the redo list; earlier undone changes are not restored by undo or redo of
-  older changes. Undo and redo never delete a branch.
+  was undone last, on the branch that the undo left, where later steps can be reached again.
+- An undone change is never ahead of the clock. If it would be, a branch begins at this moment; if
+  the change was the last action in its branch, it is removed, and a redo makes it again.
+- A change that waits for the next step continues to wait in the new branch.
+- A new change clears the redo list. Undo and redo of older changes do not restore earlier undone
+  changes. Undo and redo never delete a branch.
 """
 
 from __future__ import annotations
