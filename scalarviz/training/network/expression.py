@@ -220,7 +220,7 @@ class Expression(Model):
 
         Args:
             state_dict: mapping from names to arrays
-            strict: True (default) requires that all names match; False loads the names that do
+            strict: True (default) requires that all names match; False loads the entries that match
 
         Returns the missing and unexpected names. If names or shapes do not fit, raises InputError
         and changes nothing.

@@ -110,7 +110,7 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
 
 
 def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNetwork:
-    """Return a network without one perceptron of a layer; raise InputError for the only one."""
+    """Return a network without one perceptron of a layer; raise InputError if it has no other."""
     index, old, after = inner_dense(net, layer, "no neuron can be removed from")
     gone = whole(neuron)
     if gone is None or not 0 <= gone < old.outputs:

@@ -251,7 +251,7 @@ class Network(Model):
     @overload
     def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
     def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
-        """Return the layer at an index, or the layers of a slice, as `net.layers[index]`."""
+        """Return the layer at an index, or the layers in a slice, like `net.layers[index]`."""
         try:
             return self.layers[index]
         except (IndexError, TypeError):
@@ -296,7 +296,7 @@ class Network(Model):
             state_dict: mapping from names to arrays or tensors. Names that differ from the names in
                 `net.state_dict()` only in their numbers, such as "0.weight" and "2.weight", or
                 "fc1.weight" and "fc2.weight", are matched in numerical order
-            strict: True (default) requires that all names match; False loads the names that do
+            strict: True (default) requires that all names match; False loads the entries that match
 
         While a session trains the network, loading counts as an edit by the user. Returns the
         missing and unexpected names. If names or shapes do not fit, raises InputError and changes

@@ -174,7 +174,7 @@ class Branch:
     def means(self, start: int, end: int, points: int) -> tuple[FloatArray, FloatArray]:
         """Return the centres and mean losses of at most `points` intervals from `start` to `end`.
 
-        Centres are counted from `start`. Losses are read in portions to save memory.
+        Centres are relative to `start`. Losses are read in portions to save memory.
         """
         stretch = max(1, -(-(end - start) // points))
         portion = stretch * max(1, EXACT // stretch)
@@ -325,7 +325,7 @@ class Keyframes:
             self._thin(branch)
 
     def take(self, branches: Sequence[Branch], newest: Branch) -> None:
-        """Manage the keyframes of these branches instead, thinned out to fit the budget."""
+        """Replace the managed branches by these, and thin out their keyframes to fit the budget."""
         self._branches = [branch for branch in branches if branch.frames]
         self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
         if self.used > self.budget:

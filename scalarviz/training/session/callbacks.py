@@ -335,7 +335,7 @@ class MetricCallback(ABC):
 
     @final
     def check(self, metrics: Metrics | None, *, held_out: bool) -> int:
-        """Return the number of steps between measurements; raise InputError if not measured.
+        """Return the steps between measurements; raise InputError if the metric is not measured.
 
         Args:
             metrics: metrics of the session, or None
@@ -375,7 +375,7 @@ class MetricCallback(ABC):
 
     @final
     def best(self, view: StepView) -> tuple[int, float]:
-        """Return the step with the best value up to that of `view`, and the value."""
+        """Return the step and the value of the best measurement up to the step of `view`."""
         steps, values = view.metrics[self.metric]
         at = place_of_best(values, self.rises)
         return int(steps[at]), float(values[at])

@@ -270,12 +270,12 @@ class Condition:
 
     @property
     def is_own(self) -> bool:
-        """Whether the condition is a user-defined function, even if loading a file has lost it."""
+        """Whether the condition is a user-defined function, which a loaded file may lack."""
         return self.text.startswith(OWN)
 
     @property
     def is_lost(self) -> bool:
-        """Whether the condition is a user-defined function that loading a file has lost."""
+        """Whether the condition is a user-defined function that is missing after loading a file."""
         return self.is_own and self.function is None
 
     @property
@@ -285,7 +285,7 @@ class Condition:
 
     @property
     def looks_back(self) -> bool:
-        """Whether the condition compares with all earlier steps, as "rises 3x" does."""
+        """Whether the condition compares its number with all earlier steps, as "rises 3x" does."""
         return self.predicate.before in ("smallest", "largest")
 
     def compared(self, values: Any) -> Any:
@@ -447,7 +447,7 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
 
 
 def of_function(name: str, function: Function | None) -> Condition:
-    """Return the condition for a user-defined function, which is None if a file has lost it."""
+    """Return the condition for a user-defined function, or for None if a file lacks it."""
     quantity = Quantity(OWN, NUMBERS, where=nowhere)
     return Condition(f"{OWN} {name}", quantity, quantity.predicate, function=function)
 

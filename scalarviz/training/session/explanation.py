@@ -105,17 +105,17 @@ class Explanation(Explained):
 
 
 def is_written(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Return whether one of these moments of a step computes the values of a buffer."""
+    """Return whether one of these operations of a step computes the values of a buffer."""
     return any(buffer in moment.values for moment in moments)
 
 
 def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Return whether one of these moments of a step computes the gradient of a buffer."""
+    """Return whether one of these operations of a step computes the gradient of a buffer."""
     return any(buffer in moment.gradients for moment in moments)
 
 
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
-    """Return the numbers of an operation after the first `done` moments of the step.
+    """Return the numbers of an operation, as known after `done` operations of the step.
 
     The inputs of an operation in a compiled function are its operands, concatenated.
     """
@@ -134,7 +134,7 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
-    """Explain the update of the weight in a bank `row`, after `done` moments of the step."""
+    """Explain the update of the weight in a bank `row`, after `done` operations of the step."""
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
@@ -184,7 +184,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 
 def is_final(trainer: Trainer, row: int, done: int) -> bool:
-    """Return whether a gradient that is not a sum of products is final after `done` moments."""
+    """Return whether a gradient that is not a sum of products is final after `done` operations."""
     program = trainer.network.program
     if not program.is_graph:
         return is_ready(trainer, row, done)
@@ -195,7 +195,7 @@ def is_final(trainer: Trainer, row: int, done: int) -> bool:
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:
-    """Return whether a gradient is final after `done` moments; with clip_norm, all must be."""
+    """Return whether a gradient is final after `done` operations; with clip_norm, all must be."""
     clips = trainer.settings.optimizer.clip_norm < np.inf
     operations = trainer.network.program.operations
     return all(

@@ -245,14 +245,14 @@ def returned(function: Callable[..., Any], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Returned:
-    """The traced result of a function: syntax trees, and the storage keys of their names."""
+    """The traced result of a function: syntax trees, and where the named numbers are stored."""
 
     elements: list[Tree]
     places: Mapping[str, str]
 
 
 class Way:
-    """One traced path through an update, with a step for each assignment and each condition."""
+    """One path through an optimizer's update, traced as steps: assignments and conditions."""
 
     def __init__(self, choices: Choices, powers: Mapping[str, str]) -> None:
         self.choices, self.powers = choices, powers

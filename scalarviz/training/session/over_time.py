@@ -44,7 +44,7 @@ NONE_FILLED: Filled = {}
 
 @final
 class WeightsOverTime:
-    """Reads OverTime from keyframes, and caches the columns."""
+    """Reads the weights at several steps from keyframes, and caches the results."""
 
     def __init__(self, program: Program, count: int) -> None:
         self._layers = layers_of(program, count)

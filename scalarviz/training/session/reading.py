@@ -155,7 +155,7 @@ PARTS_OF_STEP = {
 
 @lru_cache(maxsize=8)
 def cells_of(program: Program) -> Sequence[Cell]:
-    """Return one cell of the strip below the picture for each moment of a step."""
+    """Return one cell of the strip below the picture for each operation of a step."""
     return tuple(
         Cell(
             PARTS_OF_STEP.get(moment.phase, BACKWARD),
@@ -169,12 +169,12 @@ def cells_of(program: Program) -> Sequence[Cell]:
 
 
 def names_of_cells(program: Program) -> list[str]:
-    """Return the name of each moment of a step in the strip, such as "layer 0: add up"."""
+    """Return the name of each operation of a step in the strip, such as "layer 0: add up"."""
     return [label(cell) for cell in cells_of(program)]
 
 
 def name_of_moment(program: Program, moment: Moment) -> str:
-    """Return the name of a moment in plain words, such as "add up", without its layer."""
+    """Return the name of an operation in plain words, such as "add up", without its layer."""
     if isinstance(program, TraceProgram) and moment.operation != NONE:
         return sign_of_node(program.trace, program.nodes[moment.operation])
     if moment.kind == "forward" and moment.operation != NONE:
@@ -705,7 +705,7 @@ class TrainingState(NamedTuple):
         recorded: whether the session is a recorded training run
         computes: whether the network computes the same function as the followed model
         playing: whether background play is running
-        walked: counter of leaps and clock after the last move by operations, or None
+        walked: (leaps, clock) after the last move by single operations, or None; see Position
         branches: all branches, in the order of their creation
         stops: Stops with the steps at which training stopped automatically
         measures: whether metrics are measured
@@ -851,7 +851,7 @@ def free_copy(network: Any) -> Any:
 
 
 def key_of(here: Position) -> tuple[int, ...]:
-    """Return a key that changes with the position: clock, branch number, and counter of leaps."""
+    """Return a key that changes with the position: clock, branch number, and move counter."""
     return (*here.clock, here.branch.number, here.leaps)
 
 

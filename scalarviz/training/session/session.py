@@ -330,7 +330,7 @@ class Session:
 
     @property
     def phase(self) -> str:
-        """Phase of the next operation."""
+        """Phase of the next operation, such as "backward"."""
         here = self.timeline.here
         return here.moments[here.clock.operation].phase
 

@@ -464,7 +464,7 @@ def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
 def at_speed(
     portion: WeakMethod[Portion], unit: str, until: int | None, speed: float, begins: bool
 ) -> Job:
-    """Background job: advance at `speed` units per second on average, at once if `begins`."""
+    """Background job: advance at `speed` units per second on average; start now if `begins`."""
     start, done = time.perf_counter() - begins / speed, 0
     while go_on := portion():
         due = int((time.perf_counter() - start) * speed) - done

@@ -562,7 +562,7 @@ class Position(NamedTuple):
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a step, in order."""
+        """All operations of a step, in order, from zero_grad to the update."""
         return self.program.moments
 
 
@@ -648,7 +648,7 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def beginnings(timeline: Timeline, unit: str) -> list[int]:
-    """Return the indices of the operations in a step at which a unit begins."""
+    """Return the indices of a step's operations at which a unit (operation or phase) begins."""
     phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
     return [
         i

@@ -84,12 +84,12 @@ class Trainer:
 
     @property
     def loss(self) -> Loss:
-        """The loss of the current step."""
+        """The loss function of the current step."""
         return self.settings.loss
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a step, in order."""
+        """All operations of a step, in order, from zero_grad to the update."""
         return self.network.program.moments
 
     @property

@@ -47,7 +47,7 @@ class BranchMoment(NamedTuple):
 
 @dataclass(eq=False)
 class Change:
-    """User actions that are undone together; without actions, a reset or a change of branch.
+    """A change to undo as a whole: user actions, or a reset or a move to another branch.
 
     Attributes:
         before: the moment before the change
@@ -78,7 +78,7 @@ class Change:
 
 @final
 class UndoLog:
-    """The changes of a session: those in effect, oldest first, and those undone, in `undone`.
+    """The changes of a session, oldest first, and the undone changes, in `undone`.
 
     A new change clears `undone`.
     """
@@ -143,7 +143,7 @@ class UndoLog:
 
     @whole
     def _note_undo(self, timeline: Timeline, left: Branch, was_last: bool) -> None:
-        """Update the lists after an undo, which left the branch `left`."""
+        """Update the undo and redo lists after an undo that left the branch `left`."""
         change = self.done.pop()
         self.undone.append(change)
         change.swap_names()
@@ -167,7 +167,7 @@ class UndoLog:
 
     @whole
     def _note_redo(self, timeline: Timeline) -> None:
-        """Update the lists after a redo, and journal actions that were made again."""
+        """Update the undo and redo lists after a redo, and journal actions that were made again."""
         change = self.undone.pop()
         self.done.append(change)
         change.swap_names()
@@ -196,7 +196,7 @@ class UndoLog:
 
 
 def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:
-    """Start a branch at the current moment, including actions that wait for the next step."""
+    """Start a branch at the current moment, and add the actions in `waiting` to its journal."""
     branch = timeline.fork()
     for action in waiting:
         if action not in branch.journal:
