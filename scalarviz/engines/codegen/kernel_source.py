@@ -225,7 +225,7 @@ class KernelTranslation(ast.NodeTransformer):
         return self._value(ast.unparse(node), value)
 
     def _value(self, text: str, value: Any) -> ast.expr:
-        """Return the expression that stands for an outer variable's value in the kernel file."""
+        """Return the expression that represents an outer variable's value in the kernel file."""
         if isinstance(value, float):
             return expression(self.writer.constant(float(value)))
         if isinstance(value, int | str | None):

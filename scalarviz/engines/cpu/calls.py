@@ -99,7 +99,7 @@ class CpuCalls:
         self._choices: dict[tuple[int, bool], ThreadChoice] = {}  # for all calls of one kind
 
     def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
-        """Return kernels by name; if any is missing, load it with the program's kernels."""
+        """Return kernels by name; missing ones are loaded together with the program's kernels."""
         missing = {unit for unit in units.values() if unit not in self._loaded}
         if missing:
             missing |= all_units(self._operations(samples)) - set(self._loaded)

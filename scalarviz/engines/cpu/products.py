@@ -52,7 +52,7 @@ def affine(
 ) -> None:  # fmt: skip
     """z[o] = biases[bias + o] + sum over i of w[first + o * across + i * down] * x[i].
 
-    The sum is computed for n samples of a tile. An empty array of biases stands for zeros.
+    The sum is computed for n samples of a tile. An empty array of biases means zeros.
     """
     step, last, zero = lane_count(x), outputs - ONE, spread(w.dtype.type(0))
     shift = zero, zero, zero, zero

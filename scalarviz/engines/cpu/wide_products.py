@@ -493,7 +493,7 @@ def load_columns(
     target: Any, builder: Any, signature: Any, data: Any, order: Any, first: Any, left: Any,
     column: Any, z: Any, at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + c across + t] = data[order[first + t], column + c]; c and t are less than the lanes."""
+    """z[at + c across + t] = data[order[first + t], column + c], for one vector of c and of t."""
     source, indices, _, _, _, goal, _, _ = signature.args
     columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
     found = []
