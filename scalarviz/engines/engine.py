@@ -80,7 +80,7 @@ class Engine(ABC):
 
     @abstractmethod
     def newest_batch(self) -> int:
-        """Return the batch size of the most recent unmatched forward; raise OrderError if missing."""
+        """Return the batch size of the most recent unmatched forward, or raise OrderError."""
 
     @abstractmethod
     def check_backward(self, samples: int) -> None:
@@ -442,7 +442,7 @@ class Snapshot(ABC):
 
     @abstractmethod
     def read(self) -> SnapshotValues:
-        """Return the numbers as of the last request; if there was none, request them now."""
+        """Return the numbers as of the last request; without a request, request them now."""
 
     @final
     def __await__(self) -> Generator[Any, None, SnapshotValues]:

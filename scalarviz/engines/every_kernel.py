@@ -21,7 +21,7 @@ LOOK = 0.5  # seconds between checks of all files
 
 
 def every_kernel() -> list[tuple[Unit, Dtype]]:
-    """Return all kernels with their working types, including those of user-defined activations."""
+    """Return all kernels with their working types, also for user-defined activations."""
     units = [*cpu.every_unit(), *expression.SHELL.values()]
     for row in EVERY_OPERATION.values():
         units += expression.kernels_of_formula(row)

@@ -1,6 +1,6 @@
 """The python engine, which runs the layer objects themselves: slow, readable, the reference.
 
-It calls the methods of each layer, which call those of its perceptrons, which call those of their
+It calls the methods of layers, which call methods of their perceptrons, which call methods of their
 weights. A layer processes the whole batch before the next layer does.
 
 One method call covers several moments of a step: a perceptron sums and applies its activation; a

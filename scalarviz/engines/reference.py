@@ -42,7 +42,7 @@ class OperationArrays(NamedTuple):
         y: outputs, for backward
         upstream: gradient with respect to the outputs
         learning: whether the network is trained; otherwise dropout is disabled, and running
-            statistics are used instead of those of the batch
+            statistics are used instead of batch statistics
         first: index in the batch of the first sample
     """
 
@@ -106,7 +106,7 @@ def send_back(
     found: Mapping[str, FloatArray],
     flows: dict[str, FloatArray],
 ) -> None:
-    """Add the gradients of all buffers to `flows`, which initially has those of the outputs.
+    """Add the gradients of all buffers to `flows`, which initially has the output gradients.
 
     Args:
         passed, found: operations and values, as returned by `sent_forward`
@@ -191,7 +191,7 @@ def all_gradients(
 
 
 def reference_of(operation: Operation) -> Reference:
-    """Return the functions of an operation: those of its kind, or of a copy of its custom layer."""
+    """Return the functions of an operation's kind, or of a copy of its custom layer."""
     if operation.own is None:
         return REFERENCES[operation.kind]
     twin = LayerCopy(operation.own)

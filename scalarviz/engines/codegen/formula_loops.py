@@ -454,8 +454,8 @@ EXTRAS = [
 def in_team(function: Callable[..., Any]) -> Callable[..., None]:
     """Mark a call of a row formula by a team of threads; `RowBody` replaces it.
 
-    The arguments are those of the formula, with the index of its first number in place of each row,
-    followed by EXTRAS.
+    The call has the arguments of the formula, with the index of its first number in place of each
+    row, followed by EXTRAS.
     """
     raise NotImplementedError
 

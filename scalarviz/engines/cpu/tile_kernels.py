@@ -1,7 +1,7 @@
 """Kernels for each kind of operation, on one tile of samples.
 
 A kind has up to three kernels with the same arguments: forward; the gradients of the parameters,
-which are added to those of the chunk; and the gradients of the inputs.
+added to the chunk's gradients; and the gradients of the inputs.
 
     op, settings   record of the operation (see `records.py`), and its settings
     bank, tile     weights and state of the network; the tile, with the gradients of its chunk

@@ -167,7 +167,7 @@ def sum_of(errors: Numbers) -> float:
 
 @exact
 def total_weight(job: Address) -> float:
-    """Return the total weight of a step's samples (1 if it is 0), by default their number."""
+    """Return the total weight of a step's samples (1 if it is 0), or their number if unweighted."""
     batch, last = batch_of(job, Real), plan_of(job).out_size
     if batch.goals.shape[1] == last:
         return float(batch.samples)

@@ -177,7 +177,7 @@ def first_sample(thread: Index, count: Index) -> Index:
 
 @kernel
 def four_weights(first: Index, last: Index, apart: Index, found: Whole) -> None:
-    """Write the offsets of the weights of four members, relative to those of member `first`.
+    """Write the offsets of the weights of four members, relative to member `first`.
 
     The weights of adjacent members are `apart` numbers apart; members after `last` become `last`.
     """

@@ -432,7 +432,7 @@ def is_needed(function: Launched, operation: Operation) -> bool:
 def units_of_group(
     group: Iterable[Launched], program: Program, rows: Rows
 ) -> dict[tuple[Launched, Rows], CudaUnit]:
-    """Return the kernels of a group for a program; `rows` are those of loss, optimizer and draw.
+    """Return the kernels of a group; `rows` are the table rows of loss, optimizer and draw.
 
     The keys are functions and, for kernels of an operation, the table rows of the operation.
     """

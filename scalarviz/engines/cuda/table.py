@@ -95,7 +95,7 @@ def parameter_gradient(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Add the parameter gradients of some samples to those of their chunk, for one operation."""
+    """Add an operation's parameter gradients, for some samples, to the gradients of their chunk."""
     run = chosen(KERNELS, plan[op + KIND])[PARAMETERS]
     run(plan, op, arena, chunk, fresh, space, base, flow, flow_base, stride, count, worker, workers)
 

@@ -434,7 +434,7 @@ class SourceWriter:
         return f"{name}({', '.join(texts)})"
 
     def slope(self, formula: Formula, texts: list[str], slopes: list[str], made: str) -> str:
-        """Return the source of a result's derivative, given those of its operands."""
+        """Return the source of a result's derivative, from the derivatives of its operands."""
         if formula.name in COMPARISONS or {*slopes} == {"0.0"}:
             return "0.0"
         if formula.name == "where":

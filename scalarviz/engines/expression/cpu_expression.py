@@ -86,7 +86,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._kernels: dict[Unit, Kernel] = {}
 
     def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
-        """Return kernels by name; the first call also loads those of all steps."""
+        """Return kernels by name; the first call also loads the kernels of all steps."""
         wanted = set(units.values()) - set(self._kernels)
         if not self._kernels:
             wanted |= {*SHELL.values(), *MOVING.values(), *filter(None, self.tables.units)}
@@ -518,7 +518,7 @@ def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
 
 @final
 class ExpressionJob:
-    """Records of a compiled function: those of a `CpuJob`, and a `TraceRecord`.
+    """Records of a compiled function: a `CpuJob` and a `TraceRecord`.
 
     Attributes:
         job: the CpuJob with bank, optimizer and loss

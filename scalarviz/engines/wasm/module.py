@@ -200,7 +200,7 @@ NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of ke
 
 
 def units_of_pages() -> list[Unit]:
-    """Return the kernels that pages may use, without those of user-defined formulas."""
+    """Return the kernels that pages may use, except for user-defined formulas."""
     return [
         unit
         for unit in dict.fromkeys(every_unit())
