@@ -56,7 +56,7 @@ def __dir__() -> list[str]:
 
 
 def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
-    """Create the data set with this `data.name` and these `data.settings()`; open no file.
+    """Create the data set with this `data.name` and `data.settings()`, without opening files.
 
     `budget` limits the memory, which is checked before the data set is created; None (default)
     means no limit. Raises InputError if the budget is exceeded, and for settings that files cannot

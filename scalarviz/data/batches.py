@@ -40,7 +40,7 @@ class Batches(ABC):
         size: number of samples per batch; the last batch of an epoch may be smaller
         weights: sample weights, or None for equal weights
         samples: number of samples per epoch
-        draw: code of the way in which kernels draw samples
+        draw: code of the drawing method, for kernels
         settings: numbers that a kernel needs to draw samples
     """
 

@@ -363,7 +363,7 @@ class TableSet(DataSet):
 
     @final
     def with_added(self, inputs: FloatArray, targets: FloatArray) -> TableSet:
-        """Return the data set with appended samples: `inputs` and `targets` as from `as_added`."""
+        """Return the data set with appended samples: `inputs` and `targets` from `as_added`."""
         if self._grown is not None and inputs is self._grown[0] and targets is self._grown[1]:
             return self._grown[2]  # requested again at each replay
         pair, count = (inputs, targets), self.samples
@@ -400,9 +400,9 @@ class Arrays(TableSet):
     Args:
         inputs: array of shape (samples, inputs); or pictures, (samples, channels, height, width) or
             (samples, height, width), if the first layer takes pictures; float32 is kept
-        targets: array of shape (samples, outputs), or pictures as above. For a single output, or
-            class labels from 0, also (samples,); labels need one output per class and a loss on
-            logits. Class names (strings) become labels in sorted order, and output_names
+        targets: array of shape (samples, outputs), or pictures as above; or of shape (samples,) for
+            a single output or for class labels from 0. Labels need one output per class and a loss
+            on logits. Class names (strings) become labels in sorted order, and output_names
         share: share of the samples used for training, by default 1.0; the rest is held out,
             stratified by class
         seed: seed of the choice of held-out samples; by default 0

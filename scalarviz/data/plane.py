@@ -274,7 +274,7 @@ class Circle(PlaneSet):
 
 @final
 class Gaussians(PlaneSet):
-    """Two normal distributions of standard deviation .14, at (.4, .4) with target 1 and (-.4, -.4).
+    """Two normal distributions (deviation .14): target 1 at (.4, .4), target 0 at (-.4, -.4).
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
@@ -405,5 +405,5 @@ def normals(u: FloatArray, v: FloatArray) -> FloatArray:
 
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
-    """Return a column of targets for classes 0 and 1; -1 and 1 if `signed`."""
+    """Return a column of targets: the classes 0 and 1, or -1 and 1 if `signed`."""
     return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]

@@ -77,7 +77,7 @@ MAPS: dict[str, ColorMap] = {
 
 @final
 class Rgb(TableSet):
-    """A map from colours to colours to learn: `Rgb("invert")`.
+    """Samples of a map from colours to colours, such as `Rgb("invert")`.
 
     Args:
         map: "invert" (default), "grey", "sepia", "hue", "swap" (red, green and blue become blue,
@@ -167,7 +167,7 @@ class Rgb(TableSet):
 
 
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
-    """Return a map as function, its setting for files, and whether files must store results."""
+    """Return a map as a function, its setting for files, and whether files must store results."""
     if callable(map):
         check_signature(map, ["colors"], "a map of colours", "lambda colors: 1.0 - colors")
         return map, str(getattr(map, "__name__", type(map).__name__)), True

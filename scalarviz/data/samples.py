@@ -91,7 +91,7 @@ def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Seque
 def texts_in(targets: object) -> list[str]:
     """Return targets as a list if they are strings: a list, an array or a table column.
 
-    Returns [] for other targets; raises InputError if only some of them are strings.
+    Returns [] for other targets; raises InputError if the first is a string but not all are.
     """
     if not isinstance(targets, (list, tuple)):
         try:
@@ -317,7 +317,7 @@ def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) ->
 
 
 def same_bits(table: FloatArray) -> FloatArray:
-    """Round to 2**-20, because machines differ in the last digits of sines and logarithms."""
+    """Round to multiples of 2**-20: machines differ in the last digits of sines and logarithms."""
     return np.round(table * 2.0**20) * 2.0**-20
 
 
@@ -333,7 +333,7 @@ class GrowingTable:
     """A table with spare rows that several data sets share as samples are appended.
 
     Attributes:
-        claimed: by number of rows, the only append that may write after these rows
+        claimed: for each number of rows, a token of the one append that may write after them
     """
 
     inputs: np.ndarray
@@ -351,7 +351,7 @@ class GrowingTable:
         return room
 
     def appended(self, count: int, added: Pair) -> Pair | None:
-        """Append rows after the first `count` and return the table; None if the place is taken."""
+        """Append rows after the first `count`; return the table, or None if later rows are used."""
         end, token = count + len(added[0]), object()
         if end > len(self.inputs) or self.claimed.setdefault(count, token) is not token:
             return None

@@ -69,7 +69,7 @@ def from_csv(
         targets: target columns; None (default) means the last one
         weights: column with the `sample_weight` of Arrays; None (default) means no column
         class_weight: as in Arrays; None (default) means equal weights
-        header: whether line 1 contains names; None (default) means if no cell of it is a number
+        header: whether line 1 contains names; by default it does if no cell of it is a number
         missing: what to do with a line in which a cell of these columns is empty, "NA", "NaN",
             "null", "?" or "-": "refuse" (default) raises an error that names the cell; "drop" drops
             the line, and logs the number of dropped lines

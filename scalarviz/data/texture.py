@@ -316,7 +316,7 @@ def average(rows: Rows, length: int, count: int) -> FloatArray:
 
 
 def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
-    """Return the average of the rows from `low` to `high`; rows at the borders are weighted."""
+    """Return the average of the rows from `low` to `high`; partly covered rows count less."""
     touched = np.arange(int(low), min(math.ceil(high), length))
     shares = np.minimum(touched + 1.0, high) - np.maximum(touched, low)
     weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)

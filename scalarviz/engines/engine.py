@@ -145,7 +145,7 @@ class Engine(ABC):
 
     @final
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """Return the error for a step (counted from 0) that made any number non-finite."""
+        """Return the error for a step (counted from 0) whose results are not finite."""
         lost = self.lost_statistic()
         return self.bad_statistic(lost, step) if lost else bad_update(self.bank, optimizer, step)
 
@@ -294,7 +294,7 @@ class Run(ABC):
         """
 
     def snapshot(self, bank: Bank) -> Snapshot:
-        """Return a snapshot of the bank, also if its newest numbers are on a device."""
+        """Return a snapshot of the bank, even if its newest numbers are on a device."""
         return HostSnapshot(bank)
 
     def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
@@ -567,7 +567,7 @@ def put(numbers: ArrayCopy, array: FloatArray) -> None:
 
 @final
 class RunningStatistics:
-    """The running statistics at the beginning of a step, to undo changes to non-finite numbers.
+    """The running statistics at the beginning of a step, to restore if one becomes non-finite.
 
     If a forward makes one of them NaN or infinite, all are restored. The error is raised only at
     the moment "step", because a bad gradient has precedence, and the loss scale may skip the step.

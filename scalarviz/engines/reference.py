@@ -65,7 +65,7 @@ class Reference:
     """The functions for a kind of operation: forward returns y, backward the gradient of x.
 
     For a kind with several inputs, backward returns a tuple with the gradient of each. For the kind
-    "own", a custom layer, the last gradient is that of its parameters.
+    "own", a custom layer, the tuple ends with the gradient of its parameters.
     """
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
@@ -411,7 +411,7 @@ def checked_copy(layer: Layer, batch: Batch) -> Layer:
 
 
 def runs_as_python(operation: Operation) -> bool:
-    """Return whether Python can replace a kernel, for a part of a batch at a time.
+    """Return whether Python can replace a kernel on a part of a batch.
 
     The functions in REFERENCES do not compute gradients of parameters.
     """

@@ -6,8 +6,8 @@ compiles the kernel in each file, writes a full stop to standard output after ea
 when standard input is closed.
 
 If a process compiled kernels itself, it could run other machine code than a process that loads
-them: numba copies every called function into each kernel, and of functions with equal names the
-linker uses the first. Therefore kernels are compiled in child processes and loaded from disk.
+them: numba copies every called function into each kernel, and the linker uses the first of several
+functions with equal names. So kernels are compiled in child processes and loaded from disk.
 
 A KeyboardInterrupt during compilation leaves numba in an inconsistent state: an interrupted
 registration is never repeated, and an error in an LLVM callback is lost. Python raises
@@ -124,7 +124,7 @@ def compile_for_kernels_only() -> None:
 def not_callable(context: Any, library: Any, description: Any, env: Any) -> Callable[..., Any]:
     """Replace numba's method that makes a compiled function callable from Python.
 
-    numba needs a distinct result for each function; it must be a function implemented in C.
+    numba requires a distinct C function for each compiled function.
     """
     return [].append
 
@@ -178,12 +178,12 @@ def folders_of_modules() -> str:
 
 
 def workers_for(count: int, few: int = FEW) -> int:
-    """Return the number of compiling processes: one per `few` kernels, within the limits."""
+    """Return how many processes to compile in: one per `few` kernels, at most one per core."""
     return max(1, min(os.cpu_count() or 1, count // few, MOST))
 
 
 def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[list[Any]]:
-    """Start child processes, and yield the list of them repeatedly until all have exited.
+    """Start child processes, and repeatedly yield their list until all have exited.
 
     The list is yielded once more at the end. Leaving the loop terminates the remaining processes.
 
@@ -214,9 +214,9 @@ def run_children(paths: Sequence[Path]) -> None:
 
 
 def counted(function: Callable[..., Any], *args: Any) -> Any:
-    """Run a function by `aside` with a progress bar for `done`, and return its result.
+    """Run a function with `aside`, with a progress bar that shows `done`; return its result.
 
-    The function gets the bar as its last argument, and sets its total: the number of kernels.
+    The function receives the bar as its last argument, and sets the bar's total.
     """
     global done
     done = 0
@@ -246,7 +246,7 @@ def refuse() -> None:
 
 
 def loaded(module: ModuleType) -> bool:
-    """Load the kernel of a module from disk, and return whether it was there."""
+    """Load the kernel of a module from disk, and return whether it was found."""
     kernel = module.compiled
     kernel._compile_uncached = refuse  # called by numba if its cache has no machine code
     try:

@@ -86,9 +86,9 @@ def row_values(
 ) -> None:  # fmt: skip
     """Compute y = f(x) and the numbers saved for backward, for some samples, by a team of threads.
 
-    x, y and memo are unsigned indices into `space`: the first number of the first sample. `room`
-    is an array of TEAM_ROOM numbers, enough for TEAM_SAMPLES samples; see `in_team`. All threads
-    synchronize at the end.
+    x, y and memo are the unsigned indices in `space` of the first number of the first sample.
+    `room` is an array of TEAM_ROOM numbers, enough for TEAM_SAMPLES samples; see `in_team`. All
+    threads synchronize at the end.
     """
     row = nth(ROW_FORMULAS, formula)
     in_team(row.forward)(
@@ -117,7 +117,7 @@ def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
 
 
 def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
-    """gradient = derivative of the error with respect to p, its weight taken as constant; 1-D."""
+    """Write the derivative of the error with respect to p; the error's weight is a constant."""
     run = chosen(KINDS_OF_LOSSES, formula >= len(LOSSES))[1]
     run(formula, p, t, gradient)
 

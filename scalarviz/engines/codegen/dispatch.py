@@ -7,8 +7,8 @@ the cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are w
 A kernel file imports from here and decorates its functions with one of the marks below; it can be
 read and type-checked without being compiled.
 
-numba checks signed indices for being negative at every access, which prevents vectorisation: hence
-`np.uint64`.
+numba checks signed indices for being negative at every access, which prevents vectorisation, so
+indices are `np.uint64`.
 
     formula            index of a row in its table; row losses are counted after the losses. It is
                        ignored by a kernel compiled for a single row
@@ -198,9 +198,9 @@ def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: I
 def scalar_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """gradient = scale * derivative of the error with respect to p, its weight taken as constant.
+    """Write `scale` times the derivative of the error with respect to p to `gradient`.
 
-    p, t and gradient are tiles.
+    The error's weight is treated as a constant. p, t and gradient are tiles.
     """
     row = nth(LOSSES, formula)
     for k in range(len(p)):
@@ -236,7 +236,7 @@ def optimizer_update(
 ) -> bool:  # fmt: skip
     """Update value[first:last] and slots, shape (slots, rows); frozen parameters do not change.
 
-    `arguments` is the result of `Optimizer.arguments`, in the type of the weights. Return whether
+    `arguments` is the result of `Optimizer.arguments`, in the type of the weights. Returns whether
     all updated weights and slots are finite.
     """
     start, stop = np.uint64(first), np.uint64(last)
@@ -251,7 +251,7 @@ def optimizer_update(
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
-    """Return the end of the run that starts at `first` and in which `frozen` equals `kind`."""
+    """Return the end of the range from `first` in which all `frozen` flags equal `kind`."""
     while first < last:
         stop = min(first + np.uint64(BLOCK), last)
         others = 0

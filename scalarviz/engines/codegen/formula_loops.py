@@ -43,8 +43,8 @@ class InUse:
     """The table rows that a kernel supports; it has no branches for other rows.
 
     Attributes:
-        rows: pairs of names: a table in the source, such as "LOSSES", and one of its rows;
-            None for all rows of all tables
+        rows: pairs of a table's name in the source, such as "LOSSES", and a row's name; None for
+            all rows of all tables
     """
 
     rows: frozenset[tuple[str, str]] | None = None
@@ -722,7 +722,7 @@ def constant(node: ast.expr) -> int | None:
 
 
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
-    """Return the names in a syntax tree, or only those that are read or only those written."""
+    """Return the names in a syntax tree, optionally only names that are read or written."""
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
     return {each.id for each in names if isinstance(each.ctx, context)}
 
@@ -731,7 +731,7 @@ def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) 
 
 
 def share(i: int, job: str) -> str:
-    """Return the source of the item that stores a thread's share of sum number i of a loop."""
+    """Return the source of the array item that stores a thread's share of sum number i."""
     return f"room_[{TEAM_SAMPLES * (MOST_VARIABLES + i * TEAM_SHARES)} + {job}]"
 
 

@@ -171,8 +171,8 @@ class UnitWriter:
     """Writer of functions and constants; each is written once, before it is used.
 
     Args:
-        row: table row that all functions use; None to support all used rows
-        used: the table rows that are used
+        row: the only table row to support, or None for all rows in `used`
+        used: the table rows to support
         style: settings of the engine for its files
     """
 
@@ -221,7 +221,7 @@ class UnitWriter:
         return self.names[function]
 
     def write_dispatched(self, function: AnyFunction) -> None:
-        """Write a function of dispatch.py with the formulas of this kernel's row or used rows."""
+        """Write a function of dispatch.py with the formulas that the kernel supports."""
         style, known = self.style, variables(function)
         writer = self.wide if function in style.in_float64 else self.formulas
         found = choose(parse(function), known, self.used)
@@ -245,7 +245,7 @@ class UnitWriter:
         self.sources.append("\n".join([*marks, text]))
 
     def use(self, name: str, value: Any) -> str:
-        """Write what a function refers to as `name`, and return its name in the file."""
+        """Write the object that a function calls `name`, and return its name in the file."""
         if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
             return name
         module = getattr(value, "__module__", None) or ""

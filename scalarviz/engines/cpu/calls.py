@@ -142,7 +142,7 @@ class CpuCalls:
         return replace(tables, operations=operations)
 
     def calling(self, kernel: Kernel, jobs: Sequence[int] = ()) -> Callable[..., object]:
-        """Return a function that calls a kernel for `jobs`, by default for its first argument."""
+        """Return a function that calls a kernel for `jobs` or, by default, its first argument."""
         fallback = self.fallback
         if not fallback.operations:
             return kernel.call
@@ -153,7 +153,7 @@ class CpuCalls:
         return self.load(ROUNDING) if self.precision.mixed else {}
 
     def together(self, samples: int, *, apart: bool = False) -> bool:
-        """Return whether several cores pay off for chunks of a batch, or for `apart` operations."""
+        """Return whether several cores pay off for passes, or for single operations if `apart`."""
         if number_of_chunks(samples) == 1:
             return False
         if apart:
@@ -287,7 +287,7 @@ LONG = 0.001  # seconds of consecutive steps to measure which way is faster
 
 @final
 class ThreadChoice:
-    """Choice between all cores and one core for calls of kernels, by measuring both.
+    """Choice between all cores and one core for kernel calls, made by measuring both.
 
     All cores wait for each other after each part of a step. If another program keeps a core busy,
     waiting takes longer than the work, and a single core is much faster. The results are
@@ -349,11 +349,11 @@ _tried: WeakSet[Any] = WeakSet()  # layers that compute each sample separately
 
 @final
 class FallbackTile:
-    """An operation on a tile, whose numbers are views of the workspaces.
+    """An operation on a tile; its arrays are views of the workspaces.
 
     Args:
         dtype: dtype of the bank
-        place: address of the operation's record
+        place, job, tile: addresses of the records of the operation, the job and the tile
     """
 
     def __init__(

@@ -148,14 +148,14 @@ class CpuJob:
         self.fill("record", **addresses(kernels))
 
     def use_threads(self, together: bool) -> None:
-        """Switch between all cores and one, by the kernels and operations stored in `threads`."""
+        """Switch to all cores or one core, using the kernels and operations in `threads`."""
         record = self.record
         record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
 
     def set_optimizer(
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
     ) -> None:
-        """Write an optimizer to the job, with its kernels, as returned for `units_of_optimizer`."""
+        """Write an optimizer to the job; `kernels` are the kernels of `units_of_optimizer`."""
         how, settings, schedule, spans = order.numbers
         rows, dtype, count = self.bank.rows, self._bank.dtype, order.arguments
         self.fill(
@@ -266,7 +266,7 @@ def addresses(kernels: Mapping[str, Kernel]) -> dict[str, int]:
 
 
 def set_fields(records: Any, **fields: Any) -> Any:
-    """Set fields of a record, or of all records of a table, and return the argument."""
+    """Set fields of a record, or of all records of a table, and return the record or table."""
     for field, numbers in fields.items():
         records[field] = numbers
     return records
@@ -448,7 +448,7 @@ class Order:
 
     @staticmethod
     def of(optimizer: Optimizer, rows: int, last: Order | None) -> Order:
-        """Return the Order of an optimizer; this is `last` if no setting has changed."""
+        """Return the Order of an optimizer; reuse `last` if no setting has changed."""
         if last is not None and last.state == state_of(optimizer):
             return last
         return Order(optimizer, rows)

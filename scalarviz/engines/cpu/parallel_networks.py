@@ -512,5 +512,5 @@ class LaneJobs(JobTables):
 
 
 def as_networks(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return pairs of arrays in which lanes are viewed as rows of networks, as in the stack."""
+    """View arrays in lanes with one row per network, like the stacked array of each pair."""
     return [(np.moveaxis(lanes, -1, 1), array) for lanes, array in pairs]

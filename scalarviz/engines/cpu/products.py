@@ -5,7 +5,7 @@ of a matrix at a time. If fewer rows remain, the last one is computed several ti
 bits, so that one loop covers all sizes. For wide layers see `wide_products.py`.
 
 All indices are unsigned: numba checks signed indices for being negative at every access, which
-prevents vectorisation. Hence ONE for 1.
+prevents vectorisation. So ONE is used instead of 1.
 
     first, start, x0, g0, z0   index of the first number of a matrix or buffer in its array
     n, stride                  number of samples, and of numbers from one row to the next

@@ -39,7 +39,7 @@ def record_type(
 ) -> RecordType:
     """Return a dtype with `fields` of one type, by default an unsigned integer, then `others`.
 
-    Unsigned, because numba checks signed indices for being negative at every access.
+    The default is unsigned because numba checks signed indices for being negative.
     """
     return np.dtype([*[(field, number) for field in fields], *others.items()], align=True)
 

@@ -283,7 +283,7 @@ def kernels_of_parts() -> dict[str, Unit]:
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
-    """Return kernels as units; `row` is the row of their formula, if they have a formula."""
+    """Return the units of kernels; `row` is the table row of their formula, or None."""
     label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)

@@ -328,7 +328,7 @@ def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add g to the gradient of the inputs, to which later readers have already written."""
+    """Add g to the gradient of the inputs, which a later operation has already written."""
     flow, stride = tile.flow, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for i in range(op.outputs * stride):
@@ -583,7 +583,7 @@ def products_over(
 def geometry(op: Record, settings: Numbers) -> Any:
     """Return the sizes of a convolution: groups, channels and kernels per group, picture size.
 
-    They are followed by the height and width of a window, strides, paddings, dilations, and the
+    These are followed by height and width of a window, strides, paddings, dilations, and the
     number of windows from top to bottom and from left to right.
     """
     height, width = np.uint64(settings[1]), np.uint64(settings[2])
@@ -604,7 +604,7 @@ def geometry(op: Record, settings: Numbers) -> Any:
 def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
     """Return the group of a block of four members, its first member, and the group's last member.
 
-    `place` is the index of the block among the blocks of all groups, which have `count` members.
+    `place` counts the blocks of all groups; each group has `count` members.
     """
     each = (count + THREE) // FOUR
     group = place // each
@@ -617,7 +617,7 @@ def inside(
 ) -> tuple[Index, Index]:
     """Return the range of indices, below `count`, whose positions are inside the picture.
 
-    Index 0 is at `place`, counted from `padding` before the edge; each next one is `step` further.
+    Index i has the position place + i * step, counted from `padding` before the picture's edge.
     """
     first = ZERO if place >= padding else (padding - place + step - ONE) // step
     if place + (count - ONE) * step < length + padding:
@@ -634,7 +634,7 @@ def seeing(
     """Return the range of indices, in steps of `turns`, at which windows read a given number.
 
     `place` is the position of the number, counted from `padding` before the edge. There are `count`
-    windows of `size` numbers, at distances `apart`; the distance within a window is `gap`.
+    windows of `size` numbers; windows are `apart` apart, and the numbers of a window `gap` apart.
     """
     far = (count - ONE) * apart
     first = ZERO if place <= far else (place - far + gap - ONE) // gap

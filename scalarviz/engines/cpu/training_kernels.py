@@ -189,8 +189,8 @@ def loss_scale(plan: Record, factor: float, weight: float) -> float:
 def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) -> bool:
     """Add up the gradients of the chunks and run the optimizer; return whether to continue.
 
-    `before` is the bank's state before the step, to which skipped and rejected steps reset the
-    running statistics.
+    `before` is the bank's state before the step. A skipped or rejected step resets the running
+    statistics to it.
     """
     kernels, taken = record_at(job, JOB), progress.count
     if not adds_in_bank(job):
@@ -225,7 +225,7 @@ def copy_numbers(numbers: Numbers, others: Numbers) -> None:
 
 @inner
 def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Index]:
-    """Return the number of samples of a step, the samples before it in its epoch, and the epoch.
+    """Return a step's sample count, the number of samples before it in the epoch, and the epoch.
 
     The number of samples is also written to the batch of the job.
     """
@@ -272,7 +272,7 @@ def draw_picked(job: Address, number: Index) -> None:
 
 @by_address
 def draw_points(job: Address, number: Index) -> None:
-    """Draw points at random, and use the texel at each of them as its target."""
+    """Draw random points; the target of a point is the texel that contains it."""
     samples, step = samples_of(job, Real), np.int64(number)
     count, _, _ = begin(job, step, samples.drawing)
     for i in range(count):
@@ -330,7 +330,7 @@ Kernel = Callable[..., Any]
 
 
 def error_kernel(forward: Kernel) -> Kernel:
-    """Return a kernel that computes a tile's errors with `forward` and adds them to its chunk's."""
+    """Return a kernel that adds a tile's errors, computed with `forward`, to its chunk's errors."""
 
     @by_address
     def add_errors(job: Address, place: Address, chunk: Index) -> None:
@@ -560,7 +560,7 @@ def factor_of_rate(job: Address, step: Index) -> None:
 
 @by_address
 def constants(job: Address, step: Index) -> None:
-    """Write the optimizer's settings and constants for a step to the arguments, after the rate."""
+    """Write the optimizer's settings and its constants for a step after the learning rate."""
     update = update_of(job, Real)
     settings, exact = update.settings, update.exact
     count = len(settings)

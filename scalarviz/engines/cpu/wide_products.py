@@ -12,7 +12,7 @@ vector. The shape does not change the order of additions.
 
     first, at      index of the first number in its array
     apart          distance from one row to the next, in numbers
-    left           rows of the result that remain; a block repeats the last one beyond them
+    left           remaining rows of the result; a larger block repeats the last row
     further        distance from one vector of a row to the next; 0 repeats the first one
 """
 
@@ -453,7 +453,7 @@ def add_block(
     target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, rows: Any,
     columns: Any, block: Any,
 ) -> None:  # fmt: skip
-    """Add row k of a block to z[at + k * apart], ..., limited to `rows` and `columns`."""
+    """Add row k of a block to z[at + k * apart], ..., for the first `rows` and `columns`."""
     array, *_, sums = signature.args
     lanes, index = sums.lanes, at.type
     vector = target.get_value_type(lanes)
@@ -493,7 +493,7 @@ def load_columns(
     target: Any, builder: Any, signature: Any, data: Any, order: Any, first: Any, left: Any,
     column: Any, z: Any, at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + c across + t] = data[order[first + t], column + c], for one vector of c and of t."""
+    """z[at + c across + t] = data[order[first + t], column + c], for c, t below the lane count."""
     source, indices, _, _, _, goal, _, _ = signature.args
     columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
     found = []

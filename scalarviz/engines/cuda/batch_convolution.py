@@ -79,7 +79,7 @@ def steps_in(length: Index, step: Index) -> Index:
 def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
     """Return the sizes of a convolution: groups, channels and kernels per group, picture size.
 
-    They are followed by the height and width of a window, strides, paddings, dilations, and the
+    These are followed by height and width of a window, strides, paddings, dilations, and the
     number of windows from top to bottom and from left to right.
     """
     first = plan[op + SETTINGS]
@@ -103,7 +103,7 @@ def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
 def four_of(place: Index, count: Index) -> Any:
     """Return the group of a block of four members, its first member, and the group's last member.
 
-    `place` is the index of the block among the blocks of all groups, which have `count` members.
+    `place` counts the blocks of all groups; each group has `count` members.
     """
     each = (count + 3) // 4
     group = steps_in(place, each)
@@ -114,7 +114,7 @@ def four_of(place: Index, count: Index) -> Any:
 def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
     """Return the range of indices, below `size`, of window numbers that are inside the picture.
 
-    Number 0 is at `place`, which is less than `length`; each next number is `gap` further.
+    Number i is at position place + i * gap; `place` is less than `length`.
     """
     first, end = np.int64(0), size
     if place < 0:
@@ -129,7 +129,7 @@ def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) ->
     """Return the range of indices, in steps of `turns`, at which windows read a given number.
 
     `place` is the position of the number, counted from `padding` before the edge. There are `count`
-    windows of `size` numbers, at distances `apart`; the distance within a window is `gap`.
+    windows of `size` numbers; windows are `apart` apart, and the numbers of a window `gap` apart.
     """
     first, end = np.int64(0), size
     far = place - (count - 1) * apart

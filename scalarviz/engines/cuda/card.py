@@ -3,8 +3,8 @@
 `cuda` is None if numba's CUDA module cannot be imported; for the type checker it is untyped. Kernel
 files can be imported without it; `missing.py` checks whether the engine can run.
 
-Launching a small kernel takes the host longer than running it takes the GPU. So the launches of a
-step are captured once as a graph, which one driver call then launches; see `Steps`. The graph has
+The host needs longer to launch a small kernel than a GPU needs to run it. So the launches of a step
+are captured once as a graph, which one driver call then launches; see `Steps`. The graph has
 the same kernels with the same arguments in the same order, so its results have the same bits.
 
 Launches are captured on a separate stream instead of the engine's: while a stream that waits for
@@ -50,7 +50,7 @@ _capturing = Lock()
 
 
 def nvidia() -> Any:
-    """Return numba's driver module: its `driver` raises errors, its `binding` has the names."""
+    """Return numba's module with `driver`, whose functions raise errors, and `binding`."""
     return import_module("numba.cuda.cudadrv.driver")
 
 

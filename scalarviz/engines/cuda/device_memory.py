@@ -308,7 +308,7 @@ def memo_rows(operation: Operation) -> int:
 
 
 def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
-    """Return the start of each part of `arena`; key NONE: the settings, PLAN_FIELDS: the end.
+    """Return the index of each part of `arena`; the keys NONE and PLAN_FIELDS: settings and end.
 
     Raises EngineError if the index of a weight would need more than 32 bits.
     """
@@ -352,7 +352,7 @@ def count_chunks(samples: int, gradients: int, largest: int) -> int:
 
 
 def tile_width(share: int, a_sample: int, shared: int) -> int:
-    """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit in.
+    """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
 
     If a chunk is split, tiles have even sizes, since a thread computes two samples together.
     """
@@ -366,7 +366,7 @@ def fits(program: Program, layout: MemoryLayout) -> bool:
     """Return whether single blocks can run the operations of complete training steps.
 
     Otherwise each operation has separate kernels, launched as one graph per step. The weights of
-    all matrix products and a tile of samples must fit into a block's shared memory. Else threads
+    all matrix products and a tile of samples must fit into a block's shared memory, or threads
     would wait while weights are read again for each tile; kernels for a whole batch read them once
     per 64 samples. Whole steps support neither statistics of the whole batch, which require all
     samples, nor kinds that are only computed on whole batches.

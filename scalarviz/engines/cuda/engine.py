@@ -118,9 +118,9 @@ class CudaEngine(StackEngine[CudaCalls]):
         return work.values(outputs.offset, outputs.size, samples)
 
     def take_work(self, samples: int, *, learning: bool = True) -> CudaCalls:
-        """Return memory and kernels for a batch of this size, unused or new.
+        """Return the calls for batches of this size: unused ones if available, else new ones.
 
-        If the GPU has too little memory for a new batch, unused memory is freed.
+        If the GPU has too little memory for new ones, unused ones are freed.
 
         Args:
             learning: if False, no memory for gradients is needed

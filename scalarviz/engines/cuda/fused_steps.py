@@ -1,9 +1,9 @@
-"""FusedSteps: whole steps of dense layers in one CUDA C++ kernel, with formulas of the tables.
+"""FusedSteps: whole steps of dense layers in one CUDA C++ kernel, with formulas from the tables.
 
 The kernel is in the `.cu` files in this folder. It replaces numba's kernels for whole steps, has
 the same bits, and takes about half the time. The numba kernels are still used for other layers,
 other types than float32, networks too large for a block's memory, and machines without NVRTC or
-nvJitLink. After an error before the kernel is queued, they are used from then on.
+nvJitLink. If an error occurs before the kernel is queued, they are used from then on.
 
 numba compiles the functions that the kernel calls to LTO-IR with the C ABI; they are the same as in
 the other kernels, but with pointers instead of arrays. NVRTC also compiles the C++ code to LTO-IR,
@@ -92,14 +92,14 @@ class ShapeTable:
 def table_of(
     program: Program, chunks: int, share: int, shared: int, blocks: int, clipped: bool
 ) -> ShapeTable | None:
-    """Return the table of a network; None if it is too large or has other than dense layers.
+    """Return the table of a network; None if it is too large or not all layers are dense.
 
     Args:
         chunks: number of chunks of a batch
         share: maximum number of samples in a chunk
         shared: maximum bytes of shared memory per block
         blocks: number of concurrent blocks, which does not affect results
-        clipped: whether squared gradients are summed; then a block has whole groups of `GROUP` rows
+        clipped: whether squared gradients are summed, so that a block needs whole groups of rows
     """
     stack = dense_layers(program)
     owned = rows_of_blocks(stack, blocks, clipped)
@@ -159,7 +159,7 @@ def row_step(width: int) -> int:
 
 
 def sizes(stack: Stack) -> tuple[int, int]:
-    """Return the numbers stored in a block's memory, in two parts: in total, and per sample."""
+    """Return how many numbers a block stores: for all samples together, and per sample."""
     fixed = a_sample = 0
     for affine, activation in stack:
         fixed += affine.target.size * row_step(affine.source.size) + row_step(affine.target.size)

@@ -14,8 +14,8 @@ workspaces of the batch are in `arena`. `clear_all` is the first kernel of a ste
 plan[STEP], which the others read. After a rejected gradient all kernels do nothing, and after an
 overflow no number of the bank changes.
 
-The samples of a step are the same as in `data/batches.py`. Whether a gradient is bad, and the norm,
-are known only after all threads of the GPU have synchronized. So the update of the weights is split
+The samples of a step are the same as in `data/batches.py`. Bad gradients and the norm are known
+only after all threads of the GPU have synchronized. So the update of the weights is split
 into several functions for teams. Row r of the bank always belongs to the same worker.
 """
 
@@ -237,7 +237,7 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 @kernel
 def spread_worker() -> Index:
-    """Return this thread's index: 32 threads of every block are counted, then the next 32.
+    """Return this thread's index, counting 32 threads of each block, then the next 32 of each.
 
     So a few thousand rows are spread over all multiprocessors, while adjacent threads read adjacent
     numbers.
@@ -375,7 +375,7 @@ def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -
 
 @launched
 def clear_all(plan: Whole, arena: Numbers) -> None:
-    """Set all gradients to 0 and the index of the step to the next one."""
+    """Set all gradients to 0, and set the index of the step."""
     if plan[BAD] < 0:
         if cuda.grid(1) == 0:
             plan[STEP] = plan[DONE]  # no thread of this kernel reads it

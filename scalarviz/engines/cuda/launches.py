@@ -1,8 +1,8 @@
 """CudaCalls: launches of the kernels for one batch, or for many whole steps together.
 
-Kernels are compiled for the formulas in use: the kernel of an operation for its kind and formula, a
-kernel for whole steps for all formulas of a network and its training. The indices in a plan refer
-to the complete tables.
+Kernels are compiled for the formulas in use. A kernel of one operation supports its kind and
+formula; a kernel of whole steps supports all formulas of a network and its training. The indices in
+a plan refer to the complete tables.
 
 Between launches, the host computes operations without a kernel; see `HostOperations`. It copies
 their inputs from the GPU and their results back. Steps are then launched one by one, since graphs
@@ -171,7 +171,7 @@ class CudaCalls:
         gather: Launched,
         function: Launched,
     ) -> None:
-        """Launch the kernels of an operation, for its statistics first, or run it on the host."""
+        """Launch an operation's kernel, after the one for its statistics, or run it on the host."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if i in self.host.references:
             on_host(self, i)

@@ -142,7 +142,7 @@ def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b, with W in `space`; up to three numbers after W may be read as part of a row."""
+    """z = W x + b, with W in `space`; up to three numbers after W are read without effect."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     x, z = ends_of(plan, op, base, stride)
     biases = plan[VALUE] + plan[op + BIAS_ROW]
@@ -341,7 +341,7 @@ def load_part(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     i: Index, numbers: Numbers,
 ) -> None:  # fmt: skip
-    """Load part i of a panel, whose `length` lines have `width` numbers each; others are not read.
+    """Load part i of a panel, whose `length` lines have `width` numbers each.
 
     `along` is the distance between lines in memory; either `along` or `inner` is 1.
     """

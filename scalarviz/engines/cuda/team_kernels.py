@@ -357,7 +357,7 @@ def branch_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Add g to the gradient of the inputs, to which later readers have already written."""
+    """Add g to the gradient of the inputs, which a later operation has already written."""
     h, g = ends_of(plan, op, flow_base, stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)

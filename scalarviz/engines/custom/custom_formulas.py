@@ -130,8 +130,8 @@ def loss(
 
     Its name can be used wherever a loss is named: `Session(net, data, loss="pinball")`, or
     `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
-    are generated from their source. They may use other constants and functions, whose values are
-    copied now, and `math`, whose functions return infinity or NaN instead of raising errors. Use
+    are generated from their source. They may use other constants and functions, with their current
+    values, and `math`, whose functions return infinity or NaN instead of raising errors. Use
     `sv.where(condition, a, b)` for conditions.
 
     A loss with an existing name replaces the existing one for new objects; existing losses and
@@ -261,7 +261,7 @@ def points(low: float, high: float) -> Iterator[tuple[float, float]]:
 
 
 def far_in(low: float, high: float) -> list[float]:
-    """Return the predictions -1000 and 1000, as far as they are in a domain."""
+    """Return the predictions -1000 and 1000 if they are inside a domain."""
     return [p for p in (-FAR, FAR) if low < p < high]
 
 
@@ -334,7 +334,7 @@ def compare(
 
 
 def attempt(function: Callable[..., Any], what: str, *arguments: Any, hint: str = "") -> Any:
-    """Call a custom function; if it fails, raise InputError that says where."""
+    """Call a custom function; if it raises an error, raise an InputError that says where."""
     try:
         return function(*arguments)
     except Exception as error:  # any error of a custom function
@@ -375,7 +375,7 @@ def layer(
     shape: int | Sequence[int] | None = None,
     name: str = "",
 ) -> Elementwise:
-    """Return a custom layer that applies y = function(x, ...) to each number, with parameters.
+    """Return a custom layer: y = function(x, ...) for each number, with trainable parameters.
 
     The function must be a plain def, since kernels are generated from its source; its derivatives
     are derived automatically by recording it. The first argument is the input. The others are

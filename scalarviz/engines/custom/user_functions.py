@@ -210,7 +210,7 @@ class UserTarget(Target):
 
     Args:
         stands_for: functions and their replacements
-        copied: returns whether to copy a function; by default if it uses a replaced one
+        copied: predicate for the functions to copy; by default functions that use a replaced one
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class UserTarget(Target):
         self._copied = copied or self.needs
 
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
-        """Return whether a function calls a replaced one, directly or indirectly."""
+        """Return whether a function uses a replaced function, directly or indirectly."""
         seen = set() if seen is None else seen
         is_known = not isinstance(function, FunctionType) or id(function) in seen
         if is_known or function in self._replacements:

@@ -298,7 +298,7 @@ class ExpressionTables:
             yield from self._gather(place, readers)
 
     def _readers(self) -> dict[int, list[TraceTerm]]:
-        """Return, for each number, the sums that read it, as terms that contain the sum instead."""
+        """Return the terms that contain each number, in which the number is replaced by its sum."""
         readers: dict[int, list[TraceTerm]] = {}
         for step in self.steps:
             for term in step.terms:

@@ -179,7 +179,7 @@ class ExpressionRun(Run):
         return self.program.nodes[moment.operation].members
 
     def _pass_back(self, moment: Moment) -> None:
-        """Propagate gradients to the operands of a moment; finally store the engine's gradients."""
+        """Propagate gradients to a moment's operands; at the end, use the engine's gradients."""
         bank = self.engine.bank
         for number, received in self._nodes.backward(self._members(moment)).items():
             bank.grad[self.engine.rows[number]] += received

@@ -149,7 +149,7 @@ def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, I
 def formula_value(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """out = f(x, ...); operands that f does not have are not read."""
+    """out = f(x, ...); operands that f does not use are not read."""
     operands = array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real)
     operation_forward(ZERO, operands, array_at(out, n, Real))
 
