@@ -63,7 +63,7 @@ def write_dispatcher(
     writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None,
     used: InUse = EVERYTHING,
 ) -> str:  # fmt: skip
-    """Return the kernel source of a function of dispatch.py or cuda_dispatch.py."""
+    """Return the kernel source of a dispatch function, for one table row if `row` is given."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
     head = f"@{mark}\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"

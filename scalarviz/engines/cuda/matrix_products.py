@@ -341,7 +341,7 @@ def load_part(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     i: Index, numbers: Numbers,
 ) -> None:  # fmt: skip
-    """Load part i of a panel, whose `length` lines have `width` numbers each.
+    """Load part i of a panel with `length` lines of `width` numbers; nothing beyond is read.
 
     `along` is the distance between lines in memory; either `along` or `inner` is 1.
     """

@@ -5,7 +5,8 @@ evaluation.
 
 A `MemoryImage` contains their records and arrays as bytes. The bytes of an array are copied
 unchanged. Record fields with addresses are listed in a table and become addresses in the page; the
-fields of kernels are indices in the function table. Arrays written before being read come last.
+fields of kernels are indices in the function table. Arrays written before being read follow the
+image.
 """
 
 from __future__ import annotations
