@@ -249,7 +249,7 @@ def is_name(cell: str) -> bool:
 
 
 def to_name(cell: str, path: Path, line: int, column: int) -> str:
-    """Return the class name in a cell; raise InputError with line and column (from 1) if invalid."""
+    """Return the class name in a cell; if invalid, raise InputError with line and column from 1."""
     if is_name(cell):
         return cell.strip()
     place = f"{called(path)}, line {line}, column {column + 1}"
@@ -277,7 +277,7 @@ def as_numbers(cells: list[str]) -> list[float]:
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
-    """Return the number in a cell; raise InputError with line and column (from 1) if invalid."""
+    """Return the number in a cell; if invalid, raise InputError with line and column from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "number")
     if not is_number(cell):
