@@ -248,7 +248,7 @@ def is_seen(console: Console) -> bool:
 
 
 def is_terminal(file: Any) -> bool:
-    """Return whether a file is a terminal; a program without a console has None as its file."""
+    """Return whether a file is a terminal; None, as without a console, is not."""
     return hasattr(file, "isatty") and bool(file.isatty())
 
 
