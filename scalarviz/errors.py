@@ -82,15 +82,15 @@ class InputError(ScalarvizError, ValueError):
 
 
 class ShapeError(InputError):
-    """A wrong length, or a wrong number of rows or columns."""
+    """An array has a wrong length, or a wrong number of rows or columns."""
 
 
 class NotFiniteError(InputError):
-    """NaN or infinity in the data."""
+    """The data contains NaN or infinity."""
 
 
 def lost_by_forward(statistic: str) -> NotFiniteError:
-    """Return the error for a forward, outside training, that makes a running statistic infinite."""
+    """Return the error for a forward outside training that makes a running statistic infinite."""
     return NotFiniteError(
         f"this forward would make {statistic}, so it was undone, and inputs waiting for a "
         "backward were dropped: scale the data down"
@@ -98,7 +98,7 @@ def lost_by_forward(statistic: str) -> NotFiniteError:
 
 
 class UnknownNameError(InputError):
-    """A name is not in its table."""
+    """A name is unknown; the message lists the valid names."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)

@@ -100,7 +100,7 @@ class MLP(Module):
 
 
 def __getattr__(name: str) -> Any:
-    """Raise AttributeError for other names, such as PyTorch's layers, and say where layers are."""
+    """Raise AttributeError for unknown names, with a hint to the layers in `sv`."""
     raise AttributeError(
         f"scalarviz.nn has no {name!r}, only micrograd's Neuron, Layer and MLP; other layers are "
         "in sv: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."

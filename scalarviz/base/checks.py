@@ -109,7 +109,7 @@ def has_channels_last(given: Shape, known: Shape) -> bool:
 
 
 def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
-    """Return a remedy for an array whose `shape` does not fit, or ""."""
+    """Return a hint on reshaping an array whose `shape` does not fit, or ""."""
     if len(shape) < 3 or 0 in shape:
         return ""
     if shape == picture:
@@ -162,7 +162,7 @@ def refuse_mask(x: object, who: str) -> None:
 def answered(
     function: Callable[P, R], remedy: str = "", gone: Mapping[str, str] | None = None
 ) -> Callable[P, R]:
-    """Wrap a function so that the error for wrong arguments is an InputError that ends in `remedy`.
+    """Wrap a function so that wrong arguments raise an InputError that ends in `remedy`.
 
     Args:
         gone: complete message for each argument that no longer exists
@@ -496,7 +496,7 @@ def check_binary(labels: FloatArray, classes: int) -> None:
 
 
 def labels_as_rows(targets: object, samples: int, width: int) -> str:
-    """Return a remedy for class labels that the loss does not accept, or "" for other targets."""
+    """Return a hint on passing class labels that the loss does not accept, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
     are_labels = np.isfinite(numbers).all() and not ((numbers < 0.0) | (numbers % 1.0 != 0.0)).any()
@@ -593,7 +593,7 @@ def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[A
 
 
 def remedy(x: object) -> str:
-    """Return a remedy for an object that `floats` does not accept."""
+    """Return a hint on converting an object that `floats` does not accept."""
     for one in islice(items(x), MOST_LOOKED_AT):
         if np.ma.is_masked(one):
             return remedy_of_mask(one, "it" if one is x else "one of its arrays")
@@ -614,7 +614,7 @@ def remedy(x: object) -> str:
 
 
 def remedy_of_mask(array: Any, what: str) -> str:
-    """Return a remedy for a masked array."""
+    """Return a hint on replacing the masked numbers of an array."""
     count = int(np.ma.getmaskarray(array).sum())
     numbers = "number" if count == 1 else "numbers"
     return (
@@ -642,7 +642,7 @@ def items(x: object) -> Iterator[object]:
 
 
 def remedy_of_table(table: Any) -> str:
-    """Return a remedy that names the first non-numeric column of a pandas table."""
+    """Return a hint that names the first non-numeric column of a pandas table."""
     for name in list(table.columns)[:MOST_LOOKED_AT]:
         for value in list(table[name]):
             if is_number(value):

@@ -37,7 +37,7 @@ _open: set[CodeType] = set()
 
 
 def whole(function: Function) -> Function:
-    """Decorator: while `ctrl_c` is held, signals wait until the decorated function has returned."""
+    """Decorator: while `ctrl_c` delays signals, they wait until the function has returned."""
     _codes.add(function.__code__)
     return function
 
@@ -92,7 +92,7 @@ class HeldCtrlC:
         self._before: list[Any] = []  # the handler found by each `begin`
 
     def begin(self) -> None:
-        """Delay signals during `whole` functions from now on; to be called in such a function."""
+        """Delay signals during `whole` functions from now on; called inside a `whole` function."""
         if threading.current_thread() is threading.main_thread():
             before = _plain.getsignal(signal.SIGINT)
             if callable(before) and before != self._hear:
@@ -166,7 +166,7 @@ class Stop:
         asked: whether a signal was received
         hurried: whether a second signal was received
         code: exit status for the program: 130 after Ctrl-C
-        at_once: function called at the second signal where an exception would be lost, as in Qt
+        at_once: function to call at the second signal if an exception would be lost, as in Qt
     """
 
     def __init__(self) -> None:

@@ -174,7 +174,7 @@ def keep(path: Path, content: bytes, stem: str = "") -> None:
 
 
 def digest_of(path: Path, content: bytes) -> bytes:
-    """Return the digest stored at the start of a file; it includes the file name."""
+    """Return the digest of file name and content that is stored at the start of a file."""
     return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
 
 
@@ -263,7 +263,7 @@ class KernelFile:
         return None if content is None else pickle.loads(content)
 
     def save(self, key: object, data: object) -> None:
-        """Save data under a key, for `load`."""
+        """Save data under a key."""
         keep(self.path(key), self.own._dump(data))
 
 

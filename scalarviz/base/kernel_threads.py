@@ -7,7 +7,7 @@ threads are started here, before any kernel of a file is called.
 A forked child does not have the threads of its parent, and a parallel kernel would wait for them
 forever. So in a child of a process that has loaded kernels every kernel raises EngineError. The
 error is raised by the call, not when a network is unpickled: a worker that fails to unpickle its
-task ends without a result, for which a pool of workers waits forever. A lock held by another thread
+task ends without a result, and its pool waits for the result forever. A lock held by another thread
 at the fork is never released in the child, and the data it protects may be inconsistent: a `Guard`
 also raises EngineError there.
 """
@@ -62,7 +62,7 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[object]:
 
 
 def may_call_kernels() -> bool:
-    """Return whether kernels can be called: not in a fork of a process that has loaded kernels."""
+    """Return False in a fork of a process that has loaded kernels, otherwise True."""
     return not _lost
 
 

@@ -152,7 +152,7 @@ class Budget:
             )
 
     def allow(self, count: int, what: str, price: int) -> None:
-        """Count `count` more `what` ("layers") of `price` bytes; raise InputError if too many."""
+        """Count `count` objects, called `what`, of `price` bytes; raise InputError if too many."""
         self._counts[what] += count
         count, most = self._counts[what], self.limit // price
         if count > most:

@@ -106,7 +106,7 @@ def inform_once(message: str) -> None:
 
 
 def caution(message: str) -> None:
-    """Warn about a probable mistake or a changed behaviour, at the line of the user's code."""
+    """Warn about a probable mistake or a changed behaviour, at the line of the user's call."""
     frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
     ours = [each.f_globals.get("__name__", "").startswith(f"{LOG.name}.") for each in frames]
     warnings.warn(message, stacklevel=2 + [*ours, False].index(False))
@@ -146,7 +146,7 @@ class LossyFile(io.FileIO):
 
 @contextmanager
 def lossy_streams() -> Iterator[None]:
-    """Replace standard output and error while a program runs, until it raises SystemExit.
+    """Replace standard output and error by `LossyFile`s in a block that ends with SystemExit.
 
     Closed streams are replaced by /dev/null. If standard output lost data, a message is written to
     standard error, and the exit code is not 0.

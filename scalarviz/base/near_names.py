@@ -381,7 +381,7 @@ def plain(word: str) -> str:
 
 
 def text_of(name: object) -> str:
-    """Return the name of a function, class, dtype or object; a string unchanged."""
+    """Return the name of a function, class, dtype or object; return a string unchanged."""
     if isinstance(name, str):
         return name
     if type(name).__name__.lower().endswith("dtype"):  # of numpy and PyTorch

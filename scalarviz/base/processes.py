@@ -1,4 +1,4 @@
-"""Child processes, checks of what kind of process this is, and results of threads.
+"""Child processes, the role of this process (notebook, worker), and results of threads.
 
 Child processes, for example for compiling or drawing, end when this process ends.
 """
@@ -111,7 +111,7 @@ class Result(Protocol[Value]):
 
 
 def awaited(result: Result[Value]) -> Generator[Any, None, Value]:
-    """Wait until a result is ready and return it; used for `__await__`.
+    """Wait until a result is ready and return it; implements `__await__`.
 
     Other tasks of the event loop continue in the meantime.
     """

@@ -248,7 +248,7 @@ def is_seen(console: Console) -> bool:
 
 
 def is_terminal(file: Any) -> bool:
-    """Return whether a file is a terminal; None, as without a console, is not."""
+    """Return whether a file is a terminal; without a console, `file` is None."""
     return hasattr(file, "isatty") and bool(file.isatty())
 
 
@@ -296,7 +296,7 @@ def opening(*, window: bool = True) -> Iterator[None]:
     """Print a line if a command takes longer than LATE seconds, and its progress if no bar appears.
 
     Args:
-        window: whether the command opens a window; without a screen, no line is then printed
+        window: whether the command opens a window; if so, nothing is printed without a screen
     """
     global _timer
     _timer = Timer(LATE, inform, [text("start.opening" if window else "start.working")])

@@ -1,4 +1,4 @@
-"""Scales: stops (largest numbers shown), which follow the data slowly, and ends of an axis."""
+"""Ends of scales: stops (upper ends), which follow the data slowly, and ends of a loss axis."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class GrowingStops:
             self.grown_at = -math.inf
 
     def just_grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
-        """Return the old and new stop of a growth in the last SAID_SECONDS + `after` seconds."""
+        """Return (old, new) of a stop that grew within SAID_SECONDS + `after`, otherwise None."""
         return self.growth if 0.0 <= now - self.grown_at < SAID_SECONDS + after else None
 
     def of(self, key: object) -> float:

@@ -149,7 +149,7 @@ class Bank:
             self._moved.fill(True)
 
     def count_step(self, rows: Rows) -> None:
-        """Count a step of `rows`: a new step if one of them has already taken the current step."""
+        """Count a step of `rows`, as a new step if one of them already took the current step."""
         if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
@@ -277,7 +277,7 @@ class Bank:
 
     @property
     def host_blocks(self) -> Blocks:
-        """`blocks` in host memory, without fetching newer numbers from a device."""
+        """Optimizer slots in host memory, without fetching newer numbers from a device."""
         return self._blocks
 
     @property

@@ -68,7 +68,7 @@ class Slots(Mapping[str, FloatArray]):
 
 @final
 class BankStack:
-    """Arrays for several equal networks: one row for each network, which is the data of its bank.
+    """The arrays of several equal networks, with one row per network, which its Bank uses.
 
     Attributes:
         banks: one `Bank` for each network; all numbers are initially 0
@@ -108,7 +108,7 @@ class BankStack:
 
 
 def window(array: FloatArray, row: int) -> memoryview[float]:
-    """Return a memoryview of the number at `row`, which is read and written as `window[()]`.
+    """Return a memoryview of the number at `row`; `view[()]` reads or writes the number.
 
     Python reads floats from a memoryview several times faster than from a numpy array.
     """

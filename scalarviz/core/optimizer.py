@@ -69,7 +69,7 @@ class OwnRates:
 
     @property
     def spans(self) -> tuple[tuple[int, int, float], ...]:
-        """(first row, row after the last, rate) of each run with a separate rate, in order."""
+        """Runs with a separate rate, in order, as (first row, row after the last, rate)."""
         firsts, rates = self.firsts.tolist(), self._rates.tolist()
         known = zip(firsts, firsts[1:], rates, strict=False)  # the last one has the optimizer's
         return tuple(each for each in known if not math.isnan(each[2]))
@@ -546,14 +546,14 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam with decoupled weight decay: each step also shrinks weights by lr * decay.
+    """Adam with decoupled weight decay: each step also multiplies weights by 1 - lr * decay.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.001
         beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
         beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
         eps: positive number added to the root to avoid division by 0; by default 1e-8
-        decay: each step multiplies the weights by 1 - lr * decay; by default 0.01
+        decay: weight decay: each step multiplies weights by 1 - lr * decay; by default 0.01
         schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
         clip_value: largest magnitude of each gradient; by default infinity (no bound)

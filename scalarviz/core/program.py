@@ -494,7 +494,7 @@ class Program:
         self.outputs = seen
 
     def branch(self, shape: Shape = ()) -> Buffer:
-        """Start a branch on a copy of the outputs; return the outputs, for the other operation.
+        """Start a branch on a copy of the outputs; return the outputs, for another operation.
 
         `shape` is the shape of the outputs, if known.
         """
@@ -518,13 +518,13 @@ class Program:
 
     @cached_property
     def affines(self) -> list[Operation]:
-        """The operations of Affine layers, which have a single operation "scale" each."""
+        """The "scale" operations of Affine layers, which have no other operation."""
         counts = Counter(each.label for each in self.operations)
         return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
 
     @cached_property
     def raw(self) -> dict[str, str]:
-        """Map inputs or outputs that an Affine scales to its other buffer, by buffer name."""
+        """Map inputs or outputs scaled by an Affine to the buffer on its other side, by name."""
         sides = [(each.source, each.target) for each in self.affines]
         ends = self.inputs, self.outputs
         return {x.name: y.name for a, b in sides for x, y in ((a, b), (b, a)) if x in ends}

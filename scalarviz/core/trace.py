@@ -43,7 +43,7 @@ _counter = count()
 
 
 def method(name: str) -> Callable[..., Any]:
-    """Return the method that records an operation, given by its name in the table."""
+    """Return the method that records an operation, given by name."""
 
     def call(*operands: Any) -> Any:
         if any(not isinstance(x, Value) and value_graph.is_foreign(x) for x in operands):
@@ -206,7 +206,7 @@ def recorded_inputs(count: int) -> list[Recorded]:
 def record_function(
     function: Callable[..., Any], given: list[Recorded], parameters: Sequence[Value] = ()
 ) -> Trace:
-    """Call a function once with symbolic inputs and return its Trace; raise InputError.
+    """Call a function once with symbolic inputs and return its Trace; raise InputError on failure.
 
     Args:
         parameters: leaves that become the first parameters of the Trace, even if unused

@@ -174,7 +174,7 @@ def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
 
 
 def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
-    """Return the result of `chain_of`, which stores it."""
+    """Compute the result of `chain_of`, which caches it."""
     trace, found = program.trace, list[Operation]()
     at = {int(row): trace.first_parameter + i for i, row in enumerate(program.rows)}
     beside = partners(trace)

@@ -43,7 +43,7 @@ def constant(number: Number) -> Value:
 
 
 def unary(name: str) -> Callable[[Value], Value]:
-    """Return the method for an operation with one input, given by its name in the table."""
+    """Return the method for an operation with one input, given by name."""
     formula = OPERATIONS[name]
     function = formula.value
 

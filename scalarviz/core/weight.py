@@ -107,7 +107,7 @@ class Part(metaclass=ABCMeta):
 class Weight(Part):
     """A trainable number w with its gradient: y = w x.
 
-    Its methods are all of backpropagation for one weight. `backward` multiplies the upstream
+    Its methods are all steps of backpropagation for one weight. `backward` multiplies the upstream
     gradient by the input of the matching forward, adds the product to `grad`, and returns w times
     the upstream gradient, which is the gradient with respect to the input.
 

@@ -138,7 +138,7 @@ def part_of(target: Path, ending: str) -> Path:
 
 @contextmanager
 def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
-    """Context manager: a locked file with `data`, on disk, in the folder of the target.
+    """Context manager around a locked file with `data` on disk, in the folder of the target.
 
     The file is removed at the end unless it was renamed.
     """
@@ -190,7 +190,7 @@ def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 @contextmanager
 def closed_on_error(file: IO[bytes]) -> Iterator[None]:
-    """Context manager: close the file after an error."""
+    """Context manager that closes the file after an error."""
     try:
         yield
     except BaseException:

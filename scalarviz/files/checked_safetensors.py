@@ -110,7 +110,7 @@ def current_name(name: str) -> str:
 
 
 def encode(kind: str, description: Description, arrays: Arrays) -> bytearray:
-    """Return the bytes of a file."""
+    """Return the bytes of a complete file."""
     return bytearray(b"".join(map(bytes_of, parts_of(kind, description, arrays))))
 
 
@@ -310,7 +310,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
 
 
 def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
-    """Return an array from the description of it that safetensors returns."""
+    """Return an array from its description by safetensors."""
     dtype = DTYPES.get(found["dtype"])
     if dtype is None:
         raise damaged(path, f"its array {shorten(name)} is of the type {found['dtype']}")

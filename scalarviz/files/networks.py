@@ -71,7 +71,7 @@ def build_on(
 
 
 def not_made(path: object, what: str, error: Exception) -> FileError:
-    """Return the error for a file from whose content nothing can be built."""
+    """Return the error for a file that does not contain a valid `what`."""
     why = error if isinstance(error, ScalarvizError) else f"{type(error).__name__}: {error}"
     return FileError(f"{shown(as_path(path))} does not hold {what}: {why}")
 

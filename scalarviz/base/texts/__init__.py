@@ -103,7 +103,7 @@ def choose(language: str) -> None:
 
 
 def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
-    """Return whether a translated text can be shown: only for a row may it have unknown fields."""
+    """Return whether a translation is a string without unknown fields; for rows, any string."""
     try:
         is_known = key.startswith(ROWS) or fields_of(str(words)) <= fields_of(english[key])
     except (LookupError, ValueError):

@@ -1,4 +1,4 @@
-"""Numbers for users: decimals, with an exponent only below 10**LEAST or from 10**MOST on."""
+"""Numbers as text: decimals, with an exponent only below 10**LEAST or from 10**MOST on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def short(value: float, digits: int = 2) -> str:
     """Return a number for a picture: .25, -1.30, 12.5, 1,234, 3.1e7; never -.00.
 
     Args:
-        digits: decimal places; each digit before the point, after the first, costs one place
+        digits: decimal places, one fewer for each digit before the point after the first
     """
     if not abs(value) < 10.0**MOST:
         return rounded(value)

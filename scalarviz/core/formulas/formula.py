@@ -34,7 +34,7 @@ class Formula:
 
     @property
     def derivative(self) -> FloatFunction:
-        """Derivative of a formula with one input; `derivative(x, y)` gets the result y."""
+        """Derivative of a formula with one input, as a function of the input and the result."""
         (derivative,) = self.partials
         return derivative
 

@@ -276,7 +276,7 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
 
 
 def closed(function: Callable[..., Any], place: int | None) -> Tree:
-    """Return the tree of a function, like `function_tree`, but raise UnwritableError."""
+    """Return the tree of a function; unlike `function_tree`, raise UnwritableError on failure."""
     if isinstance(function, ExpressionFunction):
         names = [*function.names]
         tree = read_expression(function.code, names, function.functions)

@@ -122,7 +122,7 @@ class Init:
         deviation: standard deviation of "normal"; by default 1.0
 
     Raises:
-        UnknownNameError: if the name is unknown, or the law does not have a setting.
+        UnknownNameError: if the name is unknown, or the law has no such setting.
         InputError: if a number is invalid.
     """
 

@@ -212,7 +212,7 @@ def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
 def frequency_encoding_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, octaves: int
 ) -> None:
-    """Write the gradient: the derivative of sine is cosine, of cosine minus sine."""
+    """Write the gradient, since the derivative of sin is cos, and of cos is -sin."""
     for i in range(len(x)):
         frequency = pi
         total = 0.0
@@ -266,7 +266,7 @@ def log_softmax(x: Row, y: MutableRow, length: float) -> float:
 def log_softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """Subtract from each gradient the sum of all gradients times its probability."""
+    """Subtract from each gradient its probability times the sum of all gradients."""
     total = 0.0
     for i in range(len(y)):
         total += upstream[i]
@@ -355,7 +355,7 @@ ROW_FORMULAS = table(
 
 
 def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
-    """Return settings for the last parameters of a function, as int where it declares int."""
+    """Return settings for the last parameters of a function, converted to int if declared so."""
     parameters = list(signature(function).parameters.values())[-len(settings) :]
     return [
         int(setting) if parameter.annotation in ("int", int) else setting

@@ -380,7 +380,7 @@ class Loss:
         return self._errors(p, t) * self.scale((1, p.shape[1]))
 
     def backward(self) -> FloatArray:
-        """Return the derivative of the loss of the most recent unmatched forward, per prediction.
+        """Return the gradient of the most recent unmatched loss with respect to its predictions.
 
         Raises:
             OrderError: if there is no unmatched forward.

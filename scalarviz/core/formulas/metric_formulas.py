@@ -28,7 +28,7 @@ def is_one_hot(targets: FloatArray) -> bool:
 
 
 def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
-    """Return a dict of metrics by name, given as names or functions; raise InputError.
+    """Return a dict of metrics by name, given a list of names and functions; raise InputError.
 
     "loss" has no row: it is the held-out loss, which is always measured.
     """

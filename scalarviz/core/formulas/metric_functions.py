@@ -1,4 +1,4 @@
-"""Metrics: measures of prediction quality for people, not for gradients.
+"""Metrics: measures of prediction quality that are reported but not used for training.
 
 A row of `METRIC_ROWS` works on arrays of shape (samples, outputs). The file is translated for
 pages; docs/TRANSLATOR.md lists the allowed Python.
@@ -36,7 +36,7 @@ class MetricRow:
 
 
 def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples with the right class: the largest output, or for one output by threshold."""
+    """Share of samples with the right class, by largest output, or by threshold for one output."""
     if len(p[0]) == 1:
         return binary_accuracy(p, t, w)
     return mean(p.argmax(1) == t.argmax(1), w)
@@ -90,17 +90,17 @@ def shares(parts: Sequence[tuple[float, float]]) -> float:
 
 
 def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of predictions of class 1 that are right; for several outputs the mean over classes."""
+    """Share of predictions of class 1 that are right; for several outputs, the class mean."""
     return shares([(both, said) for said, _, both in counted(p, t, w)])
 
 
 def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples of class 1 that are predicted; for several outputs the mean over classes."""
+    """Share of samples of class 1 that are predicted; for several outputs, the class mean."""
     return shares([(both, there) for _, there, both in counted(p, t, w)])
 
 
 def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Harmonic mean of precision and recall; for several outputs the mean over classes."""
+    """Harmonic mean of precision and recall; for several outputs, the class mean."""
     return shares([(2.0 * both, said + there) for said, there, both in counted(p, t, w)])
 
 

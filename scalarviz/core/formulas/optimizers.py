@@ -228,11 +228,11 @@ class Schedule:
             cosine that ends after `steps` steps; "one_cycle": half a cosine from `factor` up to 1
             at step `warmup`, then half a cosine down to `floor` at the last step, `steps`, like
             PyTorch's OneCycleLR(total_steps=steps)
-        every: number of steps, at least 1
-        factor: at least 0; by default 0.1, for "one_cycle" 0.04
-        steps: number of steps, at least 1
-        warmup: number of steps, at least 1 and less than `steps`; by default 30 percent of `steps`
-            for "one_cycle"; required otherwise
+        every: number of steps between two multiplications, at least 1
+        factor: factor of the rate, at least 0; by default 0.1, for "one_cycle" 0.04
+        steps: number of steps of the schedule, at least 1
+        warmup: number of warmup steps, at least 1 and less than `steps`; by default 30 percent of
+            `steps` for "one_cycle"; required otherwise
         floor: share of the rate, at least 0; by default 0.0, for "one_cycle" 4e-6
         first: number of the first step in "one_cycle", by default 1
 

@@ -199,7 +199,7 @@ class PReLU(Elementwise):
 
 @final
 class Dropout(Layer):
-    """In training, set each number to 0 with probability `rate`, or divide it by 1 - rate.
+    """In training, set each number to 0 with probability `rate`, otherwise divide it by 1 - rate.
 
     The choice is determined by the seed of the network, the number of steps taken, the index of the
     sample in its batch, and the index of the number in its sample. Calling the layer returns its

@@ -42,8 +42,8 @@ class Layer(Part):
     The results of its methods are checked. See docs/guide/extending.md for an example.
 
     A layer used outside a network makes a separate float64 bank; in a network it uses the bank of
-    the network. It can join a network as long as its separate bank was not used in any way; the
-    arrays of that bank then become read-only.
+    the network. It can join a network as long as its separate bank has not been used; the arrays of
+    that bank then become read-only.
 
     Args:
         inputs: number of inputs, at least 1, or the shape (channels, height, width) of a picture
@@ -326,11 +326,11 @@ class Layer(Part):
     # Names, texts and the activation.
 
     def row_name(self, row: int) -> str:
-        """Return the name of a parameter, e.g. "slope 2"; `row` is 0 for the first of the layer."""
+        """Return the name of a parameter, e.g. "slope 2"; `row` is its index in the layer."""
         return custom_layers.name_by_shape(self, row)
 
     def state_name(self, place: int) -> str:
-        """Return the name of a number of the state; `place` is 0 for the first of the layer."""
+        """Return the name of a number of the state; `place` is its index in the layer's state."""
         raise IndexError(f"{self} keeps no state between batches")
 
     @final

@@ -113,7 +113,7 @@ def unlike(shape: Shape, other: Shape) -> bool:
 
 
 def through(layers: Iterable[Layer], verb: Callable[[Layer, Batch], Batch], rows: Batch) -> Batch:
-    """Apply a method, such as forward, of one layer after the other to some rows."""
+    """Pass rows through layers in sequence, with a method such as forward."""
     for layer in layers:
         rows = verb(layer, rows)
     return rows
@@ -389,7 +389,7 @@ def check_beginnings(a: Layer, b: Layer, what: str) -> None:
 def as_layers(
     layers: Sequence[int | Layer], activation: str | None, output: str | None
 ) -> tuple[Layer, ...]:
-    """Return the layers of a network, given as sizes, as layers, or as a mixture after one layer.
+    """Return the layers of a network, given as sizes, layers, or a layer and then a mixture.
 
     Raises:
         InputError: if `layers` is anything else.

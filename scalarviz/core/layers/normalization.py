@@ -175,7 +175,7 @@ class LayerNorm(Norm):
 
     Args:
         features: number of features, at least 1
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -194,7 +194,7 @@ class GroupNorm(Norm):
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
         groups: number of equal groups of consecutive features or channels
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
 
     Raises:
         ShapeError: if `groups` does not divide the channels.
@@ -216,7 +216,7 @@ class RMSNorm(Norm):
 
     Args:
         features: number of features, at least 1
-        eps: added to the mean square before its root, positive; by default 1e-5
+        eps: positive number added to the mean square before the square root; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -237,7 +237,7 @@ class BatchNorm(ScaledLayer):
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
         momentum: share of the batch in the running statistics, from 0 to 1; by default 0.1
 
     >>> layer = BatchNorm(1)

@@ -143,7 +143,7 @@ def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
 
 
 def own_states(layer: Layer, states: FloatArray) -> FloatArray:
-    """Return the columns of a layer from `states` of a bank, an array of shape (steps, state)."""
+    """Return the columns that belong to a layer from `states`, of shape (steps, state)."""
     return states[:, layer.first_state : layer.first_state + layer.state_size]
 
 
@@ -156,7 +156,7 @@ def state_arrays(layer: Layer) -> dict[str, FloatArray]:
 
 
 class OnDemand(Sequence[T]):
-    """A sequence of `count` items; `make(index)` makes each on first access."""
+    """A sequence of `count` items; `make(index)` creates an item on first access."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._places = range(count)
@@ -182,7 +182,7 @@ class OnDemand(Sequence[T]):
         return map(self.__getitem__, self._places)
 
     def made(self) -> list[T]:
-        """Return the items made so far."""
+        """Return the items created so far."""
         return [*self._items.values()]
 
     def __repr__(self) -> str:

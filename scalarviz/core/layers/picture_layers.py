@@ -226,7 +226,7 @@ def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
 
 
 def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int]:
-    """Return pixels down and across; `value` is a pair or one number, for sequences only across."""
+    """Return (down, across) for a pair or a number, which for sequences is only across."""
     is_pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
     if is_pair and sides > 1:
         return size(value[0], f"{name}[0]", least), size(value[1], f"{name}[1]", least)

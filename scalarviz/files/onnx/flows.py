@@ -38,7 +38,7 @@ SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class UnsupportedNode(InputError):
-    """An operator has no equivalent: `node`, which is not the current node."""
+    """A node other than the current one has no equivalent; `node` is that node."""
 
     def __init__(self, why: str, node: GraphNode) -> None:
         super().__init__(why)
@@ -97,7 +97,7 @@ class Waves:
     stored: str = ""  # name of the frequencies in the file
 
     def encoding(self, inputs: int) -> FrequencyEncoding | None:
-        """Return the layer that computes these numbers in this order, or None without one."""
+        """Return the layer that computes these numbers in this order, or None if impossible."""
         octaves, rest = divmod(self.place.size, 2 * inputs)
         if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
             return None
@@ -309,7 +309,7 @@ class NodeContext:
         return Parameter(role, found.name, found.array.ravel(), tied=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
-        """Return a list of the bias, [] without; a single number is repeated for all outputs."""
+        """Return [bias], or [] if missing; a single number is repeated for all outputs."""
         found = self.constant(2)
         if found is None:
             return []

@@ -227,7 +227,7 @@ class Uses:
         self.counts[output] += 1
 
     def is_number(self, name: str, value: float) -> bool:
-        """Return whether a value is a stored number that equals `value` within SAME."""
+        """Return whether a value is a stored number equal to `value`, within a tolerance."""
         found = self.number(name)
         return found is not None and abs(found - value) <= SAME * abs(value)
 
@@ -289,7 +289,7 @@ def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
-    """Return, by first tied parameter, whether the same activation follows all its uses."""
+    """Return, for each shared (tied) parameter, whether one activation follows all its uses."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
@@ -390,7 +390,7 @@ def settings_of(made: LayerStep) -> str:
 
 
 def renamed(made: LayerStep, place: LayerStep) -> LayerStep:
-    """Return a layer with the names of the nodes of `place`, but its own names of parameters."""
+    """Return a layer with the node names of `place`, but its original parameter names."""
     names = {**place.names, **{each.role: each.name for each in made.parameters}}
     if made.inner:
         parts = zip(made.inner, place.inner, strict=True)

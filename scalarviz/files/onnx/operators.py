@@ -267,7 +267,7 @@ def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
 
 
 def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """ReduceMean of a row, or ReduceMean or ReduceMax over height and width: a global pool."""
+    """ReduceMean or ReduceMax over height and width: a global pool. ReduceMean also of a row."""
     if at.sides == 0 and kind is AvgPool2d:
         return reduce_sum(at, 1.0 / at.flow.shape[0])
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
@@ -484,7 +484,7 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
 
 
 def normalizer(at: NodeContext) -> Flow:
-    """Normalizer: scikit-learn divides by the sum of the probabilities, 1 after a Softmax."""
+    """Normalizer of scikit-learn: division by the sum of probabilities, 1 after a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     require(
@@ -655,7 +655,7 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
 
 
 def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
-    """The activation, of those with the same operator, that has the attributes of the node."""
+    """The activation, among `rows`, that has the attributes of the node."""
     given: dict[str, float | str] = {}
     for row in rows:
         assert row.onnx is not None

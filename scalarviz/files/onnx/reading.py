@@ -198,8 +198,6 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     """Return the sample shape of each input, and the layers that compute `target`.
 
     The error lists all unsupported nodes. Without layers, the network gets one identity layer.
-
-    Without layers, the network gets one identity layer.
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
@@ -272,7 +270,7 @@ def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
 
 
 def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
-    """Return one line per node, up to MOST_TOLD."""
+    """Return one line per unsupported node, up to MOST_TOLD lines."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *more]

@@ -143,7 +143,7 @@ def check_same(
     Args:
         batches: batches of inputs; SAMPLES samples are used, slightly perturbed, so that e.g. no
             relu gets exactly 0
-        rows: bank rows of each trained parameter, by its name in the module
+        rows: bank rows of each trained parameter, by name in the module
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
     few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
@@ -226,7 +226,7 @@ def module_step(
 
 
 def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
-    """Return the bank rows of each trained parameter, by its name in the module."""
+    """Return the bank rows of each trained parameter, by name in the module."""
     return {
         each.name: own_parameters(step.layer)[each.role].rows
         for step in flat(made)
@@ -459,7 +459,7 @@ def layer(at: NodeContext) -> Flow:
 
 
 def with_parameter(at: NodeContext) -> Flow:
-    """Return the flow after a sum or product with a trained parameter: an Affine, partly frozen."""
+    """Return the flow after a sum or product with a trained parameter: a partly frozen Affine."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     (given, *_) = [each for each in at.inputs if isinstance(each, Constant)]
     require(len(flows) == 1, f"its parameter {given.name} meets no computed value")

@@ -562,9 +562,9 @@ def concatenation_back(at: StepOperation) -> tuple[NodeResult, ...]:
 def normal(
     x: NodeResult, eps: float, *axes: int, centres: bool = True
 ) -> tuple[NodeResult, NodeResult, NodeResult, NodeResult]:
-    """Return numbers normalized over axes, to mean 0 only if `centres`, and three statistics.
+    """Return numbers normalized to mean square 1 over axes, and to mean 0 if `centres` is True.
 
-    The statistics are the factor, the mean and the mean square before the factor.
+    Also returns the scale factor, the mean, and the mean square before scaling.
     """
     mean = x.mean(*axes)
     rest = x - mean if centres else x

@@ -65,7 +65,7 @@ def rounded(net: Network, precision: str) -> FloatArray:
 
 
 def export_shader(language: Language, net: Network, values: FloatArray, precision: str) -> bytes:
-    """Return the source text of a shader, encoded, in GLSL or HLSL."""
+    """Return the encoded source of a shader in GLSL or HLSL."""
     rounded = f"rounded to {precision}, computed in float32"
     note = f"weights {'in float32' if precision == 'float32' else rounded}"
     return write_shader(net, values.astype(np.float32), language, note).encode()

@@ -79,7 +79,7 @@ float {NAME}_number(int place) {{{{
 
 
 def padded(size: int) -> int:
-    """Return the next multiple of 4."""
+    """Return `size` rounded up to a multiple of 4."""
     return -(-size // 4) * 4
 
 
@@ -132,7 +132,7 @@ class Shader:
         return self._arrays[buffer]
 
     def same(self, target: Buffer, source: Buffer) -> None:
-        """Make a buffer an alias of another one."""
+        """Make the buffer `target` an alias of `source`."""
         self._arrays[target] = self._arrays[source]
 
     def arrays(self) -> dict[str, int]:

@@ -1,6 +1,6 @@
 """expm1, log1p, tanh, erfc and power for shaders, which have only exp, log, pow and floor.
 
-They are translated to shader code like any formula, by `shader_functions`, accurate to float32.
+`shader_functions` translates them like any formula. They are accurate to float32.
 """
 
 from __future__ import annotations
