@@ -157,11 +157,11 @@ class OwnershipError(ScalarvizError, ValueError):
 
 
 class EngineError(ScalarvizError, RuntimeError):
-    """An engine is not available here."""
+    """An engine is not available on this machine or in this process."""
 
 
 class DisplayError(ScalarvizError, RuntimeError):
-    """A picture cannot be drawn here, or a window cannot be opened."""
+    """A picture cannot be drawn, or a window cannot be opened, on this machine."""
 
 
 class SceneError(ScalarvizError, RuntimeError):

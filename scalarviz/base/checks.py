@@ -578,7 +578,7 @@ def is_masked(x: object) -> bool:
 
 
 def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[Any]:
-    """Return real numbers as a float64 array; anything else raises some exception.
+    """Return real numbers as a float64 array; raise an exception of any type for anything else.
 
     Args:
         keep: whether to keep float32; by default False

@@ -61,7 +61,7 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-# Kind of this process: in a notebook, or a worker of another process.
+# Role of this process: in a notebook, or a worker of another process.
 
 _is_forked = False
 

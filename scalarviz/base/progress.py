@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DELAY = 1.0  # seconds before a bar appears
 FRAME = 0.1  # seconds between updates of a bar
 MEGABYTE = 1_000_000
-FEW = 10  # units a second; fewer are shown with decimals
+FEW = 10  # units per second; a lower pace is shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
 ACCENT = "#8f6cf0"  # readable on black and white, and not a colour of weights
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file

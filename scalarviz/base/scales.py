@@ -17,8 +17,8 @@ PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and their difference
 NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
-# On the step scale below a large loss curve: numbers of all weights, their orders, and instead of
-# them the loss on a plane, with its directions.
+# Shown on the step scale below a large loss curve: numbers of all weights, in one of these orders,
+# or the loss on a plane, with its directions.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
 

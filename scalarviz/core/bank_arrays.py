@@ -203,7 +203,7 @@ def find_bad(bank: Bank, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
 
 
 def bad_gradient(bank: Bank, row: int) -> GradientError:
-    """Return the error for a non-finite gradient at `row`, with a remedy."""
+    """Return the error for a non-finite gradient at `row`, which says how to fix it."""
     return written_error(bank) or GradientError(
         f"the gradient of {bank.name_of(row)} is {bank.grad[row]}, so nothing was changed: "
         "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "

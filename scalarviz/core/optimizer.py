@@ -29,7 +29,7 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
 from scalarviz.errors import InputError
 
-# Learning rates, or decays, of single rows of a bank, instead of the optimizer's.
+# Learning rates, or decays, of single bank rows, which replace the rate of the optimizer.
 
 
 @final
@@ -71,7 +71,7 @@ class OwnRates:
     def spans(self) -> tuple[tuple[int, int, float], ...]:
         """Runs with a separate rate, in order, as (first row, row after the last, rate)."""
         firsts, rates = self.firsts.tolist(), self._rates.tolist()
-        known = zip(firsts, firsts[1:], rates, strict=False)  # the last one has the optimizer's
+        known = zip(firsts, firsts[1:], rates, strict=False)  # the last run has no separate rate
         return tuple(each for each in known if not math.isnan(each[2]))
 
     def of(self, row: int) -> float | None:

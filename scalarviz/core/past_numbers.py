@@ -65,7 +65,7 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False)
 class LossPlane:
-    """The loss on a plane through the weights of a network, and the path of a training run there.
+    """The loss on a plane through the weights of a network, and the path of a training run on it.
 
     Attributes:
         center: current values of the bank, float64; the point (0, 0)

@@ -231,7 +231,7 @@ class Windows:
         return self.out_height * self.out_width
 
     def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """Return the windows in which a kernel weight is on the picture, and the inputs there.
+        """Return the windows in which a kernel weight is inside the picture, and its inputs.
 
         `channel` is a channel of the picture; `line` and `column` are a position in the window.
         """
@@ -286,8 +286,8 @@ class Kind:
     """One kind of operation; the functions get an Operation.
 
     Attributes:
-        formulas: table of its formulas, if it has several
-        shape: shape of its weights
+        formulas: table of formulas, for kinds that have several
+        shape: shape of the weights
         outputs_per_bias: number of consecutive outputs that share a bias
         uses: outputs and inputs of a weight, given its index; see `Operation.uses`
         memo: count of numbers per sample stored for backward

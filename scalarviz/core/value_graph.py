@@ -319,7 +319,7 @@ def is_expression(gradient: object) -> bool:
 
 # ---- pickles ------------------------------------------------------------------------------------
 
-_this = threading.local()  # `written`: weak reference to the last Written of a thread
+_this = threading.local()  # `written`: weak reference to the last Pickled of a thread
 
 
 @final

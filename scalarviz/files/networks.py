@@ -349,7 +349,7 @@ def describe_own(
 
 
 def check_own(description: Description) -> None:
-    """Raise InputError if a custom formula in a file is not defined here, or differs."""
+    """Raise InputError if a custom formula in a file is not defined in this program, or differs."""
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
         if kind not in TABLES or not isinstance(digests, dict):

@@ -447,7 +447,7 @@ ACTIVATIONS = table(
 # Activations with settings, such as "leaky_relu(0.2)". Such a row is made at its first use, from
 # the functions of its family with other constants, and is in the table from then on.
 
-LEAST, MOST = 1e-30, 1e30  # of settings: float32 has them
+LEAST, MOST = 1e-30, 1e30  # limits of settings in float32
 MOST_ROWS = 1000  # of ACTIVATIONS, which a file with many names would otherwise fill
 LONGEST = 100  # characters of a name
 WITH_SETTINGS = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
@@ -595,7 +595,7 @@ def with_constants(function: Any, constants: dict[str, float]) -> FloatFunction:
 
 
 def with_attributes(usual: OnnxOperator | None, numbers: tuple[float, ...]) -> OnnxOperator:
-    """Return an ONNX operator with these values of its attributes."""
+    """Return an ONNX operator with these attribute values."""
     assert usual is not None
     given = zip(usual.attributes.items(), numbers, strict=True)
     attributes = {key: (number, default) for (key, (_, default)), number in given}

@@ -141,7 +141,7 @@ class Target:
         functions: versions of the functions in `ELEMENTARY` for this target, by name
         number: function that converts a constant to the number type, such as `numpy.float32`
         compiler: decorator for every copied function, such as `numba.njit`
-        formulas: versions of whole formulas for this target
+        formulas: versions of complete formulas for this target
     """
 
     def __init__(

@@ -262,14 +262,14 @@ ROW_LOSSES = table(
     ]
 )
 
-Weights = FloatArray | None  # of samples; None: all count alike
+Weights = FloatArray | None  # weights of samples; None: equal weights
 Mean = Literal["all", "samples", "none"]
 MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 
 @final
 class LossValue(float):
-    """A loss: a float whose missing attribute `backward` raises an error with a remedy."""
+    """A loss: a float whose missing attribute `backward` raises an error that says what to call."""
 
     if not TYPE_CHECKING:
         backward = Absent()
@@ -279,9 +279,9 @@ class Loss:
     """The loss of a batch of predictions, as one number: `Loss("mse")`.
 
     The errors of a batch are added up, multiplied by `factor`, and divided according to `mean`:
-    "all" divides by the number of samples times outputs (as PyTorch), "samples" by the number of
-    samples, "none" does not divide. A softmax loss has one error per sample, so "all" and "samples"
-    agree.
+    "all" divides by the number of samples times outputs, as in PyTorch; "samples" divides by the
+    number of samples; "none" does not divide. A softmax loss has one error per sample, so "all" and
+    "samples" agree.
 
     The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that may depend
     on the prediction; their derivative treats this number as a constant.

@@ -82,7 +82,7 @@ def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: A
 
 
 class SealedSeed:
-    """A seed that can only be passed on, to check that a function uses it for nothing else.
+    """A seed that can only be passed on, to check that a function does not use it in other ways.
 
     Attributes:
         number: the seed

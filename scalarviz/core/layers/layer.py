@@ -29,7 +29,7 @@ from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import OrderError, ShapeError, lost_by_forward
 
-Batch = list[list[float]]  # one row a sample, as plain Python floats
+Batch = list[list[float]]  # one row per sample, as plain Python floats
 
 FEW = 9  # longest setting, in numbers, shown in the text of a layer
 
@@ -101,7 +101,7 @@ class Layer(Part):
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return the constructor arguments of another layer of this kind and shape."""
+        """Return the constructor arguments that make another layer of this kind and shape."""
 
     def again(self) -> Layer:
         """Return another layer of this kind and shape, without a bank."""
@@ -111,7 +111,7 @@ class Layer(Part):
         """Append the operations of the layer to `program`; by default one that runs its Python."""
         custom_layers.lower_as_python(self, program)
 
-    # The verbs for users; zero_grad and step are inherited from Part.
+    # The methods for users; zero_grad and step are inherited from Part.
 
     @final
     def __call__(self, x: object) -> FloatArray:
@@ -129,7 +129,7 @@ class Layer(Part):
         """Return the outputs for `x`, and store the data for `backward`.
 
         `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
-        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        Raises ShapeError if the shape does not fit, and NotFiniteError for NaN or infinity.
         """
         batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
         dtype, before = self.bank.dtype, self.state.copy()
@@ -145,7 +145,7 @@ class Layer(Part):
         """Accumulate gradients for the most recent unmatched forward; return the input gradient.
 
         `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
-        Raises OrderError without an unmatched forward, ShapeError for another shape.
+        Raises OrderError without an unmatched forward, ShapeError if the shape does not fit.
         """
         if upstream is None:
             upstream = np.ones((self.newest_batch, self.outputs))
@@ -229,7 +229,7 @@ class Layer(Part):
     def bind(
         self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
     ) -> None:
-        """Move to rows of a bank, and write the initial numbers there.
+        """Move the layer to rows of a bank, and write its initial numbers.
 
         Args:
             bank: the Bank of a network
@@ -311,7 +311,7 @@ class Layer(Part):
     def check_states(self, states: FloatArray) -> None:
         """Raise InputError if states read from a file are invalid for this layer.
 
-        `states` has shape (steps, state): each row is the whole state of a bank.
+        `states` has shape (steps, state): each row is the complete state of a bank.
         """
         require(np.isfinite(own_states(self, states)).all(), f"what {self} has kept is not finite")
         for layer in self.layers:

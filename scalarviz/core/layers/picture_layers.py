@@ -306,7 +306,7 @@ class Pool(Rowwise):
 
 @final
 class MaxPool2d(Pool):
-    """Max pooling: the largest number of each window of a picture, which gets the whole gradient.
+    """Max pooling: the largest number of each window of a picture, which gets the full gradient.
 
     Attributes:
         shape: shape (channels, height, width) of the picture

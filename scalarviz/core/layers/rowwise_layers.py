@@ -1,4 +1,4 @@
-"""Layers without parameters that work on a whole sample: row formulas, and changes of shape."""
+"""Layers without parameters that use all numbers of a sample: row formulas, shape changes."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class StepWriter:
     """Writes the step that a session would take next as a graph.
 
     Attributes:
-        made: the nodes
+        made: the graph with its nodes so far
         parameters: graph inputs with parameters, by first bank row
         samples: number of samples in a batch, as a float
         state: graph inputs with running statistics, by first index in the state
