@@ -46,7 +46,7 @@ class OverTime:
         return self.rows[self.starts[tile] : ends[tile]]
 
     def tiles_with(self, row: int) -> list[int]:
-        """Return a list of the tile that contains a bank row; empty if norms are shown."""
+        """Return a list with the tile that contains a bank row, or [] if norms are shown."""
         if not len(self.tiles):
             return []
         place = int(np.flatnonzero(self.rows == row)[0])

@@ -213,7 +213,7 @@ def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | Non
 
 
 def partners(trace: Trace) -> dict[int, int]:
-    """Return, by parameter, the other factor of the only product that uses the parameter."""
+    """Return, for each parameter that only one product uses, the other factor of the product."""
     found, several = dict[int, int](), set[int]()
     for taken, formula in zip(trace.taken, trace.formulas, strict=True):
         for place, other in zip(taken, taken[::-1], strict=True):

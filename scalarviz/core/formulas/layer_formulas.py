@@ -53,7 +53,7 @@ def max_pool_backward(
     width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
     wide: int, share: float,
 ) -> None:  # fmt: skip
-    """Pass the gradient of each window to its largest pixel, or to the first of equal ones.
+    """Pass the gradient of each window to its largest pixel, the first one if several are equal.
 
     The pixel is found by comparison with y.
     """

@@ -108,7 +108,7 @@ class Layer(Part):
         return type(self)(**self.settings())
 
     def lower(self, program: Program) -> None:
-        """Append the operations of the layer to `program`; by default one that runs its Python."""
+        """Append the operations of the layer to `program`; by default one that runs Python code."""
         custom_layers.lower_as_python(self, program)
 
     # The methods for users; zero_grad and step are inherited from Part.

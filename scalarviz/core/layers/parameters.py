@@ -219,7 +219,7 @@ def check_free(layer: Layer) -> None:
 
 
 def is_in_use(layer: Layer) -> bool:
-    """Return whether a layer, or an inner one, has unmatched forwards or was asked for weights."""
+    """Return whether a layer, or an inner layer, has unmatched forwards or gave out weights."""
     inner = set(layer.layers)
     return (
         bool(layer._batches)

@@ -54,7 +54,7 @@ def placed(shapes: Mapping[str, Shape], first: int = 0) -> Iterator[tuple[str, S
 
 
 def groups_of(groups: object, seen: int, made: int) -> int:
-    """Return the number of groups; raise ShapeError unless it divides both numbers of channels."""
+    """Return the number of groups; raise ShapeError unless it divides `seen` and `made`."""
     found = size(groups, "groups")
     require(
         seen % found == made % found == 0,

@@ -332,7 +332,7 @@ class NodeContext:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise InputError unless an attribute is in `allowed`, by default only the default."""
+        """Raise InputError unless an attribute is in `allowed`, or equals `default` if it is ()."""
         found, wanted = self.get(name, default), allowed or (default,)
         require(
             found in wanted, f"its {name} must be {shorten(wanted[0])} here, not {shorten(found)}"
