@@ -363,7 +363,7 @@ class ClockControl:
         self.go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
-        """Go forward (+1) or backward (-1) by one operation, or by one neuron if that is the unit."""
+        """Go forward (+1) or backward (-1) by one operation, or by one neuron in that unit."""
         self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
 
     @when_ready
@@ -411,7 +411,7 @@ class ClockControl:
             session.back(-times, "operation")
 
     def _go_by_neuron(self, by: int) -> None:
-        """Show more or fewer neurons of an operation; after the last one, go to the next operation."""
+        """Show more or fewer neurons of an operation; after the last, go to the next operation."""
         self.pause()
         (pane,) = self.panes
         pane.withdraw()
@@ -463,7 +463,7 @@ class ClockControl:
         *,
         name: str = "",
     ) -> None:
-        """Execute a command that moves the clock, then call `then` with its result in this thread."""
+        """Execute a command that moves the clock; call `then` with its result in this thread."""
         self.panes[0].do(command, then, name=name, time=self)
 
     # Walks.

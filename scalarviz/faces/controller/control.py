@@ -191,8 +191,8 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
     """Return the state of all controls of a pane, without waiting for a lock.
 
     Args:
-        here: position that `Stages.read` has read for the next picture, so that picture and controls
-            show the same moment; by default the present position
+        here: position that `Stages.read` has read for the next picture, so that the picture and the
+            controls show the same moment; by default the present position
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage

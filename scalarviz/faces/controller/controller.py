@@ -180,9 +180,9 @@ class Controller:
             self.tell(result)
 
     def quit(self) -> None:
-        """Request that everything stops except exports that should outlast the interface.
+        """Stop everything except the files that the user wants to keep writing.
 
-        `rest` waits until the current command has ended. All later messages are added to `last_words`.
+        `rest` waits until the current command has ended. Later messages are added to `last_words`.
         """
         self._is_left = True
         self.hand.drop()
@@ -232,7 +232,7 @@ class Controller:
 
     @computes
     def next_sample(self, direction: int = 1) -> None:
-        """Show the next sample of the batch, or the one at another distance from the shown sample."""
+        """Show the sample of the batch that is `direction` positions after the shown one."""
         with reporting_errors(self):
             count = self.session.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
@@ -297,11 +297,11 @@ class Controller:
             name: of several queued commands with the same name, only the latest is executed
             branching: whether to report a new branch
             kept: whether to execute the command even after the interface is closed
-            changing: whether the command may need other kernels; playback then resumes when they are
-                compiled
+            changing: whether the command may need other kernels; playback then resumes when they
+                are compiled
             said: description that is shown while the command is slow
-            time: control that reports errors, and whose sessions the command changes; None (default)
-                means the one of this pane
+            time: control that reports errors, and whose sessions the command changes; by default
+                the one of this pane
         """
         time = time or self.time
         mark = self.mark or self.face.next_mark(several=time.several)

@@ -144,7 +144,7 @@ WAYS = ("left", "right", "up", "down")
 
 
 def point(controller: Controller) -> None:
-    """Start the selection of cubes and neurons by keys; if already started, pin the selected one."""
+    """Start to select cubes and neurons with keys; if already started, pin the selected one."""
     if controller.stage.walking and controller.warming.held:
         controller.tell(text("notices.wait"))
     elif controller.stage.walking:
