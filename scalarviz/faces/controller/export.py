@@ -446,7 +446,7 @@ class Exports:
         self._all[process] = path
 
     def start(self, process: RunProcess) -> None:
-        """Start a process unless it was cancelled; raise InputError if saving its sessions fails."""
+        """Start a process unless it was cancelled; raise InputError if sessions cannot be saved."""
         if (path := self._all.get(process)) is None:
             return
         try:

@@ -198,7 +198,7 @@ class Guide:
     # The batch.
 
     def add_up(self) -> None:
-        """Animate the sum of weight gradients over the batch, at the next operation that has one."""
+        """Animate the sum over the batch for the next operation that computes weight gradients."""
         controller = self.controller
         session, here = controller.session, controller.session.timeline.here
         if controller.warming.held:

@@ -180,7 +180,7 @@ class Options:
         )
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
-        """Return the options of the scene, or of the data set if there is no scene, except `common`."""
+        """Return the options of the scene, or else of the data set, except those in `common`."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
@@ -487,7 +487,7 @@ def basis_of(session: Session) -> dict[str, Any]:
 
 
 def chosen_since(session: Session, basis: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options, by name, whose values have changed since a session had those of `basis`."""
+    """Return the options of a session whose values differ from those in `basis`, by name."""
     now = basis_of(session)
     found = {name: value for name, value in now.items() if value != basis[name]}
     if "optimizer" in found:

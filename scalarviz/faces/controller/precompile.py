@@ -200,7 +200,7 @@ class Warming:
             self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
-        """Restore the engine if possible; return whether all missing kernels have just become ready."""
+        """Restore the engine if possible; return True once, when all kernels have become ready."""
         session = self.session
         if session is None:
             return False

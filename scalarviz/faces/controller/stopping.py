@@ -50,7 +50,7 @@ class Search:
         self._is_cancelled = True
 
     def run(self, session: Session, words: str) -> int | None:
-        """Return the first step that met a condition, or None; raise CancelledError if cancelled."""
+        """Return the first step that met a condition, or None; cancelling raises CancelledError."""
         self._done, self._total = 0, max(1, session.step_index)
         self._is_cancelled, self.words = False, words
         try:
