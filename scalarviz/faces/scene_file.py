@@ -1,7 +1,7 @@
 """Find and load scene files; report errors in their code with file and line.
 
-A scene is a file that defines a function `scene`. It is given by its name in `scenes/` or by a
-path. User code runs when a scene is loaded, when its function is called, and during training.
+A scene is a file that defines a function `scene`. It is given by a name in `scenes/` or by a path.
+User code runs when a scene is loaded, when its function is called, and during training.
 """
 
 from __future__ import annotations

@@ -155,8 +155,8 @@ def in_order(start: str, read: Read) -> list[ScriptModule]:
 def bundle(start: str, read: Read) -> str:
     """Return one script with a module and all its imports, without comments.
 
-    The last line sets the name of the script in error messages. Raises ValueError if an imported name
-    is not exported, or if the script contains text that would end its HTML element.
+    The last line sets the name of the script in error messages. Raises ValueError if an imported
+    name is not exported, or if the script contains text that would end its HTML element.
     """
     return script_of(start, tuple(in_order(start, read)))
 
@@ -247,7 +247,7 @@ def parts_of(
 
 
 def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
-    """Return the texts whose keys occur in a script; `a.${b}.c` stands for all matching keys."""
+    """Return the texts whose keys occur in a script; `a.${b}.c` matches all such keys."""
     patterns = {"".join(found) for found in LITERAL.findall(script)}
     known = {key for key in patterns if key in table}
     for pattern in patterns:

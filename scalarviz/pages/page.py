@@ -92,7 +92,7 @@ class Page:
     left_out: tuple[str, ...] = ()  # names of metrics that the page cannot measure
 
     def words(self, name: str) -> str:
-        """Return a sentence with the size of the page, and whether it trains or plays a recording."""
+        """Return a sentence with the size of the page, and whether it trains or has a recording."""
         large, made = size_words(len(self.text)), self.recording
         if made is None:
             words = text("page.size", name=name, size=large, engine=size_words(self.engine))
@@ -134,13 +134,13 @@ def page(
         path: output file, .html
         title: title of the page; by default the title of the Show
         theme: "dark" or "light"; None (default) means the theme of the reader's system
-        engine: if True, the page trains; if False, it contains a recording, which can be played
-            forward and backward but not changed; None (default) means that the page trains if
-            possible, and otherwise contains a recording. A copy of the session computes the recording
+        engine: if True, the page trains; if False, it contains a recording, computed by a copy of
+            the session, which can be played forward and backward but not changed; None (default)
+            means that the page trains if possible, and otherwise contains a recording
         steps: number of steps of a recording; by default 500
         every: number of steps between two recorded steps; by default 1
-        progress: if True (default), show a progress bar in a terminal or a notebook while kernels are
-            compiled, once per kind of network, or while steps are recorded
+        progress: if True (default), show a progress bar in a terminal or a notebook while kernels
+            are compiled, once per kind of network, or while steps are recorded
 
     Raises:
         EngineError: if a page can neither train nor show the session.
@@ -389,7 +389,7 @@ def without(table: str, kinds: Collection[str]) -> str:
 
 
 def opens_rows(scene: Mapping[str, Any]) -> bool:
-    """Return whether a layout contains a row that can be opened, or one with evened-out positions."""
+    """Return whether a layout has a row of kernels that can be opened, or a LayerNorm."""
     layouts = scene["layouts"]
     is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
     return is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])

@@ -135,9 +135,9 @@ def recording_of(
         room: maximum number of bytes in a page; the precision is lowered until the recording fits
         walked: maximum number of steps that are recorded operation by operation
 
-        Raises:
-            InputError: if the recording does not fit into a page. If this is certain, the error is
-                raised before training.
+    Raises:
+        InputError: if the recording does not fit into a page. If this is certain, the error is
+            raised before training.
     """
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)

@@ -137,7 +137,7 @@ def until_ctrl_c(
 
 
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
-    """Return the files of scenes and lessons, by the names of their pages.
+    """Return the files of scenes and lessons, by page name.
 
     The glossary is included if a lesson of the package links to it. Raises InputError if two pages
     would have the same name.
@@ -232,7 +232,7 @@ def write_lessons(
 
 
 def all_named(names: Iterable[str]) -> list[str]:
-    """Replace "lessons" by the names of all lessons and "1" by "01"; remove duplicates.
+    """Replace "lessons" with all lesson names, and "1" with "01"; remove duplicates.
 
     The glossary is added at the end if there are lessons of the package, since they link to it.
     """

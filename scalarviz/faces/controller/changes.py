@@ -282,7 +282,7 @@ def layer_at(controller: Controller, default: int = 0) -> int:
 
 
 def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
-    """Return the operation that computes a neuron or uses a weight; None if there is none."""
+    """Return the operation that computes a neuron or uses a weight, or None."""
     if neuron is not None:
         return writer_of(session.network.program, neuron[0])
     operations = session.network.program.operations

@@ -372,7 +372,7 @@ class TrainingOption:
         kind: type of the values
         value: function that returns the present value; None if the option is not applicable
         choose: function that sets a value in a session, or returns another session with it
-        names: valid names, or a table of them; empty (default) if any value is valid
+        names: valid names, or a table of them; if empty (default), all values are valid
         anew: whether `choose` returns another session
     """
 
