@@ -31,7 +31,7 @@ export function inRows(numbers, size) {
   );
 }
 
-/** Return a JSON value in which nested objects are replaced by the result of `make`, if any. */
+/** Return a JSON value in which nested objects are replaced by a defined result of `make`. */
 export function replacedIn(value, make) {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((each) => replacedIn(each, make));

@@ -404,12 +404,12 @@ export class Clock {
     this.restore(Math.min(this.step, parting));
   }
 
-  /** Undo the last action, and go to its moment; return whether there was one. */
+  /** Undo the last action and go to its moment; return false if there is no action. */
   undo() {
     return this.history.undo();
   }
 
-  /** Do again what was undone last; return whether there was anything. */
+  /** Redo the last undone action; return false if nothing was undone. */
   redo() {
     return this.history.redo();
   }
@@ -490,7 +490,7 @@ export class History {
     this.future.splice(0, this.future.findLastIndex(leads) + 1);
   }
 
-  /** Undo the last action, and go to its moment; return whether there was one. */
+  /** Undo the last action and go to its moment; return false if there is no action. */
   undo() {
     const entry = this.past.pop();
     if (entry === undefined) return false;
@@ -516,7 +516,7 @@ export class History {
     return true;
   }
 
-  /** Do again what was undone last; return whether there was anything. */
+  /** Redo the last undone action; return false if nothing was undone. */
   redo() {
     const entry = this.future.pop();
     if (entry === undefined) return false;

@@ -22,7 +22,7 @@ export function wayOf(key) {
   return DIRECTIONS.get(/^Arrow(\w+)$/.exec(key)?.[1].toLowerCase());
 }
 
-/** Prevent the default action of a key without modifiers; return whether it has none. */
+/** Prevent the default action of a key if no modifier is pressed; return whether this is so. */
 export function takesAlone(event) {
   if (event.ctrlKey || event.altKey || event.metaKey) return false;
   event.preventDefault();
@@ -62,8 +62,8 @@ const LONG = 400; // milliseconds for which a finger rests on a thing before it 
 /**
  * Pass gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
  *
- * If `hold` returns a handle for a position, this is dragged up and down instead: `drag`, and at the
- * end `drop`, are called with the handle and the distance in pixels.
+ * If `hold` returns a handle for a position, this is dragged up and down instead: `drag`, and at
+ * the end `drop`, are called with the handle and the distance in pixels.
  */
 export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
@@ -180,7 +180,7 @@ export function commandOf(event, { keys, ctrl }) {
   return event.shiftKey && event.key.startsWith("Arrow") ? [name, TIMES] : [name];
 }
 
-/** Return whether an element handles a key itself: a field all keys, a button those that press it. */
+/** Return whether an element handles a key itself, such as any key in an input field. */
 export function takesKey(element, key) {
   if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
   if (element.matches("input[type=range]")) return key.startsWith("Arrow");

@@ -17,8 +17,8 @@ export class GuessBox {
     this.app = app;
     this.isOn = false;
     this.right = this.asked = 0; // answers
-    /** The current question, or null: {kind, row, way, place, words}; after the answer also `came`, the
-    true direction, and `result`. `place` is "" while the training moves.
+    /** The current question, or null: {kind, row, way, place, words}; after the answer also `came`,
+    the true direction, and `result`. `place` is "" while the training moves.
      * @type {any}
      */
     this.question = null;
@@ -147,7 +147,7 @@ export class GuessBox {
     else if (place && place !== momentName(state)) this.question = null;
   }
 
-  /** Return a handle for dragging the arrow if the position is near the cube in question, or null. */
+  /** Return a handle for dragging the arrow if a position is near its cube, or null. */
   hold(x, y) {
     const [left, top, away] = this.app.picture.mark ?? [NaN, NaN, 0];
     if (!(Math.hypot(x - left, y - top) < away)) return null;

@@ -229,8 +229,8 @@ const JPEG_SIZES = [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 
 /**
  * Return the colors of a picture file, resized, as three bytes for each pixel.
  *
- * A picture with another aspect ratio is cropped. Throws an Error with a message for the user if the
- * file is not PNG or JPEG, too large, or damaged.
+ * A picture with another aspect ratio is cropped. Throws an Error with a message for the user if
+ * the file is not PNG or JPEG, too large, or damaged.
  */
 async function colorsOfFile(file, [wide, high]) {
   const name = shortened(file.name, MOST_LETTERS);

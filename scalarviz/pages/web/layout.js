@@ -68,7 +68,7 @@ export class Plate extends PlainPlate {
     return this.knownMiddles;
   }
 
-  /** Return the 8 corners of a box, given its center and half its sides in cells, as a flat array. */
+  /** Return the 8 corners of a box as a flat array, given its center and half its sides. */
   box(/** @type {number[]} */ [x, y, height], /** @type {number[]} */ [wide, high, deep]) {
     const corner = (/** @type {number[]} */ [a, b, c]) =>
       this.point(x + a * wide, y + b * high, height + c * deep);

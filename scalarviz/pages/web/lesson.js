@@ -277,7 +277,7 @@ export class Asked {
 
 const NEARLY = "300px"; // below the window
 
-/** The picture in a place; `packed` is its page, `moment` what it shows at first. */
+/** A picture of the lesson in a frame; `packed` is its page, `moment` its initial view. */
 class LessonPicture {
   constructor(place, packed, moment) {
     this.place = place;

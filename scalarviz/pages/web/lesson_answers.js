@@ -14,7 +14,7 @@ function wordsIn(hash) {
   return new TextDecoder().decode(bytesIn(words));
 }
 
-/** Return whether a stored or linked record has the expected form; another page may have made it. */
+/** Return whether a stored or linked record is valid; an older page may have written it. */
 function isKept({ name, answers, guessed, id = "" }) {
   const lists = Object.values(answers).map(({ guesses }) => guesses);
   const words = [name, id, ...lists.flat()];
