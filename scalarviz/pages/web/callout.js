@@ -12,9 +12,9 @@ import { draw_side, side_of } from "./story/side_panel.js";
 const LIDS = 8; // pixels above the fronts of a row that it needs
 
 /** Draw how an operation is computed; return the boxes that this covers.
-
-For a sum, the products are bars below its row. For the loss, a panel replaces the last layer. For a
-weight gradient, a panel shows the cube of the weight and the reason for its change.
+ *
+ * For a sum, the products are bars below its row. For the loss, a panel replaces the last layer.
+ * For a weight gradient, a panel shows the cube of the weight and the reason for its change.
  */
 export function drawTold(view, taken, fans) {
   const { told } = view.frame;

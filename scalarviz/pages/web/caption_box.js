@@ -88,8 +88,8 @@ function thingOf(piece) {
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
 /** Return the caption for the state that the page draws.
-
-number  number of the last neuron that is shown, from 1; 0 if all are shown
+ *
+ * number  number of the last neuron that is shown, from 1; 0 if all are shown
  */
 export function captionFor(app, state, number) {
   const { spec } = app;

@@ -48,8 +48,8 @@ export function restWords({ step, loss, value, edited = {} }) {
 }
 
 /** Return a text with the number of right samples or the loss, and the change of the loss.
-
-changed  field of the state: the first step whose loss was computed after the last edit
+ *
+ * changed  field of the state: the first step whose loss was computed after the last edit
  */
 export function progressOf({ step, loss, changed = 0 }, losses, verdict) {
   const between = (start, end) =>

@@ -205,8 +205,9 @@ function wordsOf({ amounts = [], steps }) {
 }
 
 /** Requests the samples that moved the pinned weight, while paused.
-
-`ask` sends the request; `redraw` is called when the reply has arrived. */
+ *
+ * `ask` sends the request; `redraw` is called when the reply has arrived.
+ */
 export class MovedLine {
   constructor(facts, ask, redraw) {
     this.facts = facts;

@@ -9,8 +9,8 @@ import { unpacked } from "./arrays.js";
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
 /** A training run in a worker.
-
-`makeWorker` returns a new worker. If a worker fails, a new one continues from the last state.
+ *
+ * `makeWorker` returns a new worker. If a worker fails, a new one continues from the last state.
  */
 export class Client extends TrainingClient {
   constructor(makeWorker, { module, image, held, spec, memory = undefined }) {

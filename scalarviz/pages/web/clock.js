@@ -14,9 +14,9 @@ const FEW_BEGUN = 20000; // weights of which a state has those with which the tr
 /** The clock of an engine: moves the training forward and backward in time. */
 export class Clock {
   /** Begin at the present step of an engine.
-
-  memory   maximum bytes for the keyframes and losses of branches
-  metrics  metrics to measure at some steps, or null
+   *
+   * memory   maximum bytes for the keyframes and losses of branches
+   * metrics  metrics to measure at some steps, or null
    */
   constructor(engine, { memory = 256 * 2 ** 20, metrics = null } = {}) {
     this.engine = engine;
@@ -149,8 +149,8 @@ export class Clock {
   }
 
   /** Advance toward a moment, applying changes of the journal; return false if it needs more time.
-
-  Also stops, and returns true, if a step is invalid. `until` limits the time.
+   *
+   * Also stops, and returns true, if a step is invalid. `until` limits the time.
    */
   forward(target, until = Infinity) {
     while (isBefore(this.place(), target)) {

@@ -77,7 +77,7 @@ function stepTaken({ buffers }, { operation, moment, all, focus = 0 }) {
 }
 
 /** Return the loss of the same batch with the weights after the step, and the outputs for the
-sample in focus, as far as they are known.
+ * sample in focus, as far as they are known.
  */
 function afterStep({ learning, loss, outputs, buffers }, state) {
   const { fresh, all, target, batch = 1, focus = 0 } = state;

@@ -74,8 +74,8 @@ export function errorOf(loss, p, t) {
 }
 
 /** Return the loss of a batch, given its outputs and targets, sample by sample.
-
-weights  weights of the samples, 1 on average; null if all are equal
+ *
+ * weights  weights of the samples, 1 on average; null if all are equal
  */
 export function lossOf(loss, outputs, targets, count, weights = null) {
   const [own, right] = [outputs, targets].map((all) => inRows(all, all.length / count));

@@ -18,7 +18,7 @@ export class GuessBox {
     this.isOn = false;
     this.right = this.asked = 0; // answers
     /** The current question, or null: {kind, row, way, place, words}; after the answer also `came`,
-    the true direction, and `result`. `place` is "" while the training moves.
+     * the true direction, and `result`. `place` is "" while the training moves.
      * @type {any}
      */
     this.question = null;

@@ -37,9 +37,9 @@ export class FrameChannel extends Channel {
 }
 
 /** A channel over a WebSocket, which is opened again if the connection is lost.
-
-address  URL of the socket
-token    token in the URL of the page, or ""
+ *
+ * address  URL of the socket
+ * token    token in the URL of the page, or ""
  */
 export class SocketChannel extends Channel {
   constructor(address, token) {
@@ -84,7 +84,7 @@ export class SocketChannel extends Channel {
 }
 
 /** Return a message as text; if an argument is an array, as bytes: the length of the header, the
-header, which contains the name and type of the array, and its numbers.
+ * header, which contains the name and type of the array, and its numbers.
  */
 function frameOfCommand(message) {
   const isArray = ([, each]) => ArrayBuffer.isView(each);

@@ -10,11 +10,11 @@ const MOST_EXACT = 10000; // whose exact numbers Python sends
 const MOST_SENT = 30000; // numbers in a message, which Python takes; of more samples it is asked in parts
 
 /** A training run in Python, reached through a channel.
-
-channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may reopen
-version  version of the description that the page contains
-
-The promise of a command that cannot be executed is fulfilled with null.
+ *
+ * channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may reopen
+ * version  version of the description that the page contains
+ *
+ * The promise of a command that cannot be executed is fulfilled with null.
  */
 export class LinkClient extends TrainingClient {
   constructor(channel, { spec, version = 0 }) {
@@ -54,8 +54,8 @@ export class LinkClient extends TrainingClient {
   }
 
   /** Send a command; the promise is fulfilled when the resulting state has arrived.
-
-  @param {any} args the arguments for a worker, some of which Python does not need
+   *
+   * @param {any} args the arguments for a worker, some of which Python does not need
    */
   async ask(name, args = {}) {
     const { inputs, rows, row, on } = args;

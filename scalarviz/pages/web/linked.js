@@ -107,8 +107,7 @@ export class Offers {
     this.mark = "";
   }
 
-  /** Insert all fields into the sheet, which is a new one after the page was rebuilt.
-   */
+  /** Insert all fields into the sheet, which is a new one after the page was rebuilt. */
   place(focused = null) {
     byId("others").querySelector(".buttons").before(this.element);
     this.make(this.list);

@@ -10,8 +10,7 @@ import { FURTHEST, read_part } from "./story/moments.js";
 const LONGEST_SAID = 24; // letters of a part that is not understood
 const PARTS_NAMED = 6; // such parts that are named
 
-/** Return the valid ranges for the parts of a link to a page, for read_part.
- */
+/** Return the valid ranges for the parts of a link to a page, for read_part. */
 export function linkLimits({ engine, facts, page, recording }) {
   const { moments, sizes, step = 0 } = engine;
   const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one ?? 0)];
@@ -22,17 +21,17 @@ export function linkLimits({ engine, facts, page, recording }) {
 }
 
 /** Return the moment that a link refers to; missing parts are null or empty:
-
-step, operation   step, and number of completed operations in it
-pinned            {row} or {neuron: [buffer, index]}
-sample            index of the sample in focus
-hide              names of hidden parts of the page
-play              steps per second
-tour              "no"
-look              view options: true, false or a name
-guess             true to start guessing
-bad               parts that are invalid in this page, shortened
-over              parts that a later part overrides
+ *
+ * step, operation   step, and number of completed operations in it
+ * pinned            {row} or {neuron: [buffer, index]}
+ * sample            index of the sample in focus
+ * hide              names of hidden parts of the page
+ * play              steps per second
+ * tour              "no"
+ * look              view options: true, false or a name
+ * guess             true to start guessing
+ * bad               parts that are invalid in this page, shortened
+ * over              parts that a later part overrides
  */
 export function readLink(hash, limits) {
   const found = {
@@ -95,8 +94,8 @@ export function shownMoment({ step, operation, moment, focus }) {
 const PROGRESS = 250; // milliseconds between two words on how far it is
 
 /** Go to the moment of a link, and show a message about its invalid parts.
-
-Returns whether the link specifies a moment or disables the tour. Any user action interrupts it.
+ *
+ * Returns whether the link specifies a moment or disables the tour. Any user action interrupts it.
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));

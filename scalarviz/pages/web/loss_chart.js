@@ -112,10 +112,10 @@ export class Curve {
   }
 
   /** Draw the losses, each at the end of its step, and the present step.
-
-  place  state that the picture shows
-  told   losses before and after an explained step
-  count  number of operations in a step
+   *
+   * place  state that the picture shows
+   * told   losses before and after an explained step
+   * count  number of operations in a step
    */
   draw(losses, { step, loss, operation }, place, told, count) {
     const canvas = new Canvas2D(this.canvas);
@@ -185,8 +185,8 @@ export class Measures {
   }
 
   /** Add the metrics of a state; they replace all values after their first step.
-
-  A worker sends the values of all series at the same `steps`; Python sends separate `series`.
+   *
+   * A worker sends the values of all series at the same `steps`; Python sends separate `series`.
    */
   take({ measured }) {
     if (!measured) return;

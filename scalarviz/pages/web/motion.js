@@ -13,9 +13,9 @@ export class Motion extends Light {
   }
 
   /** Begin the animation to a new state, at a time in seconds; while playing, it can take longer.
-
-  neuron  number of neurons of the operation that are shown one by one; 0 if all together
-  size    total number of these neurons
+   *
+   * neuron  number of neurons of the operation that are shown one by one; 0 if all together
+   * size    total number of these neurons
    */
   follow(state, time, playing, neuron = 0, size = 1) {
     const { state: old, neuron: before } = this;
@@ -35,7 +35,7 @@ export class Motion extends Light {
   }
 
   /** Return the state to draw at a time, the number of shown neurons, the progress of the operation
-  from 0 to 1, and whether the animation continues.
+   * from 0 to 1, and whether the animation continues.
    */
   at(time) {
     const moving = this.advance(time);

@@ -167,9 +167,9 @@ function mainOf(matrix, most) {
 }
 
 /** Return two orthogonal unit directions, and the share of the path that each explains.
-
-moments  moments {value} in the order of their steps
-rows     rows that training changes; both directions are 0 for all other rows
+ *
+ * moments  moments {value} in the order of their steps
+ * rows     rows that training changes; both directions are 0 for all other rows
  */
 function mainDirections(moments, rows, grad) {
   const apart = Math.max(1, (moments.length - 1) / (MOST_OF_PATH - 1));
@@ -203,10 +203,10 @@ function mainDirections(moments, rows, grad) {
 }
 
 /** A plane through the weights, and its losses, which a second engine computes in portions.
-
-moments  moments of the branch, {step, value, grad}
-now      the present moment: {value, grad, frozen}
-pins     rows of the two weights that span the plane; if empty, the main directions of the path
+ *
+ * moments  moments of the branch, {step, value, grad}
+ * now      the present moment: {value, grad, frozen}
+ * pins     rows of the two weights that span the plane; if empty, the main directions of the path
  */
 export class LossPlane {
   constructor(twin, moments, now, pins = []) {

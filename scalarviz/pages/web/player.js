@@ -100,9 +100,9 @@ export class Player {
   }
 
   /** Go to another moment of the training; the promise is fulfilled when no such command waits.
-
-  Only one such command runs at a time. Waiting moves of the same unit are added up; otherwise the
-  latest command replaces waiting ones.
+   *
+   * Only one such command runs at a time. Waiting moves of the same unit are added up; otherwise
+   * the latest command replaces waiting ones.
    */
   navigate(name, args = {}) {
     if (ANYWHERE.has(name) && this.going) this.drop();
@@ -216,7 +216,7 @@ export class Player {
   }
 
   /** Set the unit: for operations and neurons, playback is by operation, otherwise by steps. Both
-  have separate speeds.
+   * have separate speeds.
    */
   setUnit(unit) {
     const speeds = unit === "operation" || unit === "neuron" ? OPERATION_SPEEDS : SPEEDS;
@@ -227,7 +227,7 @@ export class Player {
   }
 
   /** Handle a new state; playback stops at the end of a film or if a number is not finite. Return
-  whether a film has ended.
+   * whether a film has ended.
    */
   see(state) {
     this.told = state.playing;

@@ -59,8 +59,8 @@ export class Result {
   }
 
   /** Return the output that OUT shows; if it is missing, the last output for the same sample.
-
-  While a step has not computed its output yet, OUT is empty with a dashed border.
+   *
+   * While a step has not computed its output yet, OUT is empty with a dashed border.
    */
   answerTo(state, answer) {
     const asked = String(state.inputs);

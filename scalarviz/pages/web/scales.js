@@ -14,7 +14,7 @@ export class Scales {
   }
 
   /** Adapt the scales of channels slowly to a state, the first one being shown by colors; after a
-  jump, or if the channels have changed, choose new scales.
+   * jump, or if the channels have changed, choose new scales.
    */
   take(state, channels, now) {
     const shown = `${state.jumps} ${channels}`;

@@ -22,7 +22,7 @@ const BRUSH = 0.055; // radius of the pen relative to the side of the pad
 const LEAST_BRUSH = 0.75; // in pixels of the picture
 
 /** A result plot for classes of pictures: the current sample on a pad to draw on, its outputs as
-bars, the reasons for the answer, and misclassified pictures; a click shows all in columns.
+ * bars, the reasons for the answer, and misclassified pictures; a click shows all in columns.
  */
 export class Sorting {
   constructor(element, data, use) {

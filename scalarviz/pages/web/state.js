@@ -7,8 +7,8 @@ const MANY = 400000; // numbers of a batch or of an optimizer that are sent at r
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
 
 /** What is kept between states: the sample in focus, and the outputs for the probe.
-
-own  custom input that is evaluated between steps instead of the sample, or null
+ *
+ * own  custom input that is evaluated between steps instead of the sample, or null
  */
 export class Shown {
   constructor() {
@@ -25,8 +25,8 @@ export class Shown {
 }
 
 /** Return the state of a clock, with the losses beginning at a step.
-
-playing  whether whole steps are being played, so that the sample stays the same
+ *
+ * playing  whether whole steps are being played, so that the sample stays the same
  */
 export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, branches, shown } = clock;
@@ -122,8 +122,8 @@ function firstShown({ shown }) {
 }
 
 /** Return the numbers of the batch for captions and cards, if they are not too many: `all` with
-values and gradients computed so far, sample by sample, and targets; and `fresh`, the outputs
-with the weights after the step, unless a weight was edited since.
+ * values and gradients computed so far, sample by sample, and targets; and `fresh`, the outputs
+ * with the weights after the step, unless a weight was edited since.
  */
 function batchOf(clock, playing) {
   const { engine, operation, moment, edited } = clock;

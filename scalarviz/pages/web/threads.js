@@ -17,8 +17,8 @@ export function saidTo(fan, { layout, values }) {
 }
 
 /** Return the strongest path for the shown sample, from the last layer back; empty if unknown.
-
-Each item is [layer, unit, column]. For squares, it is the path that adds most to output 0.
+ *
+ * Each item is [layer, unit, column]. For squares, it is the path that adds most to output 0.
  */
 export function threadOf(frame) {
   const { fans } = frame.layout;
@@ -42,7 +42,7 @@ export function threadOf(frame) {
 }
 
 /** Return the unit (one of `units`) and the column with the strongest connection. A kernel counts
-by its largest weight.
+ * by its largest weight.
  */
 function strongestOf(fan, units, said, weights) {
   const each = Math.floor(fan.inputs / said.length);
