@@ -435,7 +435,7 @@ def option_words(option: str, value: object) -> list[str]:
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
-    """Return the show with common options applied that are not parameters of the scene."""
+    """Return a Show with common options applied that are not parameters of its scene."""
     if extra.keys() - {*GOING_ON}:
         show = replace(show, session=made_again(show.session, extra))
     session = show.session

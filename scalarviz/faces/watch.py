@@ -210,7 +210,7 @@ def watch_sweep(
 def shown_in(
     given: object, recipe: Recipe | Sequence[Recipe | None] | None
 ) -> tuple[Show | Several, Any]:
-    """Return the shows for sessions, scenes or other objects, and their recipes.
+    """Return the Shows for sessions, scenes or other objects, and their Recipes.
 
     Raises:
         InputError: if `given` cannot be shown.

@@ -308,7 +308,7 @@ def filled(
     links: str = "",
     policy: Mapping[str, str] = POLICY,
 ) -> str:
-    """Fill the template page.html with the texts of a show, a script and its data."""
+    """Fill the template page.html with the texts of a Show, a script and its data."""
     markup = markup_of_page()
     words = said_in(markup)
     if show.session.trainer.recorded is not None:
@@ -538,7 +538,7 @@ def linked_page(
     """Return the HTML of a page that is linked to a session in Python.
 
     Args:
-        show: the show of the session
+        show: the Show of the session
         link: how the page reaches the session, see web/linked.js
         described: the result of `description`
         first: state to show until Python answers; None (default) means no state

@@ -53,7 +53,7 @@ REACH, STEP = 40.0, 0.01  # range and step of the sums at which slopes of activa
 
 
 def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
-    """Return the data for drawing the picture of a show in a page, for JSON.
+    """Return the data for drawing the picture of a Show in a page, for JSON.
 
     Args:
         show: a Session or a Show

@@ -443,7 +443,7 @@ def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
 def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str], name: str = ""
 ) -> tuple[Show, Autosave]:
-    """Return the show of a scene and its autosave; with a `name` it needs no path."""
+    """Return the Show of a scene and its Autosave, which needs a path or a `name`."""
     from scalarviz.faces.controller.train import autosave_of
     from scalarviz.faces.scene_options import make_show
 

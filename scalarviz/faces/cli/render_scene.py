@@ -56,7 +56,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> i
 
 
 def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> None:
-    """Draw a show to the output file given in the options, and print a summary."""
+    """Draw a Show to the output file given in the options, and print a summary."""
     chosen, path, kind, look = wanted(given, name)
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
@@ -211,7 +211,7 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
     """Write a scene as a page, after training if steps are given; return the exit code.
 
     Args:
-        show: show of the scene
+        show: the Show of the scene
         given: options: out, theme, steps, no_engine, record, every
         name: name of the scene, used as the default file name
         keep: autosave of the session

@@ -38,7 +38,7 @@ EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
 
 
 def show_of(path: Path, /, seed: int = 0, **options: Any) -> Show:
-    """Return the show of a scene file, created with the given seed and options."""
+    """Return the Show of a scene file, created with the given seed and options."""
     scene = scene_of(path)
     known = RUNNING | options_of(scene)
     usual: dict[str, Any] = {name: option.default for name, option in known.items()}

@@ -80,7 +80,7 @@ def watch_anywhere(
     """Open a window; without a screen, train and write files instead; return the exit code.
 
     Args:
-        shown: a Show, or several by name
+        shown: a Show, or a dict of several by name
         given: options of WATCHING, and steps
         name: name of the scene, used for file names
         keep: autosave of the session
@@ -281,7 +281,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
 
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
-    """Return the show, and the recipe of a scene, for a link; raise InputError if it is invalid."""
+    """Return the Show for a link, and the Recipe of a scene; raise InputError if it is invalid."""
     target = link.target
     if target in scenes():
         return show_with(load(scenes()[target]), target, link.options)
@@ -311,7 +311,7 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
 def show_with(
     scene: Scene, name: str, texts: Mapping[str, str], values: Mapping[str, Any] | None = None
 ) -> tuple[Show, Recipe]:
-    """Return the show of a scene and its recipe; raise InputError for an unknown option.
+    """Return the Show of a scene and its Recipe; raise InputError for an unknown option.
 
     Args:
         name: name of the scene, for error messages

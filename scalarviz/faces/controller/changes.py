@@ -637,7 +637,7 @@ def show_left(controller: Controller, way: str) -> str:
 
 
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
-    """Return the show and options for another session; layer sizes in the title are updated."""
+    """Return the Show and Options for another session; layer sizes in the title are updated."""
     show = controller.show
     sizes = sizes_of(show.session), sizes_of(session)
     title = show.title.replace(*sizes) if all(sizes) else show.title

@@ -63,8 +63,8 @@ class ClockControl:
     Args:
         owner: shows common messages: a controller, or the interface of several sessions
         panes: panes whose sessions are played
-        steps: number of steps before the first pause; None: the number of steps of the shows
-        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
+        steps: number of steps before the first pause; None: the number of steps in the Shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first Show
 
     Attributes:
         clock: the session, or the shared clock of several sessions; it plays in a separate thread
@@ -74,7 +74,7 @@ class ClockControl:
         until: the step at which playback pauses, or None
         films: whether to play a film after the tour, which is the case if no speed was given
         asked: whether the user wants playback
-        errand: whether it plays at full speed only to reach `until`
+        errand: whether playback at full speed only serves to reach `until`
         film: whether a film is playing; any action of the user ends it
         explained: the sample that was last chosen because its step is easy to follow
         measured: measured speed in steps per second; 0 while paused
@@ -202,7 +202,7 @@ class ClockControl:
             self.owner.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def stand_still(self) -> None:
-        """Pause, remove the large buttons, and show whole operations."""
+        """Pause, remove the large buttons, and show complete operations, not single neurons."""
         self.pause()
         for pane in self.panes:
             pane.show_whole_operations()
@@ -320,7 +320,7 @@ class ClockControl:
 
     @property
     def flat_out(self) -> bool:
-        """Whether it plays as fast as it can, so that drawing slows it down."""
+        """Whether playback is as fast as it can be, so that drawing slows it down."""
         if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed

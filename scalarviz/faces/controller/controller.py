@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 @final
 class Controller:
-    """A pane of an interface: a show, its picture, and the commands on both.
+    """A pane of an interface: a Show, its picture, and the commands on both.
 
     Args:
         face: the interface that contains the pane
-        stage: the picture of the show
-        recipe: how the show was created, so that its options can be changed
-        steps: number of steps before the first pause; None: the number of steps of the show
-        speed: steps per second, 0 for as fast as possible; None: the speed of the show
+        stage: the picture of the Show
+        recipe: how the Show was created, so that its options can be changed
+        steps: number of steps before the first pause; None: the number of steps in the Show
+        speed: steps per second, 0 for as fast as possible; None: the speed of the Show
 
     `time` contains the playback commands for this pane only. `last_words` are the messages after
     `quit`. `trail` contains the previous and next sessions for Undo and Redo. `own_session` is the
@@ -116,7 +116,7 @@ class Controller:
     # Time.
 
     def show_whole_operations(self) -> None:
-        """Remove the large buttons, and show whole operations."""
+        """Remove the large buttons, and show complete operations instead of single neurons."""
         self.stage.motion.by_neuron.shown.clear()
         self.withdraw()
 

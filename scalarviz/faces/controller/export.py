@@ -352,12 +352,12 @@ FRAME = 0.05  # seconds between two checks of awaited processes
 def export_of(
     shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
 ) -> RunProcess:
-    """Return a process that draws one or several shows to a file, as they are displayed.
+    """Return a process that draws one or several Shows to a file, as they are displayed.
 
     Args:
         what: "video" for a video of the training so far; "step" for a page that shows the next
             step; "page" for a page that trains; "" for "video" or "step", depending on the suffix
-            of the path; several shows support only videos
+            of the path; several Shows support only videos
         pin: the pinned item, in the form that `sv.record` accepts
 
     Raises:

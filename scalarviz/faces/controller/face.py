@@ -41,9 +41,9 @@ class Face:
 
     Args:
         stage: the picture, with a pane for each session
-        recipes: how the shows were created, one for each session; by default empty
-        steps: number of steps before the first pause; None: the number of steps of the shows
-        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
+        recipes: how the Shows were created, one for each session; by default empty
+        steps: number of steps before the first pause; None: the number of steps in the Shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first Show
 
     Attributes:
         panes: a controller for each session
@@ -121,7 +121,7 @@ class Face:
 
     @property
     def flat_out(self) -> bool:
-        """Whether a session plays as fast as it can, so that drawing slows it down."""
+        """Whether a session plays as fast as it can be computed, so that drawing slows it down."""
         return self.all.flat_out or any(pane.time.flat_out for pane in self.panes)
 
     def still(self) -> Any:
@@ -297,7 +297,7 @@ class WatchOptions:
             object.__setattr__(self, "size", RenderOptions(size=self.size).size)
 
     def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
-        """Return the interface of one or several shows, with a default `theme`.
+        """Return the interface for one or several Shows; `theme` is the default theme.
 
         Args:
             reduced_motion: if True, disable animations even if the options do not

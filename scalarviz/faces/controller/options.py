@@ -2,7 +2,7 @@
 
 Scenes define their own options. In addition, every session has options such as the optimizer, the
 loss and the batch size. Some options change the running session, for example its data; for others,
-the show or its session is created again.
+the Show or its session is created again.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class OptionChoice:
 
 @final
 class Recipe:
-    """A scene and its option values; creates the show again with other values.
+    """A scene and its option values; creates the Show again with other values.
 
     `given` contains option values by name, including the options that every scene has. `name` is
     the name of a built-in scene, or "".
@@ -104,7 +104,7 @@ class Recipe:
         return found
 
     def make(self, values: Mapping[str, Any]) -> Show:
-        """Create the show with `values` replacing the values of some options, and return it."""
+        """Create the Show with `values` replacing the values of some options, and return it."""
         return make_show(self.scene, {**self._given, **self.values, **values})
 
 
@@ -119,11 +119,11 @@ class AppliedChoice:
 
 @final
 class Options:
-    """The options of a show, and the values that the user has chosen.
+    """The options of a Show, and the values that the user has chosen.
 
     Args:
-        recipe: scene of the show and its option values, or None
-        show: the show
+        recipe: scene of the Show and its option values, or None
+        show: the Show
         elsewhere: whether the session differs from the one for which the interface was opened
         basis: initial values of the common options; None (default) means the present values
         chosen: values of common options that were chosen in the previous session
@@ -151,7 +151,7 @@ class Options:
         self._note(settings, self.recipe.values if self.recipe else {}, show)
 
     def anew(self, show: Show) -> Options:
-        """Return the same options for a show whose session was created from the present session."""
+        """Return the same options for a Show whose session was created from the present session."""
         basis, chosen, recipe = self._basis, self._chosen, self.recipe
         if recipe is not None:
             recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
@@ -225,7 +225,7 @@ class Options:
         return next((m.words for m in same if m.words), words_of(self.show))
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
-        """Set an option in the running session and return None, or return Options for a new show.
+        """Set an option in the running session and return None, or return Options for a new Show.
 
         Raises:
             UnknownNameError: if the option is unknown.
@@ -272,7 +272,7 @@ class Options:
 
 
 def words_of(show: Show) -> Mapping[str, Any]:
-    """Return the texts that describe a show: "title", "task" and "about"."""
+    """Return the texts that describe a Show: "title", "task" and "about"."""
     return {name: getattr(show, name) for name in ("title", "task", "about")}
 
 

@@ -48,7 +48,7 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
     Args:
         show: a Show or a Session
-        steps: number of steps; None means the number of steps of the show
+        steps: number of steps; None means the number of steps in the Show
         keep: where and when to save the session; None means not at all
 
     Returns:
@@ -78,8 +78,8 @@ def end_of(show: Show, steps: int | None, least: int = 1) -> int:
     """Return the step at which training will end.
 
     Args:
-        show: the show to train
-        steps: number of training steps; None means the number of steps of the show
+        show: the Show to train
+        steps: number of training steps; None means the number of steps in the Show
         least: minimum valid number of steps; by default 1
     """
     end = show.session.step_index + steps_of(show, steps, least)
@@ -195,7 +195,7 @@ def why_lost(session: Session) -> str:
 
 
 def steps_of(shown: Show | Several, steps: int | None, least: int = 0) -> int:
-    """Return the number of steps to train: `steps`, or if it is None, the steps of the shows."""
+    """Return the number of steps to train: `steps`, or if it is None, the number in the Shows."""
     return int(shown.steps) if steps is None else size(steps, "steps", least)
 
 

@@ -65,7 +65,7 @@ class PageView(CellOutput):
         self._begin()
 
     def _begin(self) -> None:
-        """Start to update the pages, and end the view of an earlier run of the same cell."""
+        """Start updating the pages, and end the view of an earlier run of the same cell."""
         _open.append(self)
         cell, run = self._cell_run
         for each in list(_open):
@@ -95,7 +95,7 @@ class PageView(CellOutput):
             self.end()
 
     def end(self) -> None:
-        """Stop to update the pages, and disconnect them."""
+        """Stop updating the pages, and disconnect them."""
         if self.closed:
             return
         self.closed = True
@@ -198,7 +198,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
 
     One page has 800 x 560 pixels, several have 1160 x 560 together, and more with `present`. By
     default, the speed is 10 steps per second, and playback starts when the user presses the
-    button. Options and the show can change this.
+    button. Options and the Show can change this.
     """
     if options.speed is None:
         show = begun_slowly(show)
@@ -213,7 +213,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
 
 
 def begun_slowly(show: Show | Several) -> Show | Several:
-    """Return shows with an initial speed that is slow enough to watch learning."""
+    """Return Shows with an initial speed that is slow enough to watch learning."""
     if show.speed is not None:
         return show
     if isinstance(show, Several):
