@@ -145,7 +145,7 @@ def page(
     Raises:
         EngineError: if a page can neither train nor show the session.
         InputError: if the page would be larger than 10 MB or the theme is unknown.
-        GradientError: if the gradients of the first recorded step are not finite.
+        GradientError: if the gradients or the update of the first recorded step are not finite.
         FileError: if the file cannot be written.
     """
     place = as_path(path)
@@ -173,7 +173,8 @@ def trains(session: Session, engine: bool | None = None) -> bool:
         engine: see `page`
 
     Raises:
-        EngineError: if neither is possible, or if training is requested but not possible.
+        EngineError: if the page can neither train nor contain a recording, or if `engine` is True
+            but the page cannot train.
     """
     if engine is not None:
         engine = true_or_false(engine, "engine")

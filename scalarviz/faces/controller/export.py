@@ -178,7 +178,7 @@ def open_scene(controller: Controller, name: str) -> None:
 
 
 def options_of(name: str, given: dict[str, object]) -> Options:
-    """Create a built-in scene with the `given` options, and return the Options of its show."""
+    """Create a built-in scene with the `given` options, and return the Options of its Show."""
     recipe = Recipe(load(find(name)), given)
     return Options(recipe, recipe.make({}), elsewhere=True)
 

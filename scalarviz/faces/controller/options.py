@@ -158,7 +158,7 @@ class Options:
         return Options(recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
 
     def changes(self, name: str) -> str:
-        """Return which part of a session an option changes, such as "data"; "" if it restarts."""
+        """Return which part of a session an option changes, such as "data"; "" for a restart."""
         if self.recipe is not None and name in self.recipe.own:
             return self.recipe.own[name].info.changes
         return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"

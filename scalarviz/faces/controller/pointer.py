@@ -35,7 +35,7 @@ class Pointer:
     other effects in some places:
 
     - a large enough cube: drag up to increase the weight, down to decrease it
-    - the sphere of an input, the image of the inputs, or the exhibit: enter a custom input
+    - the sphere of an input, the image of the inputs, or the result plot: enter a custom input
     - the cube of a guess: choose the direction of the arrow
 
     With shift, a click on a cube pins it in addition to the pinned one. If there are several

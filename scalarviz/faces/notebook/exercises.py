@@ -349,8 +349,8 @@ def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
         x: inputs for a layer, shape (inputs,) or (batch, inputs); None (default) means one sample
 
     Returns:
-        A Checked, which is true if all numbers are right. If your code raises an error, it contains
-        the line of the error.
+        A Checked, which is true if all numbers are right. If your code raises an error, the Checked
+        reports it with its line.
 
     Raises:
         InputError: if `mine` is none of these, or if `like` or `x` does not fit it.
