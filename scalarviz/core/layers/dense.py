@@ -31,8 +31,7 @@ class WeightedLayer(Layer):
         """The weights: a view of `bank.value`, in the shape that they have in PyTorch.
 
         The shape is (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d,
-        (features,) for norms. Writing into it sets the Weights; `layer.kernel = array` copies the
-        array into it.
+        (features,) for norms. Writing into it, or `layer.kernel = array`, sets the Weights.
         """
         return self._parameter("weight").value
 

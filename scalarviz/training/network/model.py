@@ -226,8 +226,7 @@ class Model(Part):
     def input_shape(self) -> Shape:
         """Shape (channels, height, width) of a sample if samples are pictures, otherwise ().
 
-        Arrays of shape (batch, *input_shape) are flattened to rows in C order; a single channel can
-        be omitted.
+        Arrays of shape (batch, *input_shape) are flattened to rows; one channel can be omitted.
         """
         return self.layers[0].input_shape if self.layers else ()
 
@@ -251,8 +250,7 @@ class Model(Part):
             name: name of an activation, such as "tanh"
             anew: whether to set it again even if the name is unchanged; False by default
 
-        Raises InputError for a layer without an activation, and UnknownNameError for an unknown
-        name.
+        Raises InputError for a layer without an activation, UnknownNameError for an unknown name.
         """
         place = check_activation(self, layer, name)
         if anew or self.layers[place].activation != name:
