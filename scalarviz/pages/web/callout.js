@@ -22,7 +22,8 @@ export function drawTold(view, taken, fans) {
   if (blame_in(view.frame)) return drawBlamed(view, taken, fans);
   let draw = drawAdded;
   if (view.frame.moment.kind === "weight gradient") draw = drawWeight;
-  else if (fans.some((each) => each?.is_below)) return []; // a panel would cover other rows
+  else if (fans.some((each) => each?.is_below))
+    return []; // a panel would cover other rows
   else if (told.misses.length) draw = drawError;
   const boxes = draw(view, taken, fans);
   taken.panel = boxes[0] ?? null;
@@ -90,7 +91,14 @@ function drawWeight(view, taken, fans) {
   const [share, push] = [weights[row] / (view.frame.sizeScaleAt(row) || 1), pushes[row] / most];
   const words = telling.wish_words(told, share, push);
   const draw = (found) => draw_cubes(view.paper, found, view.palette);
-  telling.draw_wish(view.paper, view.palette, box, [share, telling.wished(share, push)], words, draw);
+  telling.draw_wish(
+    view.paper,
+    view.palette,
+    box,
+    [share, telling.wished(share, push)],
+    words,
+    draw,
+  );
   return [box];
 }
 

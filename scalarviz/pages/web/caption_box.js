@@ -135,9 +135,15 @@ export function captionFor(app, state, number) {
 /** Return the caption of an operation; after a step, it states how many answers are right. */
 function scored(app, state, moment, about) {
   const caption = captionOf(app.spec, state, about);
-  const right = onceOf(state, "right", {}, () => state.probe?.length && app.exhibit?.verdict(state));
+  const right = onceOf(
+    state,
+    "right",
+    {},
+    () => state.probe?.length && app.exhibit?.verdict(state),
+  );
   if (!right?.count) return caption;
-  if (moment?.kind !== "step") app.right = right; // before it
+  if (moment?.kind !== "step")
+    app.right = right; // before it
   else if (app.right?.count === right.count)
     return onceOf(state, "scored", about, () => with_score(caption, app.right.right, right.right));
   return caption;

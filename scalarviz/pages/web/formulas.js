@@ -2,9 +2,8 @@
 // the answers of a network as they read them.
 
 import { inRows, replacedIn } from "./arrays.js";
-import { read_answers } from "./story/traced_weight.js";
 import { log_sum_exp } from "./story/forward_captions.js";
-import { largest_place } from "./story/traced_weight.js";
+import { largest_place, read_answers } from "./story/traced_weight.js";
 
 const FORMULA_OPERATIONS = {
   "+": (a, b) => a + b,

@@ -50,7 +50,13 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const { hover, pinned, pointed, guess = null } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
-  const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size), options.caption?.rows);
+  const [drawn, moving] = magnified(
+    before,
+    sizes,
+    state.value,
+    scales.of(size),
+    options.caption?.rows,
+  );
   const isAsking = guess !== null && guess.result === null;
   const caption = isAsking ? null : (options.caption ?? null);
   const told = moment && !guess ? caption : null;

@@ -221,7 +221,13 @@ function sumOfThread(frame, [step]) {
   const fan = layout.fans[number];
   const { values: came, terms } = carried(fan, frame);
   const ends = [values[line.sums][unit], values[line.values][unit]];
-  return thread_words(weights[fan.row_of(unit, column)], column, came[column], terms[unit], ...ends);
+  return thread_words(
+    weights[fan.row_of(unit, column)],
+    column,
+    came[column],
+    terms[unit],
+    ...ends,
+  );
 }
 
 /** Draw bars for upright rows; for other long rows headings, and one row with its numbers. */
@@ -256,9 +262,9 @@ function openRow(frame, fan, unit) {
   const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
   const result = sumOf(terms[unit]);
-  const { values: buffer, curve, bends } = frame.layout.neurons[fan.after];
-  const says = frame.values[buffer]?.[unit] ?? result;
-  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, curve, bends];
+  const line = frame.layout.neurons[fan.after];
+  const says = frame.values[line.values]?.[unit] ?? result;
+  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, line.curve, line.bends];
   return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 

@@ -41,7 +41,8 @@ export function themeOfPage() {
  */
 export class Curve {
   constructor(element, { engine, facts, page }, lines, use) {
-    Object.assign(this, { element, lines, measure: facts.loss.name, ...use });
+    Object.assign(this, { element, lines, ...use });
+    this.measure = facts.loss.name;
     const first = engine.step;
     this.first = this.last = first;
     this.before = -(page.earlier?.from ?? first); // steps left of step 0

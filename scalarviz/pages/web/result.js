@@ -96,7 +96,7 @@ export class Result {
   }
 
   /** Show the counts of new classes in the headline, and of known classes below it. */
-  split([fresh, old]) {
+  split(/** @type {any[]} */ [fresh, old]) {
     setWords(this.aside, old ? text("headline.old", old) : "");
     if (!fresh) return;
     setWords(this.counted, text("headline.new", fresh));
