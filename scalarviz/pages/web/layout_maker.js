@@ -27,7 +27,11 @@ export function layoutOf(given, shape, isTied = false) {
   ); // prettier-ignore
   return {
     plates: made.plates.map((each) => ({ ...each, levels: 0, room: [0, 0] })), // they are small
-    neurons: made.neurons.map((each) => ({ ...each, points: flat(each.points), way: flat(each.way) })),
+    neurons: made.neurons.map((each) => ({
+      ...each,
+      points: flat(each.points),
+      way: flat(each.way),
+    })),
     wires: made.wires.map((each) => ({ ...each, start: flat(each.start), end: flat(each.end) })),
     labels: made.labels.map(({ place }) => place),
     fans: made.fans.map((each) => ({ ...each, ...pointsOf(each) })),

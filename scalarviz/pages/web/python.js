@@ -262,7 +262,10 @@ export function zip(found, isStrict = false) {
   return range(least).map((i) => lists.map((one) => one[i]));
 }
 
-export const pairwise = (found) => each(found).slice(1).map((x, i) => [found[i], x]);
+export const pairwise = (found) =>
+  each(found)
+    .slice(1)
+    .map((x, i) => [found[i], x]);
 export const enumerate = (found, start = 0) => each(found).map((x, i) => [i + start, x]);
 export const reversed = (found) => list(found).reverse();
 export const any = (found) => found_in(found, true);

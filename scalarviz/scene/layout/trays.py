@@ -386,7 +386,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         before: reserved cells before the inputs; by default none
     """
     size(stations)
-    rows = [each for each in stations if each.kind == "rows"]
+    rows: list[Station] = [each for each in stations if each.kind == "rows"]
     if aspect < FOLDED and len(stations) == 5 and [each.form for each in rows] == ["", "nested"]:
         place_bands(stations, aspect, before)
         return
@@ -397,9 +397,9 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         each.step = TILE * each.pitch if each.tile else wide * each.edge
         if each.opens:
             each.step = min(each.step, SHORT / each.before.count)
-    others = [each for each in stations if each.kind == "scale"]
+    others: list[Station] = [each for each in stations if each.kind == "scale"]
     rows = [each for each in rows if each.form != "upright"]
-    lines = [each for each in stations if each.kind == "line"]
+    lines: list[Station] = [each for each in stations if each.kind == "line"]
     if along(stations, 1.0) > free and rows:
         most = max(each.length for each in rows)
         for _ in range(240):  # the longest rows shrink first
@@ -450,7 +450,7 @@ def place_bands(stations: list[Station], aspect: float, before: float) -> None:
 
 def size(stations: list[Station]) -> None:
     """Set the pitches of all lines, and the largest cubes of their rows."""
-    lines = [each for each in stations if each.kind == "line"]
+    lines: list[Station] = [each for each in stations if each.kind == "line"]
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
         line.pitch = min(HIGH / line.units.count, most)
@@ -512,7 +512,8 @@ def along(stations: list[Station], looser: float) -> float:
         looser: factor of the rooms for wires
     """
     x, last = 0.0, stations[0]
-    for station in stations[1:]:
+    others: list[Station] = stations[1:]
+    for station in others:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
             says = SAYS[station.before.count > ALONE]
@@ -565,7 +566,7 @@ def rows(program: Layered, station: Station) -> list[Plate]:
         along = (station.grain if station.tile else station.step) * along_of(station)
         bias = "bias", station.place, operation.layer
         count = station.units.count
-        own = column(operation.biases, count, begin, (along, across, toward), bias)
+        own = column(station, operation.biases, count, begin, along, across, bias)
         own = replace(own, stride=stride if stride != inputs else 1)
         found.append(own if station.tile else replace(own, seat=seat))
     return found
@@ -582,14 +583,17 @@ def corner(station: Station, row: int, column: int) -> FloatArray:
 
 
 def column(
+    station: Station,
     first: int,
     count: int,
     begin: FloatArray,
-    axes: tuple[FloatArray, ...],
+    along: FloatArray,
+    across: FloatArray,
     about: AboutPlate,
 ) -> Plate:
     """Return a plate with one cube in each row, the first around `begin`."""
-    return Plate(first, count, 1, 1, begin - 0.5 * (axes[0] + axes[1]), *axes, *about)
+    origin = begin - 0.5 * (along + across)
+    return Plate(first, count, 1, 1, origin, along, across, toward_of(station), *about)
 
 
 def kernels(
@@ -620,8 +624,8 @@ def scale(program: Layered, station: Station) -> list[Plate]:
             continue
         each = 1 if count == units.count else max(1, units.count // count)  # several share one
         middle = row_at(station, 0.5 * (each - 1)) + at
-        axes = station.step * along_of(station), each * station.pitch * DOWN, toward_of(station)
-        found.append(column(first, count, middle, axes, about))
+        along, across = station.step * along_of(station), each * station.pitch * DOWN
+        found.append(column(station, first, count, middle, along, across, about))
     return found
 
 
@@ -713,6 +717,7 @@ def way_of(stations: list[Station], number: int) -> FloatArray | None:
 
 
 # The layout.
+
 
 def trays_layout(
     program: Layered,
