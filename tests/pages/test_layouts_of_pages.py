@@ -11,8 +11,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.pages.caption_data import caption_data
-from scalarviz.pages.scene_data import layout_data
-from scalarviz.stage.network_layout import layout_of
+from scalarviz.pages.scene_data import layout_data, scene_data
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.network_layout import layout_of, shape_of
 from tests.pages.node import floats, in_web
 
 FEATURES = "x y x2 y2 xy sinx siny".split()
@@ -71,3 +72,25 @@ def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
 def rgb() -> sv.Session:
     network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
     return sv.Session(network, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), engine="python")
+
+
+PLACED = """
+const layoutAt = (shape) => layoutOf(data.facts, shape);
+const canvas = { addEventListener: () => null, getContext: () => null };
+const picture = new Picture(canvas, { ...data.scene, layouts: [], shapes: [], layoutAt });
+Object.assign(picture, { eyes: { follow: () => null }, layThread: () => null });
+return [960, 961, 200, 960].map((width) => {
+  picture.place({ width, height: 512 }, false);
+  return [picture.laid.plates[0].origin[0], picture.layouts.length];
+});"""
+
+
+def test_a_picture_makes_a_layout_once_for_each_shape_of_its_stage() -> None:
+    session = sv.Session(sv.Network([2, 4, 2, 1]), sv.data.Circle(), engine="python")
+    given = {"facts": caption_data(session), "scene": scene_data(session)}
+    found = in_web("picture layout_maker", PLACED, **given)
+    assert [count for _, count in found] == [1, 1, 2, 2]
+    shapes = [shape_of(Box(0.0, 0.0, width, 512.0)) for width in (960.0, 961.0, 200.0, 960.0)]
+    wanted = [layout_of(session, shape, walks=True).plates[0].origin[0] for shape in shapes]
+    np.testing.assert_allclose([left for left, _ in found], wanted, rtol=1e-9)
+    assert wanted[0] != wanted[2]

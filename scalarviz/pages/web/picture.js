@@ -41,7 +41,7 @@ const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
   shape: 0.6, // logarithm of the aspect ratio of a first layout
-  step: 0.1, // between those of layouts, as in stage/network_layout.py
+  step: 0.1, // between the shapes of layouts, as in stage/network_layout.py
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
@@ -233,7 +233,7 @@ export class Picture {
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
   }
 
-  /** Make a layout for an aspect ratio, a logarithm in steps, if the page can and has none. */
+  /** Add the layout for an aspect ratio, a logarithm, if it is missing and the page can make it. */
   layOut(shape) {
     const { layoutAt, layouts, shapes } = this.scene;
     const aspect = Math.exp(Math.round(shape / PICTURE.step) * PICTURE.step);
