@@ -36,7 +36,7 @@ def drawn(random: np.random.Generator) -> sv.Session:
 
 
 def compare(found: Any, wanted: Any, where: str) -> None:
-    """Assert that a part of a layout of a page is that of Python."""
+    """Assert that a part of a layout made by a page equals the part made by Python."""
     if isinstance(wanted, dict) and "dtype" in wanted:
         numbers = np.frombuffer(base64.b64decode(wanted["data"]), np.float32)
         np.testing.assert_allclose(floats(found), numbers, rtol=2e-7, atol=1e-9, err_msg=where)
