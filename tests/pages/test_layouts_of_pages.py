@@ -18,7 +18,12 @@ from tests.pages.node import floats, in_web
 
 FEATURES = "x y x2 y2 xy sinx siny".split()
 ACTIVATIONS = "tanh relu sigmoid linear leaky_relu sin".split()
-BODY = "return data.asked.map(({ facts, shape, tied }) => layoutOf(facts, shape, tied));"
+BODY = """
+return data.asked.map(({ facts, shape, tied }) => {
+  const made = layoutOf(facts, shape, tied);
+  const { neurons, fans } = new Layout(made);
+  return [made, neurons.map(({ count }) => count), fans.map(({ units }) => units)];
+});"""
 
 
 def drawn(random: np.random.Generator) -> sv.Session:
@@ -63,10 +68,12 @@ def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
         {"facts": caption_data(each), "shape": shape, "tied": bool(each.data.output_tint)}
         for each, shape in zip(sessions, shapes, strict=True)
     ]
-    made = in_web("layout_maker", BODY, asked=asked)
-    for session, shape, found in zip(sessions, shapes, made, strict=True):
-        where = f"{session.network.program.operations} at {shape}:"
-        compare(found, layout_data(layout_of(session, shape, walks=True)), where)
+    made = in_web("layout layout_maker", BODY, asked=asked)
+    for session, shape, (found, counts, units) in zip(sessions, shapes, made, strict=True):
+        layout = layout_of(session, shape, walks=True)
+        compare(found, layout_data(layout), f"{session.network.program.operations} at {shape}:")
+        assert counts == [each.count for each in layout.neurons]
+        assert units == [each.units for each in layout.fans]
 
 
 def rgb() -> sv.Session:

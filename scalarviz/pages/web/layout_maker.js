@@ -5,8 +5,11 @@ import { along3 } from "./projection.js";
 import { NONE } from "./story/facts.js";
 import { trays_layout } from "./story/trays.js";
 
-/** Rows of points as a flat array. */
-const flat = (points) => points && Float32Array.from(points.flat());
+/** Return rows of points as an array of arrays.js; null for missing ones. */
+function flat(points) {
+  const shape = [points?.length, 3];
+  return points && Object.assign(Float32Array.from(points.flat()), { shape });
+}
 
 /**
  * Return the layout of a network of dense layers, as `layout_data` in scene_data.py has it, with
