@@ -1,0 +1,103 @@
+"""A page makes the layouts of chains of dense layers that Python makes, for any stage."""
+
+from __future__ import annotations
+
+import base64
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.scene_data import layout_data, scene_data
+from scalarviz.scene.layout.division import Box
+from scalarviz.stage.network_layout import layout_of, shape_of
+from tests.pages.node import floats, in_web
+
+FEATURES = "x y x2 y2 xy sinx siny".split()
+ACTIVATIONS = "tanh relu sigmoid linear leaky_relu sin".split()
+BODY = """
+return data.asked.map(({ facts, shape, tied }) => {
+  const made = layoutOf(facts, shape, tied);
+  const { neurons, fans } = new Layout(made);
+  return [made, neurons.map(({ count }) => count), fans.map(({ units }) => units)];
+});"""
+
+
+def drawn(random: np.random.Generator) -> sv.Session:
+    """Return a session of random settings of the playground, some on a table of classes."""
+    hidden = random.integers(1, 13, random.integers(0, 6)).tolist()
+    if random.random() < 0.2:
+        inputs, classes = (int(random.integers(2, most)) for most in (21, 11))
+        data: Any = sv.data.Arrays(np.zeros((20, inputs)), np.zeros((20, classes)))
+    else:
+        features = [each for each in FEATURES if random.random() < 0.5] or ["x"]
+        data = sv.data.Circle(features=",".join(features))
+    pairs = pairwise([data.inputs, *hidden, data.outputs])
+    layers = [sv.Dense(*each, str(random.choice(ACTIVATIONS))) for each in pairs]
+    return sv.Session(sv.Network(layers), data, "mse", sv.SGD(0.1), engine="python")
+
+
+def compare(found: Any, wanted: Any, where: str) -> None:
+    """Assert that a part of a layout made by a page equals the part made by Python."""
+    if isinstance(wanted, dict) and "dtype" in wanted:
+        numbers = np.frombuffer(base64.b64decode(wanted["data"]), np.float32)
+        np.testing.assert_allclose(floats(found), numbers, rtol=2e-7, atol=1e-9, err_msg=where)
+    elif isinstance(wanted, dict):
+        assert found.keys() == wanted.keys(), where
+        for name, each in wanted.items():
+            compare(found[name], each, f"{where} {name}")
+    elif isinstance(wanted, (list, tuple)):
+        assert len(found) == len(wanted), where
+        for place, each in enumerate(wanted):
+            compare(found[place], each, f"{where} {place}")
+    elif isinstance(wanted, float):
+        assert abs(found - wanted) <= 1e-9, f"{where}: {found}, not {wanted}"
+    else:
+        assert found == wanted, f"{where}: {found}, not {wanted}"
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
+    random = np.random.default_rng(count)
+    sessions = [drawn(random) for _ in range(count)] + [rgb()]
+    shapes = np.exp(random.uniform(np.log(0.3), np.log(6.0), len(sessions))).tolist()
+    asked = [
+        {"facts": caption_data(each), "shape": shape, "tied": bool(each.data.output_tint)}
+        for each, shape in zip(sessions, shapes, strict=True)
+    ]
+    made = in_web("layout layout_maker", BODY, asked=asked)
+    for session, shape, (found, counts, units) in zip(sessions, shapes, made, strict=True):
+        layout = layout_of(session, shape, walks=True)
+        compare(found, layout_data(layout), f"{session.network.program.operations} at {shape}:")
+        assert counts == [each.count for each in layout.neurons]
+        assert units == [each.units for each in layout.fans]
+
+
+def rgb() -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    return sv.Session(network, sv.data.Rgb("invert"), "mse", sv.SGD(0.5), engine="python")
+
+
+PLACED = """
+const layoutAt = (shape) => layoutOf(data.facts, shape);
+const canvas = { addEventListener: () => null, getContext: () => null };
+const picture = new Picture(canvas, { ...data.scene, layouts: [], shapes: [], layoutAt });
+Object.assign(picture, { eyes: { follow: () => null }, layThread: () => null });
+return [960, 961, 200, 960].map((width) => {
+  picture.place({ width, height: 512 }, false);
+  return [picture.laid.plates[0].origin[0], picture.layouts.length];
+});"""
+
+
+def test_a_picture_makes_a_layout_once_for_each_shape_of_its_stage() -> None:
+    session = sv.Session(sv.Network([2, 4, 2, 1]), sv.data.Circle(), engine="python")
+    given = {"facts": caption_data(session), "scene": scene_data(session)}
+    found = in_web("picture layout_maker", PLACED, **given)
+    assert [count for _, count in found] == [1, 1, 2, 2]
+    shapes = [shape_of(Box(0.0, 0.0, width, 512.0)) for width in (960.0, 961.0, 200.0, 960.0)]
+    wanted = [layout_of(session, shape, walks=True).plates[0].origin[0] for shape in shapes]
+    np.testing.assert_allclose([left for left, _ in found], wanted, rtol=1e-9)
+    assert wanted[0] != wanted[2]
