@@ -1,1 +1,1 @@
-"""The vispy scene: layouts, cubes, spheres, and their surroundings, drawn from frame data."""
+"""The 3D scene drawn with vispy: layouts, cubes, spheres and annotations, built from frame data."""

@@ -1,6 +1,6 @@
-"""Annotations: words and small marks beside cubes and neurons.
+"""Annotations: labels and small marks next to cubes and neurons.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Ball:
-    """A neuron in the picture: its center, radius and depth, and the pixels of a cell there."""
+    """A neuron in the picture: center, radius, depth, and pixels per grid cell at that depth."""
 
     x: float
     y: float
@@ -43,7 +43,7 @@ GAP, FAR = 8.0, 120.0  # pixels from words to their subject between which a line
 
 
 def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
-    """Draw a bracket at each corner of a box, outside of it."""
+    """Draw a bracket around each corner of a box."""
     scale = canvas.scale
     outer = box.inside(-OUTSIDE * scale)
     arm = scale * min(ARMS[1], max(ARMS[0], ARM * box.width / scale))
@@ -60,10 +60,10 @@ PUSH_WORDS = 8.0  # pixels from it to its number
 
 
 def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str = "") -> None:
-    """Draw an arrow: a share above 0 asks for a larger number of a cube, else a smaller one.
+    """Draw an arrow: to the right to increase the number (share > 0), otherwise to the left.
 
     Args:
-        words: its blame, written above the arrow
+        words: text above the arrow, such as the error signal
     """
     scale = canvas.scale
     long: float = scale * max(ARROW[0], ARROW[1] * min(1.0, abs(share)))
@@ -92,14 +92,14 @@ def draw_question(
     came: str | None,
     ways: tuple[float, float],
 ) -> None:
-    """Draw a guessing question, or its answer.
+    """Draw the question that asks for a guess, or its answer.
 
     Args:
-        cube: center and half a side
-        guess: words of the guess; `came`, of the result, or None before the answer: a question mark
-            replaces it, since the cube already has its present number
-        ways: direction of the guess, and the true one: 1 for more positive, -1 for more negative, 0
-            for neither
+        cube: center and half the side length
+        guess: text of the guess
+        came: text of the result; None before the answer, which draws a question mark
+        ways: direction of the guess and true direction: 1 for more positive, -1 for more negative,
+            0 for neither
     """
     (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
     above, below = y - half - OVER * scale, y + half + OVER * scale
@@ -138,11 +138,11 @@ def draw_before(
     color: Color | None = None,
     clear: Box | None = None,
 ) -> None:
-    """Draw the dashed outline of points; draw nothing if one of the points is not visible.
+    """Draw a dashed outline around points; draw nothing unless all points are visible.
 
     Args:
-        color: by default the color of previous states
-        clear: area without dashes, such as a number
+        color: line color; by default the color of previous states
+        clear: area without dashes, such as the area of a number
     """
     if not math.isfinite(sum([x + y for x, y in points])):
         return
@@ -194,7 +194,7 @@ def outline_of(points: Sequence[Sequence[float]]) -> list[tuple[float, float]]:
 
 
 def lead(canvas: Canvas2D, box: Box, subject: Box, color: str) -> None:
-    """Draw a line from words to their subject, unless they touch it or are far away."""
+    """Draw a line from a label to its subject, unless they touch or are far apart."""
     start, end = box.shortest(subject)
     apart = math.hypot(end[0] - start[0], end[1] - start[1])
     if GAP * canvas.scale + 1.0 < apart <= FAR * canvas.scale:
@@ -213,13 +213,15 @@ def write_end(
     top: float,
     is_on: Callable[[Box], bool],
 ) -> Box | None:
-    """Write the role of a line of neurons above it, higher if a sphere is in the way.
+    """Write the role of a layer above its neurons, higher if a sphere is in the way.
 
     Args:
-        box: of the network; `top` is the highest position of a word
+        box: bounding box of the network
+        top: upper limit of the label
         is_on: whether a box covers part of a sphere
 
-    Returns the box of the words; None without room.
+    Returns:
+        The box of the label; None if it does not fit.
     """
     size, scale = 12.0 * canvas.scale, canvas.scale
     balls = [ball for ball in balls if math.isfinite(ball.x + ball.y)]
@@ -248,12 +250,12 @@ PAST_NUMBER = 3.4  # from the middle of a ball to its name, in letters: right of
 SPOKEN = 0.7  # brightness from which on a neuron has words
 EDGE = 9.0  # pixels by which names may leave the box of the network
 FROM_GAIN = 6.0  # pixels by which the number of a bead is left of it
-BESIDE_BALL, BESIDE_BEAD = 5.5, 7.0  # radii that words below a neuron, or a bead, are wide at most
-LEAST_SQUARE = 8.0  # pixels of half a square from which on its number stands below it
+BESIDE_BALL, BESIDE_BEAD = 5.5, 7.0  # maximum width of words below a neuron or bead, in radii
+LEAST_SQUARE = 8.0  # pixels of half a square from which its number is below it
 
 
 def name_lines(name: str) -> str:
-    """Return a name of more than LETTERS letters in two lines."""
+    """Return a name in two lines if it has more than LETTERS letters."""
     if len(name) <= LETTERS:
         return name
     blanks = [place for place, letter in enumerate(name) if letter == " "]
@@ -274,16 +276,18 @@ def write_names(
     *,
     is_first: bool,
 ) -> None:
-    """Write names of the neurons of a line: below squares and single neurons, else beside.
+    """Write the names of neurons: below squares and single neurons, otherwise next to them.
 
-    Channels of a color have their names above them. Long names take two lines if there is room.
+    The names of color channels are above their neurons. Long names take two lines if these fit.
 
     Args:
-        places: indices of the visible neurons, as `balls`; `bright` is the brightness of each
-        numbers: their known values; below squares they are also written
-        signs: the colors of minus and plus
-        box: of the network
-        is_first: whether cubes are to the right: names are on the left, if there is room
+        places: indices of the visible neurons, in the order of `balls`
+        bright: brightness of each visible neuron
+        numbers: known values of the neurons; below squares they are also written
+        signs: colors of negative and positive numbers
+        box: bounding box of the network
+        is_first: whether the cubes are to the right of the neurons; names then go on the left if
+            they fit
     """
     size, margin, spaces = 12.0 * canvas.scale, 6.0 * canvas.scale, len(balls) - 1
     count = len(line.names)
@@ -386,7 +390,7 @@ def sign_words(
     """Return the labels around the nodes of a graph; empty if they would be illegible.
 
     Args:
-        gradients: gradients known in this step
+        gradients: gradients already computed in this step, None for others
     """
     least = SMALLEST * canvas.scale
     found: list[SpaceWords] = []
@@ -420,10 +424,10 @@ def gradient_words(
     size: float,
     room: float,
 ) -> SpaceWords:
-    """Return a gradient below the other words of a node.
+    """Return the label of a gradient, placed below the other labels of its node.
 
     Args:
-        room: available lines before the next node
+        room: free space before the next node, in lines of text
     """
     words = rounded(gradient, DIGITS if abs(gradient) >= TINY else DIGITS - 1)
     named, x, letters = text("graph.gradient", gradient=words), ball.x, size
@@ -462,9 +466,9 @@ ON_CUBES: dict[str, float] = {
 def numbers_in(
     canvas: Canvas2D, values: Sequence[float], radius: float
 ) -> tuple[list[str], float, list[float]]:
-    """Return the numbers of a line, and their size; empty if they would be too small.
+    """Return the texts of numbers in spheres, their letter size and shifts; empty if too small.
 
-    A number wider than its ball is to the right of its center: products arrive on the left.
+    A number wider than its sphere is shifted to the right, since products arrive from the left.
     """
     if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
         return [], 0.0, []
@@ -487,13 +491,15 @@ def write_numbers_in(
     fills: Sequence[Any],
     inks: tuple[Color, Color],
 ) -> None:
-    """Write numbers in the visible neurons of a line, and hatch saturated ones.
+    """Write numbers in the visible neurons of a layer, and hatch saturated neurons.
 
     Args:
-        fronts: depths just in front of them; `bright` is their brightness
-        numbers: numbers of the first ones
-        hatch: saturation of each, 0 to 1, and `fills`, their colors; or empty
-        inks: colors of letters and of their halos
+        fronts: depths just in front of the neurons
+        bright: brightness of the neurons
+        numbers: numbers of the first neurons
+        hatch: saturation of each neuron from 0 to 1, or empty
+        fills: colors of the neurons, or empty
+        inks: colors of the letters and of their halos
     """
     least: float = min([ball.radius for ball in balls])
     words, size, aside = numbers_in(canvas, numbers, least)
@@ -545,10 +551,10 @@ def draw_scores(
     numbers: Sequence[float],
     signs: tuple[Color, Color],
 ) -> None:
-    """Draw the numbers of outputs as bars from a zero line, negative to the left.
+    """Draw the outputs as horizontal bars from a zero line, negative ones to the left.
 
     Args:
-        signs: the colors of minus and plus
+        signs: colors of negative and positive numbers
     """
     scale, size, count = canvas.scale, LITTLE * canvas.scale, len(balls)
     first, last = balls[0], balls[count - 1]
@@ -593,11 +599,11 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """The number of a cube, centered at a point of the picture, and half its width and height.
+    """The number of a cube: its text, center, letter size, depth, and half its width and height.
 
     Attributes:
-        share: on the face of a cube, the number relative to the strongest color; None: with a halo
-        plain: above a cube, among many numbers: in thin letters
+        share: for a number on a cube's face, its fraction of the strongest color; None draws a halo
+        plain: whether the letters are thin, as for numbers above many cubes
     """
 
     words: str
@@ -612,7 +618,7 @@ class Number:
 
     @property
     def ends(self) -> tuple[float, float, float, float]:
-        """Left, top, right and bottom."""
+        """Left, top, right and bottom edges of the number."""
         return self.x - self.wide, self.y - self.high, self.x + self.wide, self.y + self.high
 
     @property
@@ -626,15 +632,15 @@ def choices(
     faces: Sequence[int],
     rank: int,
 ) -> list[tuple[str, int, bool]]:
-    """Return possible numbers of a cube, each with its face and whether it requires visibility.
+    """Return candidate texts for a cube, each with a face and whether it must be visible.
 
     Args:
-        before, value: its number before and after a step, if known
-        faces: in order of decreasing visible size
-        rank: 0 for a marked cube: its number has any size; 1 for a cube of a sum: its number is
-            shown if its cell is as wide as a letter; 2 for others
+        before, value: the cube's number before and after a step, or None if unknown
+        faces: faces in order of decreasing visible size
+        rank: 0 for a marked cube, whose number has any size; 1 for a cube of an explained sum,
+            whose number is shown if its cell is at least as wide as a letter; 2 for other cubes
 
-    The best is first.
+    The best candidate comes first.
     """
     every: list[str] = []
     if before is not None and value is not None:
@@ -656,12 +662,13 @@ def fitted(
     near: float,
     room: tuple[float, float, float, float],
 ) -> Number | None:
-    """Return words on a face of a cube in the largest fitting letters; None if too small.
+    """Return text on a face of a cube in the largest letters that fit; None if they are too small.
 
     Args:
-        front: the center of the face; `aside` is its distance to the left of the cube's center
-        near: depth in front of the cube
-        room: height of the face, width and height available for a number, and its width
+        front: center of the face
+        aside: distance of that center to the left of the cube's center
+        near: depth of the text, in front of the cube
+        room: height of the face, width and height available for the number, and width of the face
     """
     scale, lines = canvas.scale, words.split("\n")
     high, wide, tall, _ = room
@@ -702,8 +709,9 @@ def on_face(
     """Return the number of a cube on its face; None if it is wider than the face.
 
     Args:
-        front, near, room: as of `fitted`; `share` is what it is of the strongest color
-        said: its only words; by default one or two digits
+        front, near, room: as for `fitted`
+        share: the number as a fraction of the strongest color
+        said: text to write; by default the number with one or two digits
     """
     scale, own, size = canvas.scale, room[3], 0.0
     for letters, least in FACE_LETTERS:
@@ -727,10 +735,11 @@ def above_face(
     face: float,
     room: float,
 ) -> Number | None:
-    """Return the number of a small cube, placed above it; None without room.
+    """Return the number of a small cube, placed above it; None if it does not fit.
 
     Args:
-        front: center of its face, and `face`, the face height
+        front: center of the cube's face
+        face: height of the face
         room: available width
     """
     size = FACE_LETTERS[0][0] * canvas.scale
@@ -745,7 +754,7 @@ def above_face(
 
 
 def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) -> None:
-    """Write numbers on faces, without a halo, in the ink with more contrast."""
+    """Write numbers on cube faces, each in the ink with more contrast and without a halo."""
     inks = [theme.on_face(each.share or 0.0) for each in numbers]
     for color in theme.on_faces:
         own = [each for each, ink in zip(numbers, inks, strict=True) if ink == color]
@@ -764,10 +773,10 @@ def write_on_faces(canvas: Canvas2D, numbers: Sequence[Number], theme: Theme) ->
 
 
 def around_ball(ball: tuple[float, float, float], scale: float) -> Number:
-    """Return an empty number with the size of a ball including its number and brackets.
+    """Return an empty number that covers a sphere, its number and its brackets.
 
     Args:
-        ball: center and radius
+        ball: center and radius of the sphere
     """
     x, y, radius = ball
     reach = radius + (OUTSIDE + BRACKET) * scale
@@ -782,7 +791,7 @@ def is_free(numbers: Sequence[Number], x: float, y: float, reach: float) -> bool
 
 
 def write_number(canvas: Canvas2D, number: Number, color: Color, halo: Color) -> None:
-    """Write the lines of a number around its point."""
+    """Write the lines of a number, centered at its position."""
     lines, size = number.words.split("\n"), number.size
     for place, words in enumerate(lines):
         low = number.y + (0.36 + LINE * (place - 0.5 * (len(lines) - 1))) * size
@@ -811,8 +820,9 @@ class Border:
     """The boundary between two answers, such as yes and no.
 
     Attributes:
-        middle: the number between them; `reach`, the distance to the strongest colors
-        answers: the names of the answers below and above the middle
+        middle: the number at the boundary
+        reach: distance from the middle to the strongest colors
+        answers: names of the answers below and above the middle
     """
 
     middle: float
@@ -821,7 +831,7 @@ class Border:
 
 
 def way_on_map(box: Box, across: float, up: float) -> list[Point]:
-    """Return the line from the left edge of a map to a point, with coordinates from 0 to 1.
+    """Return a line from the left edge of a map to a point given as fractions of its size.
 
     A line to a point on the upper or lower edge runs outside the map.
     """
@@ -835,6 +845,6 @@ def way_on_map(box: Box, across: float, up: float) -> list[Point]:
 def draw_to_shown(
     canvas: Canvas2D, path: Sequence[Point], casing: Color, color: Color, wide: float = TO_SHOWN
 ) -> None:
-    """Draw part of the line from an answer to its point on the map."""
+    """Draw the line from an answer to its point on the map, in two colors."""
     for paint, width in ((casing, wide + 2.0 * CASING), (color, wide)):
         canvas.line(path, paint, width=width * canvas.scale)

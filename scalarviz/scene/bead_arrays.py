@@ -34,13 +34,13 @@ def beads_of(
     camera: Camera | None = None,
     scale: float = 1.0,
 ) -> tuple[Sequence[FloatArray], Sequence[FloatArray]]:
-    """Return the spheres and wires of a picture, in the form of `set_data` of their nodes.
+    """Return the spheres and wires of a picture as arguments for `set_data` of their visuals.
 
-    `scale` is the letter size of the picture. Spheres have centers, radii, colors, and for glass
-    the ring and the amount; wires have starts, ends, colors with alpha, and widths.
+    `scale` is the letter size of the picture. The arrays of spheres are centers, radii, colors, and
+    rings of glass spheres; those of wires are starts, ends, colors with alpha, and widths.
 
-    If weights are on trays and the camera is known, wires are behind everything, so that they pass
-    over no cube, and through their own.
+    If the weights are on trays and a camera is given, the wires are moved behind everything else,
+    so that they never cross in front of a cube.
     """
     layout = frame_data.layout
     spheres = [
@@ -64,7 +64,7 @@ def beads_of(
 
 
 def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
-    """Return centers and half sides of the trays and the shadows of cubes."""
+    """Return the centers and half side lengths of the trays and of the shadows of cubes."""
     layout, cubes = frame_data.layout, frame_data.cubes
     parts = [*layout.once("trays", trays_of)]
     for plate, top in zip(layout.plates, cubes.size_scales.tolist(), strict=True):
@@ -78,7 +78,7 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
 
 
 def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
-    """Return centers and half sides of the trays."""
+    """Return the centers and half side lengths of the trays."""
     parts = [(np.zeros((0, 3)), np.zeros((0, 3)))]
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
@@ -92,7 +92,7 @@ def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
 
 
 def behind(camera: Camera, points: FloatArray) -> FloatArray:
-    """Return points, (n, 3), moved far away from the eye, with unchanged projections."""
+    """Return points, shape (n, 3), moved far from the camera without changing their projection."""
     if not camera.slope:
         return points - FAR * np.array(camera.toward)
     ways: FloatArray = points - camera.target - camera.distance * np.array(camera.toward)
@@ -101,7 +101,7 @@ def behind(camera: Camera, points: FloatArray) -> FloatArray:
 
 
 def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list[FloatArray]:
-    """Return the concatenated arrays of all parts; without parts, empty arrays of these shapes."""
+    """Concatenate the arrays of all parts; without parts, return zeros of the given shapes."""
     nothing = [np.zeros(shape) for shape in shapes]
     return [np.concatenate(arrays) for arrays in zip(nothing, *parts, strict=True)]
 
@@ -109,7 +109,7 @@ def joined(parts: Sequence[Sequence[FloatArray]], shapes: Sequence[Any]) -> list
 def spheres_of(
     line: Neurons, bright: FloatArray, frame_data: FrameData, theme: Theme
 ) -> tuple[FloatArray, ...]:
-    """Return the spheres of a line, colored by the last computed number, or empty."""
+    """Return the spheres of a layer, colored by the last computed numbers or left empty."""
     count, tints = len(line.points), frame_data.buffers.tints
     ground = rgb((theme.ground,))[0]
     fills, rings = painted_line(line, frame_data, theme), np.zeros((count, 4)) - 1.0
@@ -124,10 +124,10 @@ def spheres_of(
 def wires_of(
     bundle: Wires, frame_data: FrameData, theme: Theme, scale: float, blame: Mapping[int, float]
 ) -> tuple[FloatArray, ...]:
-    """Return the wires of a bundle, lit while an operation passes along them.
+    """Return the wires of a bundle, highlighted while an operation sends numbers along them.
 
     Args:
-        blame: blame of parts of a formula, by line of neurons
+        blame: error signals of the parts of a formula, by line of neurons
     """
     moment, paint, wide = frame_data.moment, theme.wire, THIN
     if frame_data.layout.written:  # brackets of a formula, violet where blame has arrived
@@ -139,7 +139,7 @@ def wires_of(
 
 
 def blame_in_formula(frame_data: FrameData) -> dict[int, float]:
-    """Return the blame that has reached parts of a formula, see `blame_of_parts`."""
+    """Return the error signals that have reached parts of a formula, see `blame_of_parts`."""
     kind = "" if frame_data.moment is None else frame_data.moment.kind
     return blame_of_parts(frame_data.layout, kind, frame_data.buffers.flows)
 

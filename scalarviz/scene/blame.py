@@ -1,6 +1,6 @@
-"""Blame reaching a weight: converging paths of increasing width, and labels at the joints.
+"""The error signal that reaches a weight: converging paths of increasing width, with labels.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Lit = tuple[list[Point], float]  # a path and its width
 
 @dataclass
 class SeenLayer:
-    """A layer, its rows in the picture, and half sides of its cubes, in cells."""
+    """A layer, its rows in the picture, and half the side of each of its cubes, in cells."""
 
     fan: Fan
     seen: SeenFan
@@ -50,7 +50,7 @@ class SeenLayer:
 
 
 def unit_width(fan: SeenFan, blame: Blame) -> float:
-    """Return the pixels by which a blame of 1 widens a path."""
+    """Return the number of pixels by which an error signal of 1 widens a path."""
     amounts: list[float] = [each.amount for each in blame.parts]
     most = max([1e-12, abs(blame.total), *[abs(each) for each in amounts]])
     widest = MOST * fan.runs / fan.scale - THIN
@@ -58,7 +58,7 @@ def unit_width(fan: SeenFan, blame: Blame) -> float:
 
 
 def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Point]:
-    """Return the lit part of a path, for the span of an operation in which light moves along it."""
+    """Return the lit part of a path along which light travels during `span`."""
     share = min(1.0, max(0.0, (part - span[0]) / (span[1] - span[0])))
     return part_of(path, 0.0, share) if share > 0.0 else []
 
@@ -66,11 +66,11 @@ def so_far(path: list[Point], part: float, span: tuple[float, float]) -> list[Po
 def lit_by_blame(
     fan: Fan, seen: SeenFan, halves: list[list[float]], blame: Blame, part: float
 ) -> list[Lit]:
-    """Return the paths of blame through a layer, starting at the outputs.
+    """Return the lit paths of the error signal through a layer, starting at the outputs.
 
     Args:
         halves: half the side of each cube, in cells
-        part: finished fraction of the operation
+        part: finished fraction of the operation, from 0 to 1
     """
     amounts, part = {each.row: each.amount for each in blame.parts}, 1.0 if blame.stays else part
     own = [row for row in [*amounts, *blame.earlier] if fan.unit_of(row) is not None]
@@ -92,7 +92,7 @@ def lit_by_blame(
 
 
 def head_on(path: list[Point]) -> list[Point]:
-    """Return the position and tip of an arrowhead on a path; empty for a short one."""
+    """Return the base and tip of an arrowhead on a path; empty if the path is short."""
     x, y = path[0]
     right, below = path[len(path) - 1]
     far = abs(right - x) + abs(below - y)
@@ -100,7 +100,7 @@ def head_on(path: list[Point]) -> list[Point]:
 
 
 def way_back(fan: SeenFan, unit: int, column: int) -> list[Point]:
-    """Return the path from a neuron through its gate to the foot of a cube."""
+    """Return the path from a neuron through its gate to the bottom of a cube."""
     end, below, radius = fan.ends[unit]
     path = [*way_out(fan, unit, column), (end - radius, below)]
     return [*reversed(path)]
@@ -109,9 +109,9 @@ def way_back(fan: SeenFan, unit: int, column: int) -> list[Point]:
 def column_ways(
     fan: SeenFan, column: int, halves: list[float], amounts: list[float]
 ) -> list[tuple[list[Point], float, tuple[float, float]]]:
-    """Return the paths through the cubes of a column to its neuron: path, blame, and time span.
+    """Return the paths from a column's cubes to its neuron, each with error signal and time span.
 
-    Between two cubes, the column carries the sum so far.
+    Between two cubes, the path carries the partial sum.
     """
     down, corners = fan.column(column), wire(fan, column)
     join = corners[len(corners) - 1][1]
@@ -134,7 +134,7 @@ def column_ways(
 
 
 def boxes_of(fan: SeenFan, halves: list[list[float]]) -> list[Box]:
-    """Return the boxes of the cubes and gates of a layer, and of the letter above its biases."""
+    """Return the boxes of a layer's cubes and gates, and of the letter above its biases."""
     reach, scale = fan.half_gate, fan.scale
     found = [Box(x - reach, y - reach, 2.0 * reach, 2.0 * reach) for x, y in fan.gates]
     if len(fan.feet[0]) > fan.count:
@@ -164,14 +164,14 @@ def boxes_along(fan: SeenFan, column: int) -> list[Box]:
 
 
 def tag_size(canvas: Canvas2D, words: str) -> tuple[float, float]:
-    """Return width and height of a tag."""
+    """Return the width and height of a label."""
     scale = canvas.scale
     wide = canvas.measure(words, size=LETTERS * scale, bold=True)
     return wide + 2.0 * AROUND * scale, TALL * scale
 
 
 def joint_of(fan: SeenFan, unit: int, column: int, half: float) -> tuple[Point, float]:
-    """Return the point of a column to which a tag is connected, and the top of the cube."""
+    """Return the point of a column to which a label is connected, and the top of the cube."""
     y = fan.feet[unit][column][1]
     top = y - 2.6 * half * fan.cell
     return (fan.column(column), top if fan.form == "nested" else y - fan.arm), top
@@ -186,9 +186,9 @@ def tag_place(
     others: Sequence[Box],
     wires: Sequence[Box],
 ) -> Box | None:
-    """Return the position of a tag beside a column, close to its joint; None if it covers too much.
+    """Return the position of a label next to a column, near its joint; None if it does not fit.
 
-    It covers none of `others`, and as few of the wires as possible.
+    The label overlaps none of `others`, and as few of the wires as possible.
     """
     step, found, least = 0.5 * high, None, len(wires) + 1
     for number in range(TRIES):
@@ -208,7 +208,7 @@ def tag_place(
 
 
 def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> None:
-    """Draw a label at a joint of paths, with a line to it."""
+    """Draw a label at a joint of paths, with a line to the joint."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     lead(canvas, box, to, theme.accent)
     fill, rim = theme.panel[:7], 7.0 * scale
@@ -224,7 +224,7 @@ def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> N
 def draw_row_tags(
     canvas: Canvas2D, theme: Theme, blame: Blame, layers: Sequence[SeenLayer]
 ) -> list[Box]:
-    """Write the requests of some long rows between the rows; return the boxes of the words."""
+    """Label the largest error signals between long rows; return the boxes of the labels."""
     found: list[Box] = []
     for each in sorted(blame.parts, key=lambda each: -abs(each.amount))[:ROW_TAGS]:
         for layer in layers:
@@ -255,12 +255,12 @@ def draw_blame(
     others: Sequence[Box],
     part: float,
 ) -> list[Box]:
-    """Write the reasons for a weight's blame as tags at joints of its paths; return their boxes.
+    """Label a weight's error signal at the joints of its paths; return the boxes of the labels.
 
     Args:
-        ball: the neuron of the weight
-        others: boxes that are kept clear
-        part: finished fraction of the operation
+        ball: the neuron that has the weight
+        others: boxes that the labels must not overlap
+        part: finished fraction of the operation, from 0 to 1
     """
     scale = canvas.scale
     part = 1.0 if blame.stays else part

@@ -1,4 +1,4 @@
-"""Explanation of an operation within the network: its sum, the error, the reason of a gradient."""
+"""Call-outs in the network: a sum, the error of an answer, and the reason of a gradient."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ def draw_told(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw the explanation of an operation's result in the network; return the covered boxes.
+    """Explain the result of an operation in the network; return the covered boxes.
 
-    A sum has its products as bars below its row, the loss a panel in place of the last layer, a
-    changing weight a panel with its cube and the reason, and blame its paths. Everything else is
-    beside the network, see side_panel.py. The panel is added to `taken`.
+    For a sum, its products are drawn as bars below the row. The error is a panel in place of the
+    last layer. For a changing weight, a panel shows its cube and the reason of the change. An error
+    signal is drawn as paths. side_panel.py draws everything else next to the network. The panel is
+    stored in `taken`.
     """
     caption = frame_data.told
     if caption is None:
@@ -73,7 +74,7 @@ def draw_told(
 def draw_added(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, caption: Caption, theme: Theme
 ) -> list[Box]:
-    """Draw a sum at its row; return the box of its panel."""
+    """Draw a sum below its row; return the box of its panel."""
     moment, subject = frame_data.moment, caption.subject
     is_sum = caption.bars is not None and moment is not None and moment.kind == "forward"
     into = frame_data.layout.fan_into(subject) if is_sum and subject is not None else None
@@ -87,7 +88,7 @@ def draw_added(
 
 
 def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
-    """Return obstacles for cards: words, and neurons with their names."""
+    """Return the boxes that cards must avoid: labels, and neurons with their names."""
     return [
         *taken.boxes,
         *[kept_clear(x, y, radius, scale) for x, y, radius in taken.spheres.tolist()],
@@ -97,7 +98,7 @@ def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
 def draw_blamed(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, taken: Obstacles, theme: Theme
 ) -> list[Box]:
-    """Write the change of a weight requested by blame; return the boxes of the words."""
+    """Write the weight change that an error signal requests; return the boxes of the labels."""
     caption, blame, layout = frame_data.told, blame_in(frame_data), frame_data.layout
     ball = None if caption is None else ball_of(see, layout, caption.neurons[0])
     if caption is None or blame is None or ball is None:
@@ -115,7 +116,7 @@ def draw_weight(
     taken: Obstacles,
     theme: Theme,
 ) -> list[Box]:
-    """Draw the change of a weight, and its reason; return the panel's box."""
+    """Draw the requested change of a weight and the reason; return the panel's box."""
     row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
     box, pushes = weight_place(canvas, see, frame_data, row, taken), cubes.pushes
     if box is None or pushes is None or not np.isfinite(pushes[row]):
@@ -131,9 +132,9 @@ def draw_weight(
 def weight_place(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, taken: Obstacles
 ) -> Box | None:
-    """Return the position of a weight's panel, below or above its row; None without room.
+    """Return the position of a weight's panel, above or below its row; None if it does not fit.
 
-    It overlaps no cube, gate or ball.
+    The panel overlaps no cube, gate or sphere.
     """
     scale, found = canvas.scale, frame_data.layout.fan_of(row)
     solid = [each for layer in layers_of(see, frame_data, scale) for each in layer.boxes]
@@ -143,7 +144,7 @@ def weight_place(
 
 
 def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[SeenLayer]:
-    """Return the layers with visible rows."""
+    """Return the layers whose rows are visible."""
     found, layout = [], frame_data.layout
     for fan, known in zip(layout.fans, known_fans(see, layout, scale), strict=True):
         if known is not None and not fan.is_direct:
@@ -154,7 +155,7 @@ def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[Seen
 def draw_error(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, caption: Caption, theme: Theme
 ) -> list[Box]:
-    """Draw the error of the answer, in place of the last layer."""
+    """Draw the error of the answer in place of the last layer."""
     layout, moment = frame_data.layout, frame_data.moment
     fans = known_fans(see, layout, canvas.scale)
     known = [None if each is None else each.seen for each in fans]
@@ -176,7 +177,7 @@ def colors_of(layout: Layout, theme: Theme) -> list[Color]:
 def told_row(
     see: Projection, frame_data: FrameData, found: tuple[Fan, int], scale: float
 ) -> ToldRow | None:
-    """Return the row of a unit in the picture; None if its layer has no rows to explain."""
+    """Return the row of a unit in the picture; None if its layer does not show rows."""
     fan, unit = found
     layout = frame_data.layout
     known = known_fans(see, layout, scale)[layout.fans.index(fan)]
@@ -199,7 +200,7 @@ def told_row(
 
 
 def tops_in(see: Projection, frame_data: FrameData, fan: Fan, scale: float) -> list[float]:
-    """Return the top of each row of a layer as it is seen."""
+    """Return the top of each row of a layer in the picture."""
     known = known_fans(see, frame_data.layout, scale)[frame_data.layout.fans.index(fan)]
     if known is None:
         return []
@@ -209,7 +210,7 @@ def tops_in(see: Projection, frame_data: FrameData, fan: Fan, scale: float) -> l
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
-    """Return a neuron in the picture, or None."""
+    """Return the sphere of a neuron in the picture; None if it is not visible."""
     found = layout.line_of(neuron)
     if found is None or found[1] >= len(found[0].points):
         return None

@@ -1,6 +1,6 @@
-"""The caption on its card: its title and lines, and a panel with all terms of a long sum.
+"""The caption card with title and lines, and a panel with all terms of a long sum.
 
-Each term has a box for the mouse.
+Each term has a box for mouse events.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ def draw_caption(
     taken: Obstacles | None = None,
     head: Box = NOWHERE,
 ) -> tuple[Box, list[PieceBox]]:
-    """Draw the caption on a card where it covers least; return the card, and boxes of pieces.
+    """Draw the caption on a card in the least covered place; return the box and boxes of terms.
 
-    It has the title; a click on it opens formula and lines. Without these and offers it is a line
-    below the network, if it has room there. A card that would cover something is narrower, or
-    stands in `head`, in place of the title.
-    Offers are below the title: the last row of the card is left to them.
+    The card shows the title; a click on it opens the panel with formula and lines. A caption
+    without lines or buttons is a single line below the network, if it fits there. If the card would
+    cover something, it is drawn narrower, or in `head` in place of the title. The buttons are in
+    the last row of the card.
     """
     words, scale, offers = frame_data.words, division.scale, bool(frame_data.offers)
     caption = words.caption
@@ -83,9 +83,9 @@ def draw_caption(
 
 
 def corners(division: Division, wide: float, high: float, others: Sequence[Box] = ()) -> list[Box]:
-    """Return candidate boxes in the corners of the stage, clear of `others`.
+    """Return candidate boxes in the corners of the stage that overlap none of `others`.
 
-    Those below the network come first.
+    Boxes in the lower corners come first.
     """
     inner, scene, gap = division.inner, division.scene, 8.0 * division.scale
     right = max(inner.right - wide, inner.x)
@@ -109,7 +109,7 @@ def corners(division: Division, wide: float, high: float, others: Sequence[Box] 
 
 
 def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
-    """Return the first of the positions that cover least; None if empty."""
+    """Return the first of the boxes that cover least; None if there are no boxes."""
     if taken is None or not places:
         return next(iter(places), None)
     return min(places, key=taken.covered)
@@ -118,11 +118,10 @@ def clearest(places: Sequence[Box], taken: Obstacles | None) -> Box | None:
 def draw_opened(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[PieceBox]:
-    """Draw formula and lines of the caption in a panel above the strip; return the pieces' boxes.
+    """Draw formula and lines of the caption in a panel above the step strip; return boxes of terms.
 
-    It is left of exhibit and card, without covering them.
-
-    The last box is the panel's, with an empty piece.
+    The panel is to the left of exhibit and card and does not cover them. The last returned box is
+    the box of the panel, with an empty piece.
     """
     caption, scale = frame_data.words.caption, division.scale
     if caption is None or not frame_data.opened or not (caption.whole or caption.lines):
@@ -143,10 +142,10 @@ def draw_opened(
 def heading(
     canvas: Canvas2D, title: str, width: float, scale: float, most: int
 ) -> list[tuple[str, float]]:
-    """Return lines of a title with their sizes: one line, else a smaller one, else several.
+    """Return the lines of a title with their letter sizes, on a single line if it fits.
 
     Args:
-        most: maximum lines; if 1, in smaller letters if necessary
+        most: maximum number of lines; 1 allows smaller letters
     """
     for size in (TITLE * scale, SIZE * scale, *(each * scale for each in SMALLER * (most == 1))):
         if canvas.measure(title, size=size, bold=True) <= width:
@@ -159,7 +158,7 @@ def heading(
 
 
 def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) -> list[Group]:
-    """Return lines wrapped to a width, broken between terms."""
+    """Wrap lines to a width, with line breaks only between terms."""
     rows = []
     for line in lines:
         row: Group = []
@@ -175,7 +174,7 @@ def rows_of(canvas: Canvas2D, lines: Sequence[Line], width: float, size: float) 
 
 
 def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> Iterator[Group]:
-    """Return the groups that stay in a row; a group that is too wide is split into pieces."""
+    """Yield the groups of a line that must not be broken; split groups wider than `width`."""
     for group in groups_of(line):
         if width_of(canvas, group, size) <= width:
             yield group
@@ -184,7 +183,7 @@ def groups_within(canvas: Canvas2D, line: Line, width: float, size: float) -> It
 
 
 def groups_of(line: Line) -> Iterator[Group]:
-    """Return groups that stay together: a sign and its term, a bracket; each word of a sentence."""
+    """Yield the groups that stay together: a sign with its term, a bracket, or a single word."""
     if not any(is_about(piece) or piece.opens for piece in line):
         words = [word for piece in line for word in WORDS.findall(piece.words)]
         yield from ([Piece(word)] for word in words)
@@ -203,7 +202,7 @@ def groups_of(line: Line) -> Iterator[Group]:
 
 
 def is_about(piece: Piece) -> bool:
-    """Return whether a piece represents a weight or a neuron."""
+    """Return whether a piece of text represents a weight or a neuron."""
     return piece.row != NONE or piece.neuron is not None
 
 
@@ -220,7 +219,7 @@ def draw_rows(
     frame_data: FrameData,
     theme: Theme,
 ) -> list[PieceBox]:
-    """Write rows below each other; return the boxes of the pieces with a weight or a neuron."""
+    """Write rows below each other; return the boxes of pieces for weights and neurons."""
     (left, y), found = start, []
     for row in rows:
         x, y = left, y + high
@@ -238,7 +237,7 @@ def draw_rows(
 
 
 def merged(row: Group) -> Group:
-    """Return a row in which adjacent plain pieces are merged."""
+    """Return the row with adjacent plain pieces merged into one."""
     found: Group = []
     for piece in row:
         if found and not any(is_about(each) or each.opens for each in (piece, found[-1])):
@@ -248,5 +247,5 @@ def merged(row: Group) -> Group:
 
 
 def same(piece: Piece, other: Piece | None) -> bool:
-    """Return whether two pieces have the same subject, such as a term in the band and the panel."""
+    """Return whether two pieces of text represent the same weight or neuron."""
     return other is not None and (piece.row, piece.neuron) == (other.row, other.neuron)

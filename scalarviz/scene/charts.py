@@ -39,12 +39,13 @@ def draw_loss(
     scale: float = 1.0,
     words_from: float = 0.0,
 ) -> Chart | None:
-    """Draw the losses with a scale, the current step, other branches and metrics.
+    """Draw the loss curve with its scale, the current step, other branches and metrics.
 
-    Several networks have a line each, in their colors. The last loss is on the right, with the step
-    below it; metrics are above the curve, right of the step strip, which ends at x = `words_from`;
-    the first loss and the bottom of the scale are on the left, from x = `left` on. In a narrow
-    chart all of these are below it. Returns None if there is no room.
+    If there are several networks, each has a line in its own color. The last loss is on the right,
+    with step below it. Metrics are above the curve, to the right of the step strip, which ends at
+    `words_from`. The first loss and the lower end of the scale are on the left, starting at `left`.
+    In a narrow chart, all these numbers are below the curve. Returns None if the chart does not
+    fit.
     """
     narrow = box.width < NARROW * scale
     below = narrow and not curve.large  # beside a large one are the names of layers
@@ -72,9 +73,10 @@ def draw_numbers_beside(
     *,
     narrow: bool,
 ) -> Box:
-    """Write loss and step right of a curve or below it, preferably those under the mouse.
+    """Write loss and step, preferably at the mouse, to the right of a curve or below it.
 
-    Returns the box of the loss.
+    Returns:
+        The box of the loss.
     """
     size, row, is_read = LETTERS * scale, ROW * scale, curve.pointed is not None
     loss, better, step = words_beside(curve)
@@ -105,9 +107,9 @@ def draw_numbers_beside(
 def draw_history(
     canvas: Canvas2D, box: Box, history: History, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the values of a weight over the steps, with thin lines where unknown.
+    """Draw the values of a weight over the steps, with thin lines where values are unknown.
 
-    Its axes show the smallest and the largest value, and the first and the last step.
+    The axes show the smallest and largest value, and the first and last step.
     """
     steps, values = history.steps, history.values
     good = np.isfinite(values)
@@ -138,7 +140,7 @@ def draw_history(
 
 
 def runs_of(known: FloatArray) -> list[tuple[int, int]]:
-    """Return the first and last point of each run of known values."""
+    """Return the index of the first and last point of each run of known values."""
     edges = np.diff(np.concatenate([[0], np.asarray(known, np.int8), [0]]))
     starts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
     return list(zip(starts.tolist(), ends.tolist(), strict=True))

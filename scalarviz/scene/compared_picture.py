@@ -1,4 +1,4 @@
-"""ComparedPicture: the surroundings of the panes of several networks: table, curves, frames.
+"""ComparedPicture: everything around the panes of several networks: table, curves and frames.
 
 The panes are separate pictures, drawn into parts of the same framebuffer.
 """
@@ -24,10 +24,10 @@ RIM = 2.0  # pixels of the frame of the selected pane
 
 @final
 class ComparedPicture:
-    """Draws the surroundings of panes in the current OpenGL context.
+    """Draws everything around the panes in the current OpenGL context.
 
     Attributes:
-        words: all text in the last picture, except in the panes
+        words: all text of the last picture outside the panes
     """
 
     def __init__(self) -> None:
@@ -43,9 +43,10 @@ class ComparedPicture:
         height: int,
         ratio: float,
     ) -> OnTop:
-        """Draw over panes; `width` and `height` in device pixels, `ratio` device per logical pixel.
+        """Draw over the panes; sizes are in device pixels, of which `ratio` make a logical pixel.
 
-        Returns the overlays, for the mouse.
+        Returns:
+            The overlays, which handle the mouse.
         """
         gloo.set_viewport(0, 0, width, height)
         canvas, on_top = self.flat(panes, compared, theme, ratio)
@@ -55,7 +56,7 @@ class ComparedPicture:
     def flat(
         self, panes: Panes, compared: Compared, theme: Theme, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
-        """Return all shapes and text, and the overlays for the mouse."""
+        """Return a canvas with all shapes and text, and the overlays, which handle the mouse."""
         whole, scale, seen = panes.whole, panes.scale, compared.seen
         canvas = Canvas2D(whole.width, whole.height, ratio, scale)
         draw_frames(canvas, panes, compared.chosen, theme)
@@ -102,9 +103,9 @@ NAMES_SHARE = 0.3  # minimum fraction of the table for names
 
 
 def draw_table(canvas: Canvas2D, panes: Panes, compared: Compared, theme: Theme) -> None:
-    """Draw the names of the networks with their colors, and their numbers in columns.
+    """Draw a table with the names, colors and numbers of the networks.
 
-    Columns without room beside names of a readable length are left out, by their ranks.
+    Columns that leave too little room for the names are left out, the highest rank first.
     """
     box, scale, row = panes.table, panes.scale, panes.row
     if not box.height:

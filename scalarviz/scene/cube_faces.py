@@ -1,6 +1,6 @@
-"""Visible faces of cubes: positions for numbers, and occlusion.
+"""Visible faces of cubes: where numbers can be written, and what hides them.
 
-It uses arrays: pages have web/cube_faces.js.
+This file uses arrays; pages use web/cube_faces.js instead.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ PAIRS = (1, 2), (0, 2), (0, 1)  # the axes of a face, by its normal axis
 
 
 class SeenCube(NamedTuple):
-    """A cube in the picture, in logical pixels.
+    """A cube in the picture, with positions in logical pixels.
 
     Attributes:
         row: bank index
-        order: its faces by decreasing visible size, the same on all walls
-        fronts: centers of the three possibly visible faces
-        x: of its center
-        far: depth of the center; `near` is the depth of its number
-        rooms: for each face: its height at the center, width and height available for a number, and
-            its width, 0 if the cube is not in a row
-        value: its number, and `share`, relative to the strongest color; `before`, that before the
-            step, while shown
-        above: available width above it, 0 without room
-        alone: whether nothing closer overlaps it
+        order: indices of its faces by decreasing visible size, the same for all walls
+        fronts: centers of its three potentially visible faces
+        x: x coordinate of its center
+        far: depth of its center
+        near: depth of its number
+        rooms: for each face: its height at the center, the width and height available for a number,
+            and the width of the face, or 0 if the cube is not in a row
+        value: its number
+        share: its number as a fraction of the strongest color
+        before: its number before the step while that is shown, else None
+        above: width available for a number above it; 0 if it does not fit
+        alone: whether no closer item overlaps it
     """
 
     row: int
@@ -65,15 +67,15 @@ class SeenCube(NamedTuple):
 def faces_seen(
     see: Projection, frame_data: FrameData, first: Mapping[int, int], scale: float, least: float
 ) -> tuple[FloatArray | Places, ...]:
-    """Return the visible cubes large enough for a number, and the `first` ones.
+    """Return the visible cubes that are large enough for a number, and the cubes in `first`.
 
     Args:
-        least: as for `CubeFaces`
+        least: minimum size of a face, as for `CubeFaces`
 
     Returns:
-        Bank indices; centers of three faces, (n, 3, 2); half an edge along each axis, (n, 3, 2);
-        their centers; order of the faces; depths of the center and of the number; rooms and shares,
-        see `SeenCube`.
+        Bank indices; centers of three faces, (n, 3, 2); half edges along each axis, (n, 3, 2);
+        centers of the cubes; order of the faces; depths of center and number; `rooms`, `share` and
+        `above` of `SeenCube`.
     """
     cubes = frame_data.cubes
     parts: list[tuple[FloatArray | Places, ...]] = [
@@ -126,10 +128,10 @@ def faces_seen(
 def cells_of(
     see: Projection, plate: Plate, first: Mapping[int, int], scale: float, largest: float
 ) -> tuple[Places, Places, Places]:
-    """Return row, column and bank index of the cubes of a plate that can show a number.
+    """Return row, column and bank index of those cubes of a plate that can show a number.
 
     Args:
-        largest: size of its largest cell in pixels
+        largest: size of the largest cell of the plate in pixels
     """
     least = LEAST_LETTERS * scale * ON_CUBES["shortest"] / ON_CUBES["share"]
     if plate.size <= ON_CUBES["searched"] and largest >= least:
@@ -143,13 +145,13 @@ def cells_of(
 
 
 def in_box(see: Projection, xy: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return a mask of points, (n, 2), in the box of the network."""
+    """Return a mask of the points, shape (n, 2), that are in the box of the network."""
     low, high = (see.box.x, see.box.y), (see.box.right, see.box.bottom)
     return np.asarray(((xy > low) & (xy < high)).all(axis=1))
 
 
 def largest_cells(see: Projection, layout: Layout) -> list[float]:
-    """Return the pixels of a cell at the closest corner of each plate."""
+    """Return the size of a cell in pixels at the closest corner of each plate."""
     points, units = layout.once("corners", corners_of)
     ends = np.nan_to_num(see.of(points).unit.reshape(-1, 8))
     found: list[float] = (ends.max(axis=1, initial=0.0) * units).tolist()
@@ -157,7 +159,7 @@ def largest_cells(see: Projection, layout: Layout) -> list[float]:
 
 
 def corners_of(layout: Layout) -> tuple[FloatArray, FloatArray]:
-    """Return the corners of all plates, and their cell sizes."""
+    """Return the corners and the cell size of each plate."""
     points = [each.corners(0.0) for each in layout.plates]
     return np.concatenate([np.zeros((0, 3)), *points]), np.array([x.unit for x in layout.plates])
 
@@ -167,11 +169,12 @@ def cross(a: FloatArray, b: FloatArray) -> FloatArray:
 
 
 class CubeFaces:
-    """Cubes that may have a number, and the items in front of or beside them.
+    """The cubes that may have a number, and the items that can hide them.
 
     Attributes:
-        cubes: the `first` ones by rank, then the closest whose largest face is at least `least`
-            pixels wide, 0 for all, or, in the front view, that have room above them
+        cubes: cubes in `first` by rank, then the closest cubes whose largest face is at least
+            `least` pixels wide (0 for all cubes) or, in the front view, that have room for a number
+            above them
     """
 
     def __init__(
@@ -211,12 +214,12 @@ class CubeFaces:
 
     @cached_property
     def balls(self) -> FloatArray:
-        """The ends of the neurons' inputs, with their numbers."""
+        """Bounding boxes of the spheres with their numbers: left, top, right and bottom."""
         ends = [around_ball(each, self.scale).ends for each in self.spheres.tolist()]
         return np.array(ends).reshape(-1, 4)
 
     def alone(self, chosen: Places) -> list[bool]:
-        """Return whether no closer cube or sphere overlaps each of some cubes."""
+        """Return for each chosen cube whether no closer cube or sphere overlaps it."""
         radius = self.spheres[:, 2:]
         others = np.concatenate([self.middles, self.spheres[:, :2]])
         reach = np.concatenate([self.reach, radius + 0.0 * self.spheres[:, :2]])
@@ -229,21 +232,21 @@ class CubeFaces:
         return found
 
     def take(self, number: Number) -> None:
-        """Record that a number is on a cube."""
+        """Mark the area of a number as occupied."""
         self.taken = np.concatenate([self.taken, [number.ends]])
 
     def is_taken(self, number: Number, rank: int) -> bool:
-        """Return whether a number overlaps another one, or a neuron unless its cube is marked."""
+        """Return whether a number overlaps another one, or a sphere if `rank` is not 0."""
         x, y, right, bottom = number.ends
         others = np.concatenate([self.balls, self.taken]) if rank else self.taken
         low = others[:, :2] < (right + ON_CUBES["apart"], bottom)
         return bool((low & (others[:, 2:] > (x - ON_CUBES["apart"], y))).all(axis=1).any())
 
     def hides(self, cube: SeenCube, face: int, aside: float) -> bool:
-        """Return whether a closer item occludes the center of a face, or left or right of it.
+        """Return whether a closer item hides the center of a face or a point next to it.
 
         Args:
-            aside: pixels to the left and to the right
+            aside: distance of these points to the left and right of the center, in pixels
         """
         if cube.alone and aside <= 0.5 * cube.rooms[face][3]:
             return False

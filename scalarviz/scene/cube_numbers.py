@@ -1,12 +1,12 @@
-"""Numbers on cubes: each is on the face of its cube that is largest on the screen.
+"""Numbers on cubes, each written on the face that is largest on the screen.
 
-A cube in a row has its number on a face that is wide enough, or above it. Hovered, pinned or
-explained cubes always have their numbers, on top of everything. If all cubes are to be numbered, a
-number is left out if it would be wider than its cell, overlap another number or a neuron, or be
-occluded. While weights move, cubes have the numbers before and after the step. Out of focus there
-are no numbers.
+A cube in a row has its number on a face that is wide enough, or above the cube. Hovered, pinned and
+explained cubes always have their numbers, in front of everything. If all cubes have numbers, those
+that would be wider than their cell, overlap another number or a neuron, or be hidden are left out.
+While weights change, cubes show their numbers before and after the step. Dimmed cubes have no
+numbers.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 def draw_numbers(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, lit: Lights, theme: Theme
 ) -> None:
-    """Write numbers on the cubes that are bright."""
+    """Write numbers on the cubes that are not dimmed."""
     layout: Layout = frame_data.layout
     found = numbers_on_cubes(canvas, see, frame_data, at_rest=True)
     bright = [found[row] for row in found if not lit.is_dim(row, layout.plate_number(row))]
@@ -56,10 +56,10 @@ def draw_numbers(
 def numbers_on_cubes(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, *, at_rest: bool = False
 ) -> dict[int, Number]:
-    """Return the numbers written on cubes, by bank index.
+    """Return the numbers to write on cubes, by bank index.
 
     Args:
-        at_rest: whether to include unrequested numbers of cubes in a row
+        at_rest: whether to include numbers on cubes in rows that were not requested
     """
     first, asks, told = first_rows(frame_data), frame_data.look.numbers, frame_data.told
     is_said = told is not None and told.outcome is not None  # the change, in its panel
@@ -112,10 +112,11 @@ def numbers_on_cubes(
 def number_at(
     canvas: Canvas2D, faces: CubeFaces, cube: SeenCube, said: str, *, is_above: bool
 ) -> Number | None:
-    """Return the number of a cube on its face, else above it; None if it has no room.
+    """Return a cube's number on its face, or above it if necessary; None if it does not fit.
 
     Args:
-        said: its only words on the face; `is_above`, whether it may be above
+        said: text to write on the face; "" for the default
+        is_above: whether the number may be above the cube
     """
     face = cube.order[0]
     front, room = cube.fronts[face], cube.rooms[face]
@@ -130,7 +131,7 @@ def number_at(
 
 
 def first_rows(frame_data: FrameData) -> dict[int, int]:
-    """Return the bank indices that always have their numbers: 0 if marked itself, else 1."""
+    """Return the bank indices that always have numbers, with rank 0 for marked cubes, else 1."""
     told = frame_data.told
     cubes: CubeValues = frame_data.cubes
     kind = "" if told is None or frame_data.moment is None else frame_data.moment.kind

@@ -1,6 +1,6 @@
-"""Points of curves as arrays, by numpy; pages have the same in web/curve_points.js.
+"""Points of curves as numpy arrays; pages have the same functions in web/curve_points.js.
 
-`scales` are the scales of a plot, see `ChartScales` of scene/loss_chart.py.
+`scales` are the scales of a plot, see `ChartScales` in scene/loss_chart.py.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ nothing = partial(np.zeros, 0)
 
 
 def shown(losses: FloatArray) -> FloatArray:
-    """Return the losses that a scale can show: finite ones, and positive ones on a log scale."""
+    """Return the losses that a scale can show: finite, and positive unless some are negative."""
     found: FloatArray = losses[np.isfinite(losses)]
     return found if (found < 0.0).any() else found[found > 0.0]
 
@@ -32,7 +32,7 @@ def shown(losses: FloatArray) -> FloatArray:
 def shown_between(
     first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
 ) -> FloatArray:
-    """Return the displayable values of curves, steps and values each, between two steps."""
+    """Return the displayable values of several curves, each (steps, values), between two steps."""
     steps, values = (np.concatenate(each) for each in zip(*curves, strict=True))
     return shown(values[(steps >= first) & (steps <= last)])
 
@@ -54,7 +54,7 @@ def heights(scale: LossScale, losses: FloatArray) -> FloatArray:
 def pixels(
     scales: ChartScales, steps: Numbers, values: Numbers, *, share: bool = False
 ) -> FloatArray:
-    """Return the pixels of all points, (n, 2); a `share` has a linear scale from 0 to 1."""
+    """Return the pixels of all points, (n, 2); with `share`, the scale is linear from 0 to 1."""
     y = np.asarray(values, np.float64)
     up = np.where(np.isfinite(y), y, np.nan) if share else heights(scales.losses, y)
     plot, x = scales.plot, np.asarray(steps, np.float64)
@@ -65,14 +65,14 @@ def pixels(
 def curve_pixels(
     scales: ChartScales, steps: FloatArray, values: FloatArray, *, share: bool = False
 ) -> FloatArray:
-    """Return the pixels of a curve between the ends of a plot, thinned to its columns."""
+    """Return the pixels of the visible part of a curve, reduced to two points per pixel column."""
     around = np.searchsorted(steps, [scales.first, scales.last])
     seen = slice(max(0, int(around[0]) - 1), int(around[1]) + 1)
     return thinned(pixels(scales, steps[seen], values[seen], share=share), scales.plot.width)
 
 
 def thinned(points: FloatArray, width: float) -> FloatArray:
-    """Reduce a curve to two points per pixel column: the lowest and the highest."""
+    """Reduce a curve to its lowest and highest point in each pixel column."""
     columns = max(2, int(width))
     if len(points) <= 2 * columns:
         return points
@@ -84,23 +84,23 @@ def thinned(points: FloatArray, width: float) -> FloatArray:
 
 
 def count_up_to(steps: FloatArray, step: float) -> int:
-    """Return how many of some increasing steps are at or before `step`."""
+    """Return how many of the increasing `steps` are at or before `step`."""
     return int(np.searchsorted(steps, step, side="right"))
 
 
 def value_at(steps: FloatArray, values: FloatArray, step: float) -> float:
-    """Return the value of a curve at a step; NaN if empty."""
+    """Return the value of a curve at a step; NaN if the curve is empty."""
     return float(np.interp(step, steps, values)) if len(steps) else math.nan
 
 
 def mean_height(points: FloatArray, x: float, reach: float) -> float:
-    """Return the mean height of the points of a curve within `reach` of x; NaN if empty."""
+    """Return the mean height of the curve's points within `reach` of x; NaN without points."""
     near = points[np.abs(points[:, 0] - x) < reach, 1] if len(points) else points
     return float(np.nanmean(near)) if len(near) else math.nan
 
 
 def distance(points: FloatArray, x: float, y: float) -> float:
-    """Return the distance of a pixel from the line through some points; infinite if empty."""
+    """Return the distance from a pixel to the line through points; infinite without points."""
     if len(points) < 2:
         return float(np.hypot(*(points - [x, y]).T).min()) if len(points) else math.inf
     start, way = points[:-1] - [x, y], np.diff(points, axis=0)
@@ -112,7 +112,7 @@ def distance(points: FloatArray, x: float, y: float) -> float:
 
 
 def draw_thin(canvas: Canvas2D, points: FloatArray, color: str, scale: float) -> None:
-    """Draw a thin line without joins; NaN interrupts it."""
+    """Draw a thin line without rounded joins; NaN interrupts it."""
     known = np.asarray(np.isfinite(points).all(axis=1))
     drawn = known[:-1] & known[1:]
     canvas.segments(points[:-1][drawn], points[1:][drawn], color, width=1.0 * scale)

@@ -1,6 +1,6 @@
-"""Call-outs on the first row: an input, a weight, the bias, a column; the sum of each layer.
+"""Call-outs that explain the first row: an input, a weight, the bias, a column and the sums.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ GRAPH, ABOVE, HIGHEST = (164.0, 56.0), 22.0, 14.0  # pixels of the graph of a cu
 
 
 def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> bool:
-    """Return whether a first layer has call-outs.
+    """Return whether call-outs are drawn for the first layer.
 
-    It has them if there is room and the view is unrotated, or if they were `asked` for.
+    They are drawn if they fit and the view is not rotated, or if the user `asked` for them.
     """
     if not (asked or camera.is_front):
         return False
@@ -68,15 +68,16 @@ def draw_first_row(
     box: Box,
     words: Sequence[Box],
 ) -> list[Box]:
-    """Draw call-outs; return the boxes of their words.
+    """Draw the call-outs; return the boxes of their texts.
 
     Args:
-        fans: the layers in rows
-        rows: for each layer the row with a written sum: the first one, then the last ones
-        tops: of the cubes of the first row
-        signs: the colors of minus and plus
-        box: of the network
-        words: boxes of other words, which sums keep clear of
+        fans: the layers that are drawn in rows
+        rows: for each layer, the row whose sum is written: the first row of the first layer, the
+            last row of others
+        tops: upper edges of the cubes in the first row
+        signs: colors of negative and positive numbers
+        box: bounding box of the network
+        words: boxes of other labels, which the sums do not overlap
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     view = box.inside(-AROUND)
@@ -139,7 +140,7 @@ def draw_first_row(
 
 
 def bent_in(row: OpenRow) -> Bent:
-    """Return the curve of a row with its neuron's point, possibly beyond the curve's ends."""
+    """Return the activation curve of a row with the point of its neuron added."""
     last = len(row.bends) - 1
     points = [(REACH * (2.0 * i / last - 1.0), height) for i, height in enumerate(row.bends)]
     points = sorted([*points, (row.result, row.says)], key=lambda point: point[0])
@@ -147,7 +148,7 @@ def bent_in(row: OpenRow) -> Bent:
 
 
 def boxes_of(fan: SeenFan) -> list[Box]:
-    """Return the boxes of the wires before a layer, and of its rows."""
+    """Return the boxes of a layer's rows and of the wires that enter them."""
     levels, rim = [y for feet in fan.feet for _, y in feet], 0.5 * GAP * fan.scale
     high = min([fan.top, fan.starts[0][1], *levels]) - rim
     right = max([x + radius for x, _, radius in fan.ends])
@@ -159,7 +160,7 @@ def boxes_of(fan: SeenFan) -> list[Box]:
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[float]) -> None:
-    """Write the value of each column at the lower end of its wire."""
+    """Write the input of each column at the lower end of its wire."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     if fan.form != "nested" or not fan.wired or fan.slot < HEADED * scale:
         return
@@ -173,9 +174,9 @@ def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan, values: Sequence[fl
 
 
 def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
-    """Return the columns of a row with written products, from left to right.
+    """Return the columns of a row whose products are written, from left to right.
 
-    These columns have separate lines; a short row has all of its columns.
+    These are the columns with separate lines; in a short row, all columns.
     """
     alone = alone_in([abs(term) for term in row.terms], row.largest)
     shown = range(len(row.terms)) if len(row.terms) <= FEW else alone
@@ -183,10 +184,11 @@ def shown_in(fan: SeenFan, row: OpenRow) -> list[int]:
 
 
 def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
-    """Return some written products of a row, then the sum of the rest; "" without a rest.
+    """Return the written products of a row, then the sum of the rest ("" if nothing is left out).
 
-    The numbers have the fewest digits that add up in print; empty if none do. The rest is the
-    difference to the printed sum, if it agrees except for the last digit.
+    Factors are rounded to the fewest digits for which the printed sum is still correct; the result
+    is empty if that is impossible. The rest is the difference from the printed sum, if it is close
+    enough.
     """
     total, rest = short(row.result), row.result - sum([row.terms[i] for i in shown])
     is_whole = len(shown) == len(row.terms)
@@ -206,10 +208,10 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
 
 
 def sum_forms(row: OpenRow, words: Sequence[str]) -> list[list[str]]:
-    """Return lines with the sum of a row and the result of its curve, the longest first.
+    """Return alternative texts for a row's sum and activation, each as lines, the longest first.
 
     Args:
-        words: result of `closed_sum`; if empty, only the sum
+        words: result of `closed_sum`; if empty, only the sum is written
     """
     total, says, is_s = short(row.result), short(row.says), row.curve in S_SHAPED
     turns = text("first_row.turns.s" if is_s else "first_row.turns", sum=total, result=says)
@@ -240,10 +242,10 @@ def draw_sum(
     view: Box,
     taken: Sequence[Box],
 ) -> list[Box]:
-    """Write the sum below the last row of a layer; return the boxes of the words.
+    """Write the sum below the last row of a layer; return the boxes of the texts.
 
     Args:
-        taken: boxes that the words keep clear of
+        taken: boxes that the texts must not overlap
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     feet, (x, y), (rim, _, radius) = fan.feet[row.unit], fan.gates[row.unit], fan.ends[row.unit]
@@ -270,7 +272,7 @@ def draw_sum(
 
 
 def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list[Box]:
-    """Explain a column of a layer; return the box of the words."""
+    """Explain a column of a layer; return the box of the text."""
     scale, size, (x, run) = canvas.scale, LETTERS * canvas.scale, wire(fan, 0)[3]
     said, y = text("first_row.column"), above_band(fan) - 2.0 * LINE * scale
     place, end = (x + 20.0 * scale, y + 0.36 * size), (x, max(y, run + 4.0 * scale))
@@ -281,10 +283,11 @@ def draw_column(canvas: Canvas2D, theme: Theme, fan: SeenFan, view: Box) -> list
 
 
 def call_out(canvas: Canvas2D, theme: Theme, said: str, place: Point, end: Point) -> Box:
-    """Write words, with a line to their subject; return their box.
+    """Write text with a line to its subject; return the box of the text.
 
     Args:
-        place: start of the first line of words; `end`, the end of the line
+        place: start of the first line of text
+        end: end of the line at the subject
     """
     (x, y), size, scale = place, LETTERS * canvas.scale, canvas.scale
     lines = said.split("\n")

@@ -1,6 +1,6 @@
-"""Focus: the one highlighted sum, while everything else is dimmed.
+"""Focus: the items that stay bright while everything else is dimmed.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ class Focus:
     """The items that stay bright while everything else is dimmed.
 
     Attributes:
-        rows: bank indices
-        cells: for each plate, first column and row, last column and row; if empty, last < first
-        neurons: a mask for each line
+        rows: bank indices of bright cubes
+        cells: for each plate, first column, first row, last column and last row; empty if last <
+            first
+        neurons: for each line of neurons, a mask of the bright ones
     """
 
     rows: set[int]
@@ -41,7 +42,7 @@ class Focus:
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return the focus: the guess, else the hovered, pinned or explained item; None for all."""
+    """Return the guessed, hovered, pinned or explained items; None if nothing is in focus."""
     layout: Layout = frame_data.layout
     rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
@@ -62,7 +63,7 @@ def ends_of(row: int, fan: Fan, unit: int) -> Sequence[Any]:
 
 
 def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
-    """Return the smallest rectangle of cells with these bank indices, see `Focus`."""
+    """Return the smallest rectangle of cells that contains these bank indices, see `Focus`."""
     last = plate.index_of(plate.rows - 1, plate.columns - 1)
     own = [row for row in rows if plate.first <= row <= last]
     own = own if len(own) <= FEW_ROWS else [own[0], own[-1]]
@@ -74,7 +75,7 @@ def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
 
 
 def chosen_rows(frame_data: FrameData) -> list[int]:
-    """Return bank indices of hovered and pinned weights; during a guess, only the guessed one."""
+    """Return the bank indices of hovered and pinned weights, or of the guessed weight only."""
     if frame_data.guess is not None:
         return [frame_data.guess.row]
     cards = [each for each in [frame_data.hover, frame_data.pinned] if each is not None]
@@ -88,7 +89,7 @@ def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
 
 
 def rows_in_focus(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of a cube, a sum or a column, in order."""
+    """Return the bank indices in focus: a single cube, a sum, a column or a dragged weight."""
     layout: Layout = frame_data.layout
     if frame_data.guess is not None:
         return [frame_data.guess.row]
@@ -124,7 +125,7 @@ def rows_in_focus(frame_data: FrameData) -> list[int]:
 
 
 def rows_explained(frame_data: FrameData) -> list[int]:
-    """Return the bank indices reached when stepping by neuron, else those in the caption."""
+    """Return the bank indices of the neuron that is stepped to, or of the caption's weights."""
     caption, walked = frame_data.words.caption, rows_walked(frame_data)
     if walked or caption is None or frame_data.moment is None:
         return walked
@@ -133,7 +134,7 @@ def rows_explained(frame_data: FrameData) -> list[int]:
 
 
 def blame_in(frame_data: FrameData) -> Blame | None:
-    """Return the blame of a weight, if all layers in between have rows with wires."""
+    """Return the error signal to draw; None unless all layers on its path have wires."""
     told: Caption | None = frame_data.told
     layout: Layout = frame_data.layout
     if told is None or told.blame is None or frame_data.walked is not None:
@@ -147,12 +148,12 @@ def blame_in(frame_data: FrameData) -> Blame | None:
 
 
 def has_ways(fan: Fan) -> bool:
-    """Return whether each cube of a layer has incoming and outgoing paths."""
+    """Return whether each cube of a layer has incoming and outgoing lines."""
     return fan.is_wired and fan.top is None and not (fan.is_direct or fan.is_tiled)
 
 
 def rows_walked(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of the neuron reached by weight gradients, or an empty list."""
+    """Return the bank indices of the neuron whose weight gradients were just computed."""
     walked, moment = frame_data.walked, frame_data.moment
     if walked is None or moment is None or moment.kind != "weight gradient":
         return []
@@ -162,7 +163,7 @@ def rows_walked(frame_data: FrameData) -> list[int]:
 
 
 def pointed_rows(frame_data: FrameData) -> set[int]:
-    """Return the bank indices of the highlighted lines: of a cube, or all of a neuron."""
+    """Return the bank indices of the lines to highlight, for the hovered and pinned items."""
     layout: Layout = frame_data.layout
     rows = [row for row in chosen_rows(frame_data) if layout.fan_of(row) is not None]
     for neuron in chosen_neurons(frame_data):
@@ -173,7 +174,7 @@ def pointed_rows(frame_data: FrameData) -> set[int]:
 
 
 def told_rows(frame_data: FrameData) -> set[int]:
-    """Return the bank indices of the cubes in the caption of gradients."""
+    """Return the bank indices of the cubes that a caption about gradients mentions."""
     moment, blame = frame_data.moment, blame_in(frame_data)
     if moment is not None and moment.kind == "delta" and blame is not None:
         return {each.row for each in blame.parts}
@@ -181,11 +182,11 @@ def told_rows(frame_data: FrameData) -> set[int]:
 
 
 def rows_of_sum(fan: Fan, unit: int) -> list[int]:
-    """Return the bank indices of a sum."""
+    """Return the bank indices of the weights in a sum, and of its bias."""
     return [*fan.rows_of(unit), *([] if fan.biases == NONE else [fan.bias_of(unit)])]
 
 
 def rows_of_column(fan: Fan, column: int) -> list[int]:
-    """Return the bank indices that multiply one unit."""
+    """Return the bank indices of the weights that multiply the same unit."""
     firsts = [fan.row_of(unit, column) for unit in range(fan.units)]
     return [first + i for first in firsts for i in range(fan.pixels)]

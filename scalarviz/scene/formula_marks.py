@@ -1,6 +1,6 @@
-"""Marks of a formula: the direction in which blame moves its parts and parameters.
+"""Marks on a formula: the direction in which each part or parameter reduces the loss.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ THIN, WIDER = 1.5, 2.0  # pixels of a bracket, and its growth for maximum blame
 
 
 def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -> dict[int, float]:
-    """Return the blame that has reached parts of a formula, by line of neurons.
+    """Return the error signals that have reached parts of a formula, by index in `layout.neurons`.
 
-    It is relative to the largest one; positive: the part should increase.
+    They are relative to the largest one. A part with a positive signal should increase.
 
     Args:
-        kind: kind of the operation, or ""
-        flows: gradients known in this step, by buffer name
+        kind: kind of the current operation, or ""
+        flows: gradients already computed in this step, by buffer name
     """
     found: dict[int, float] = {}
     if len(layout.written) == 0 or (kind != "loss" and kind not in WAYS_BACK):
@@ -48,7 +48,7 @@ def blame_of_parts(layout: Layout, kind: str, flows: Mapping[str, FloatArray]) -
 
 
 def bracket_width(blame: float) -> float:
-    """Return the pixels of a bracket for a relative blame."""
+    """Return the line width in pixels of a bracket, given a relative error signal."""
     return THIN * (1.0 + WIDER * abs(blame))
 
 
@@ -59,10 +59,10 @@ def draw_ways(
     theme: Theme,
     blame: Mapping[int, float],
 ) -> None:
-    """Draw an arrow at each part and cube reached by blame.
+    """Draw an arrow at each part and cube that an error signal has reached.
 
     Args:
-        blame: blame of parts, see `blame_of_parts`
+        blame: error signals of parts, see `blame_of_parts`
     """
     layout: Layout = frame_data.layout
     for place, share in blame.items():
@@ -80,7 +80,7 @@ def draw_ways(
 
 
 def draw_way(canvas: Canvas2D, theme: Theme, x: float, y: float, way: float) -> None:
-    """Draw an arrow at a number: up if it should increase, else down."""
+    """Draw an arrow at a number: up if it should increase, otherwise down."""
     scale, up = canvas.scale, -1.0 if way > 0.0 else 1.0
     end, tip = y + up * LONG * scale, y + up * (LONG - TIP) * scale
     hook = [(x - TIP * scale, tip), (x, end), (x + TIP * scale, tip)]

@@ -1,4 +1,4 @@
-"""FrameData: all contents of one picture, as arrays and text, without drawing."""
+"""FrameData: everything that one picture shows, as arrays and text, before drawing."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ BESIDE_WALLS, BESIDE_ROWS = 0.28, 0.2  # maximum fraction of a picture's width f
 
 @dataclass(frozen=True)
 class CubeValues:
-    """The values of cubes, one number per bank index.
+    """The values shown by cubes, one number per bank index.
 
     Attributes:
-        colors, sizes: the numbers
-        color, size: their channels, such as "value" or "gradient"
-        color_scales: number with the strongest color, per plate
-        size_scales: number with the largest cube, per plate
-        per_layer: whether each plate has separate scales
-        clipped: count of numbers that exceed the color scale
-        frozen: mask of the frozen parameters
-        before: the colors' numbers before the shown step, or None
-        grown: the color scale before and after, while it has just grown; else None
-        pushes: gradients known in the shown step, NaN for others; or None
-        top_push: gradient with the longest arrow; None: the largest one
-        moved: bank indices with the largest changes in a step, and the magnification of changes
-        common: number with the strongest color if plates share one scale; or None
+        colors, sizes: numbers shown by the colors and by the sizes of cubes
+        color, size: the channels of these numbers, such as "value" or "gradient"
+        color_scales: for each plate, the number with the strongest color
+        size_scales: for each plate, the number with the largest cube
+        per_layer: whether plates have separate scales
+        clipped: count of numbers beyond the color scale
+        frozen: mask of the frozen parameters, or None
+        before: the numbers of the colors before the shown step, or None
+        grown: the color scales before and after, just after the scale has grown; else None
+        pushes: gradients already computed in the shown step, NaN elsewhere; or None
+        top_push: gradient with the longest arrow; None means the largest gradient
+        moved: bank indices with the largest changes in a step, and the magnification of the changes
+        common: number with the strongest color if all plates share one scale; else None
     """
 
     colors: FloatArray
@@ -72,7 +72,7 @@ class CubeValues:
 
     @cached_property
     def longest_push(self) -> float | None:
-        """The gradient with the longest mark; None without marks."""
+        """The gradient with the longest arrow; None if there are no arrows."""
         if self.pushes is None or self.top_push:
             return self.top_push
         return float(np.abs(self.pushes[np.isfinite(self.pushes)]).max(initial=0.0)) or None
@@ -80,19 +80,20 @@ class CubeValues:
 
 @dataclass(frozen=True)
 class Buffers:
-    """The focus sample: the computed contents of each buffer of the program.
+    """Known contents of the program's buffers for the current sample.
 
     Attributes:
         values: activations, by buffer name
-        saturated: saturation of each activation, 0 to 1
-        left_out: 1 where dropout drops a number, else 0
+        saturated: saturation of each activation, from 0 to 1
+        left_out: 1 where dropout drops a number, otherwise 0
         tints: true colors of neurons that represent red, green and blue
         scale: number with the strongest color, as for cubes that show values
         flows: gradients of the loss, by buffer name
-        target: targets of the outputs
-        answers: outputs as the loss reads them: for logits, their softmax or sigmoid; or None
-        raw: buffers in separate units, and those with the matching colors, after an Affine
-        squared: whether the loss is made of squared errors
+        target: targets of the outputs, or None
+        answers: outputs as the loss interprets them, such as the softmax of logits; or None
+        raw: names of inputs and outputs in original units, each mapped to the buffer on the other
+            side of an Affine layer, which gives their colors
+        squared: whether the loss consists of squared errors
     """
 
     values: Mapping[str, FloatArray] = field(default_factory=dict)
@@ -109,18 +110,18 @@ class Buffers:
 
 @dataclass(frozen=True)
 class PastWeights:
-    """All weights over time, below the large loss curve.
+    """All weights over time, shown below the large loss curve.
 
     Attributes:
-        over_time: the numbers
-        order: sort order, or "norms" for the norms of layers; `kind` is the quantity
-        scale: the number with the strongest color
+        over_time: the weights at all recorded steps
+        order: sort order, or "norms" for the norms of layers
+        scale: number with the strongest color
         names: labels of the layers
-        tile: the tile under the mouse, or None
+        tile: index of the tile under the mouse, or None
         pinned: tiles of the last pinned weights
-        says: the readout, or the weights that moved most between two steps
-        compared: these two steps, or None
-        images: colors of all tiles at all moments, as bytes, by name of the theme, cached
+        says: text for the tile under the mouse, or the weights that changed most between two steps
+        compared: the two compared steps, or None
+        images: cached colors of all tiles at all recorded steps, as bytes, by theme name
     """
 
     over_time: OverTime
@@ -136,17 +137,18 @@ class PastWeights:
 
 @dataclass(frozen=True)
 class Terrain:
-    """The loss over a plane through the weights, below the large loss curve.
+    """The loss over a plane through the weights, shown below the large loss curve.
 
     Attributes:
         plane: directions and losses computed so far, or None
         done: computed fraction of the losses
-        steps: of moments of the branch, and `path`, their positions in the plane, shape (moments,
-            2)
-        at: position of the present weights, a ball
-        along: kind of directions: "main" or "two", and their `names`
-        says: the readout at the mouse, or the reason for a missing plane
-        images: colors of the plane as bytes, by their inputs, cached
+        steps: recorded steps of the branch
+        path: weights at these steps, projected onto the plane, shape (steps, 2)
+        at: position of the current weights, drawn as a ball
+        along: kind of directions, "main" or "two"
+        names: names of the two directions
+        says: text for the point under the mouse, or the reason why there is no plane
+        images: cached colors of the plane as bytes, by their inputs
     """
 
     plane: LossPlane | None
@@ -162,11 +164,11 @@ class Terrain:
 
 @dataclass(frozen=True)
 class History:
-    """The values of a weight: a line where all are known individually, else a thin one.
+    """The values of a weight over the steps, with thin lines across gaps.
 
     Attributes:
-        steps, values: (n,) known ones; two may be at one step: before and after an edit
-        known: (n - 1,) whether all values between two of them are known
+        steps, values: known values and their steps, (n,); an edit has two values at one step
+        known: (n - 1,), whether all values between two neighbors are known
     """
 
     steps: FloatArray
@@ -176,13 +178,13 @@ class History:
 
 @dataclass(frozen=True)
 class NeuronMaps:
-    """The function of each neuron over the inputs: a plane, or a line along one input.
+    """The output of each neuron over the inputs: a plane, or a line along one input.
 
     Attributes:
         values: by buffer name, (neurons, rows, columns); the first row is the top
-        is_curve: whether there is one row, along one input
-        dot: position of the shown sample, from 0 to 1 to the right, and up in a plane; or None
-        paints: by buffer name, contributions of its neurons to red, green and blue, (neurons, 3)
+        is_curve: whether there is a single row, along one input
+        dot: position of the current sample, from 0 to 1 to the right (and up in a plane), or None
+        paints: by buffer name, what its neurons add to red, green and blue, (neurons, 3)
         discrete: whether maps have only two colors
     """
 
@@ -194,9 +196,9 @@ class NeuronMaps:
     images: dict[object, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def parts(self, buffer: str) -> FloatArray:
-        """Return the maps of a buffer as fractions of the strongest colors, from about -1 to 1.
+        """Return the maps of a buffer as fractions of the strongest colors, mostly from -1 to 1.
 
-        The strongest color is slightly beyond all but a few numbers of a map. Discrete maps have
+        The strongest color is set slightly beyond a high percentile of each map. Discrete maps have
         only the two strongest colors.
         """
         values = self.values[buffer]
@@ -218,13 +220,14 @@ class PictureWords:
     """The text of a picture.
 
     Attributes:
-        title: of the show; `about` is a sentence at its start
-        caption: description of the operation, or another sentence
-        is_new: whether no step is done, so that `about` is the title of the caption
-        rests: whether nothing happens, so that the caption repeats the loss curve
-        task: the task to learn
+        title: title of the show
+        about: a sentence about the show, used at its start
+        caption: description of the operation, or another sentence; or None
+        is_new: whether no step is done yet, so that `about` replaces the title of the caption
+        rests: whether nothing happens, so that the caption would only repeat the loss curve
+        task: the task that the network learns
         things: name of the samples, such as "dots"
-        is_first: whether it is the first shown moment, and nothing plays
+        is_first: whether this is the first moment shown and playback is stopped
     """
 
     title: str = ""
@@ -239,12 +242,12 @@ class PictureWords:
 
 @dataclass(frozen=True)
 class Work:
-    """Work in the background.
+    """A background task shown in the picture.
 
     Attributes:
-        text: description of the work
-        action: label of the button that ends it
-        part: finished fraction, 0 to 1, or None if unknown
+        text: description of the task
+        action: label of the button that cancels it
+        part: finished fraction, from 0 to 1, or None if unknown
     """
 
     text: str
@@ -254,12 +257,13 @@ class Work:
 
 @dataclass(frozen=True)
 class Pane:
-    """Properties of a picture of one network as a pane of several.
+    """Properties of a pane, the picture of one network among several.
 
     Attributes:
         scale: size of letters and margins in the whole picture
-        name: name of its network
-        color: of the dot beside the name, as of its loss curve; `about` is written on the right
+        name: name of the network
+        color: color of the dot next to the name, and of the loss curve
+        about: text to the right of the name
     """
 
     scale: float
@@ -270,16 +274,17 @@ class Pane:
 
 @dataclass(frozen=True)
 class Guess:
-    """A weight whose value or gradient is guessed before the operation that changes it.
+    """A weight whose value or gradient the user guesses before it is computed.
 
     Attributes:
-        row: its bank index
+        row: bank index of the weight
         kind: "value" or "gradient"
         title: the question, or the result
-        way: the guess: 1 up, -1 down, 0 neither; None before it; `label`, its meaning
-        typed: the typed number, or ""
-        came: the true direction; None for NaN
-        result: the true number; None before the answer
+        way: guessed direction: 1 up, -1 down, 0 neither; None before the guess
+        label: the guess as text
+        typed: number typed by the user, or ""
+        came: true direction; None for NaN
+        result: true number as text; None before the answer
     """
 
     row: int
@@ -297,14 +302,14 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Held:
-    """The item dragged when paused, and the picture before.
+    """The item that the user drags while paused, and the state before.
 
     Attributes:
-        row: bank index of the weight; NONE for an input
-        neuron: the input, or None
-        weights: all numbers of the bank before
-        values: activations before, by buffer name
-        exhibit: the exhibit before
+        row: bank index of the dragged weight; NONE for an input
+        neuron: the dragged input, or None
+        weights: all numbers of the bank before the change
+        values: activations before the change, by buffer name
+        exhibit: the exhibit before the change, or None
     """
 
     row: int
@@ -316,38 +321,40 @@ class Held:
 
 @dataclass(frozen=True)
 class FrameData:
-    """All contents of one picture.
+    """Everything that one picture shows.
 
     Attributes:
-        moment: the last operation, if it is animated; `part` is its finished fraction, 0 to 1
+        moment: the last operation if it is animated, else None
+        part: finished fraction of that operation, from 0 to 1
         exhibit: the result plot, or None
-        hover, pinned: cards of the inspector
+        hover, pinned: cards of the hovered and the pinned item, or None
         chips: short messages, each with the label of its button or ""
-        work: work in the background, or None
+        work: the background task, or None
         offers: labels of the large buttons
         help: pairs of key and meaning while the help is open
         strip: the operations of a step
-        current: number of finished operations in the shown step, 0 for none
-        hovered: `done` of the cell of the strip under the mouse, or 0
-        present: whether it is in presentation mode: larger text, without head and loss
-        hover_neuron: the neuron under the mouse, and `pinned_neuron`, or None
+        current: number of finished operations in the shown step
+        hovered: `done` of the strip cell under the mouse, or 0
+        present: whether presentation mode is on: larger text, no title, no loss
+        hover_neuron, pinned_neuron: the neuron under the mouse and the pinned one, or None
         pointed: the piece of the caption under the mouse, or None
         opened: whether the caption shows all terms
-        maps: functions of the neurons, drawn in their squares, or None
-        pane: its properties as one of several in a picture, or None
-        marks: whether the key to the marks is open
-        focus: the items in focus; None: everything
-        attention: dimming of everything out of focus, 0 to 1
-        look: view options of the user
-        beside: additionally pinned weights, by their bank indices
-        walked: the neuron reached by the operation, when stepping by neuron; or None
+        maps: outputs of the neurons over the inputs, drawn in their squares, or None
+        pane: properties as one of several panes; None for a single picture
+        marks: whether the key of the marks is open
+        focus: the items in focus; None means everything
+        attention: dimming of everything out of focus, from 0 to 1
+        look: view options chosen by the user
+        beside: bank indices of additionally pinned weights
+        walked: neuron reached by the operation when stepping by neuron, or None
         guess: the current guess, or None
         held: the dragged item, or None
-        menus, panel: their widths in pixels, see `Division.of`
-        begun: the initial numbers if cubes have outlines of them, else None
+        menus, panel: widths of menus and panel in pixels, see `Division.of`
+        begun: initial numbers if cubes show them as outlines, else None
         weights: all numbers of the bank, for drawing lines; empty if unknown
-        now: time in seconds for updating texts and charts in turns, while cubes change
-            continuously, or None; when `chosen` changes, everything is redrawn at once
+        now: time in seconds for updating texts and charts in turn while cubes change continuously,
+            or None
+        chosen: key whose change redraws all texts and charts immediately
     """
 
     layout: Layout
@@ -391,14 +398,14 @@ class FrameData:
     _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
-        """Return it with other numbers, keeping its boxes and other cached values."""
+        """Return a copy with other numbers that keeps the layout boxes and other cached values."""
         made = object.__new__(FrameData)
         made.__dict__.update(self.__dict__ | numbers)
         return made
 
     @property
     def told(self) -> Caption | None:
-        """The caption of an operation, explained in the picture unless guessing; or None."""
+        """The caption of the animated operation; None during a guess or if nothing is animated."""
         return self.words.caption if self.moment is not None and self.guess is None else None
 
     @property
@@ -409,14 +416,14 @@ class FrameData:
 
     @property
     def names_row(self) -> bool:
-        """Whether the first row has call-outs: before any operation, or with the key to marks."""
+        """Whether the first row has call-outs: at the start, or while the marks' key is open."""
         away = self.moment, self.guess, self.held, self.pinned, self.hover
         neurons = self.pinned_neuron, self.hover_neuron
         is_alone = all(each is None for each in (*away, *neurons))
         return is_alone and (self.words.is_first or self.marks)
 
     def division(self, width: float, height: float) -> Division:
-        """Return the boxes of a picture of this size, in logical pixels."""
+        """Return the boxes of the parts of a picture of this size, in logical pixels."""
         if (width, height) not in self._divisions:
             self._divisions[width, height] = self._division(width, height)
         return self._divisions[width, height]
@@ -452,15 +459,15 @@ class FrameData:
 
 @dataclass(frozen=True)
 class Compared:
-    """Contents drawn around the panes.
+    """Everything drawn around the panes of several networks.
 
     Attributes:
-        heads: of the columns of the table, except the names, each with its rank: if space is short,
-            columns of a high rank are left out
-        rows: the panes, each with a text for each head
-        seen: contents of the selected session's pane, with the caption as its title, and with
-            scales, losses and messages of all
-        chosen: index of the pane marked as selected; None for none
+        heads: heading and rank of each table column except the names; if space is short, columns
+            with a high rank are left out
+        rows: the panes, each with its texts in the table columns
+        seen: contents of the selected session's pane, with its caption as title, and with the
+            scales, losses and messages of all sessions
+        chosen: index of the selected pane, or None
     """
 
     heads: Sequence[tuple[str, int]]

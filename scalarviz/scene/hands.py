@@ -1,6 +1,6 @@
-"""Marks while a weight or an input is dragged: previous values and results.
+"""Marks drawn while the user drags a weight or an input: previous values and products.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MOST_MARKED, MOST_GIVEN = 8, 4  # neurons of a layer with rings, with products
 
 
 def lines_held(layout: Layout, row: int, neuron: Any) -> list[tuple[int, list[int]]]:
-    """Return the layers affected by a dragged weight or input.
+    """Return the layers whose results change when a weight or an input is dragged.
 
-    Each layer has its index and the units before it that change.
+    Each layer is given by its index, with the units before it whose outputs change.
     """
     line, units = NONE, [0]
     found = layout.fan_of(row)
@@ -52,7 +52,7 @@ def lines_held(layout: Layout, row: int, neuron: Any) -> list[tuple[int, list[in
 
 
 def rows_held(layout: Layout, row: int, neuron: Any) -> list[int]:
-    """Return the lit bank indices: the dragged one, and all on the paths of its change."""
+    """Return the bank indices to highlight: the dragged weight and all that its change reaches."""
     rows = [] if row == NONE else [row]
     for number, units in lines_held(layout, row, neuron):
         fan = layout.fans[number]
@@ -62,7 +62,7 @@ def rows_held(layout: Layout, row: int, neuron: Any) -> list[int]:
 
 
 def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float) -> None:
-    """Write a number before and after above the box of its cube."""
+    """Write a number before and after a change, above the box of its cube."""
     size = LARGE * canvas.scale
     before, now = f"{typeset(short(old))} → ", typeset(short(new))
     wide = canvas.measure(before, size=size), canvas.measure(now, size=size, bold=True)
@@ -75,10 +75,10 @@ def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float
 def draw_ring(
     canvas: Canvas2D, theme: Theme, ball: Ball, was: float, *, square: bool, named: bool
 ) -> None:
-    """Draw a dashed ring around a changing neuron, with its previous value.
+    """Draw a dashed ring around a neuron that changes, and its previous value below.
 
     Args:
-        named: whether its name is close above it
+        named: whether the name of the neuron is close above it
     """
     reach = ball.radius + (NARROW if square or named else RING) * canvas.scale
     turns = [2.0 * math.pi * i / CORNERS for i in range(CORNERS)]
@@ -98,7 +98,7 @@ def draw_gives(
     products: tuple[float, float],
     signs: Sequence[Color],
 ) -> None:
-    """Write the product of a weight, before and after, below the foot of its cube."""
+    """Write the product of a weight before and after a change, below its cube."""
     size, halo = LETTERS * canvas.scale, theme.ground
     before = f"{text('held.gives')} {typeset(short(products[0]))} → "
     now = typeset(short(products[1]))

@@ -1,4 +1,4 @@
-"""A dragged item, all that changes with it, and the explanation of the first row."""
+"""Drawing of a dragged item with everything it changes, and of the call-outs on the first row."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scalarviz.scene.marks import draw_held_cube, draw_rings
 
 
 def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark a dragged item, and all that changes with it, before and after."""
+    """Mark a dragged weight or input and everything it changes, with previous values."""
     held, layout = frame_data.held, frame_data.layout
     if held is None:
         return
@@ -49,10 +49,10 @@ def draw_call_outs(
     theme: Theme,
     taken: Sequence[Box],
 ) -> list[Box]:
-    """Explain the parts of the first row, if applicable; return the boxes of words.
+    """Draw the call-outs on the first row, if it has any; return the boxes of their texts.
 
     Args:
-        taken: boxes of other words
+        taken: boxes of other texts, which call-outs do not overlap
     """
     layout, scale = frame_data.layout, canvas.scale
     fans = known_fans(see, layout, scale)

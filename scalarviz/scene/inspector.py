@@ -1,4 +1,4 @@
-"""The inspector: the card of the pinned item, and the tooltip beside the hovered one."""
+"""The inspector: the card of the pinned item, and the tooltip of the hovered item."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Block = CardLine | CardTable | History | Exhibit
 
 
 def is_shown(block: Block, extra: int) -> bool:
-    """Return whether a block is on a card with these optional parts."""
+    """Return whether a block is shown on a card with these optional parts (TITLES, CURVE)."""
     if isinstance(block, (History, Exhibit)):
         return bool(extra & CURVE)
     return isinstance(block, CardTable) or block.look != "strong" or bool(extra & TITLES)
@@ -52,10 +52,11 @@ def is_shown(block: Block, extra: int) -> bool:
 def draw_inspector(
     canvas: Canvas2D, box: Box, card: Card, theme: Theme, scale: float = 1.0
 ) -> None:
-    """Draw the pinned item: its name, lines, tables, history and drawing from top to bottom.
+    """Draw the card of the pinned item: name, lines, tables, history and drawing.
 
-    The card is as high as its text. If the box is too low, tables have fewer rows and a drawing is
-    smaller; then history and drawing are left out, and then lines at the end, replaced by "...".
+    The card is as high as its contents. If the box is too low, tables are shortened and the drawing
+    is made smaller. If that is not enough, history and drawing are left out, and finally lines at
+    the end are replaced by "...".
     """
     pad = 12.0 * scale
     wide, room = box.width - 2.0 * pad, box.height - 2.0 * pad
@@ -71,7 +72,7 @@ def draw_inspector(
 
 @dataclass(frozen=True)
 class CardPart:
-    """A part of a card, with its height: lines, or another block, for a table with some rows."""
+    """A part of a card with its height: text lines, some rows of a table, or another block."""
 
     high: float
     lines: Sequence[str] = ()
@@ -81,7 +82,7 @@ class CardPart:
     rows: int = 0
 
     def draw(self, canvas: Canvas2D, box: Box, theme: Theme, scale: float) -> None:
-        """Draw it; the box is as high as the part."""
+        """Draw the part into a box of its height."""
         inner = Box(box.x, box.y + SPACE * scale, box.width, box.height - SPACE * scale)
         if isinstance(self.block, History):
             draw_history(canvas, inner, self.block, theme, scale)
@@ -119,7 +120,7 @@ def row_of(look: str, scale: float) -> float:
 def parts_of(
     canvas: Canvas2D, card: Card, width: float, room: float, scale: float
 ) -> list[CardPart]:
-    """Return the parts of a card of this width, together at most `room` high."""
+    """Return the parts of a card of this width, with a total height of at most `room`."""
     name = wrapped(canvas, card.name, width, SIZE * scale, bold=True)
     name = [part for part in (name if len(name) < 3 else [name[0], "..."]) if part]
     title = CardPart(ROW * scale * len(name), name, "strong")
@@ -142,7 +143,7 @@ def parts_of(
 
 
 def cut(parts: Sequence[CardPart], room: float, scale: float) -> list[CardPart]:
-    """Return the parts that fit, "...", and the last line, the result."""
+    """Return the parts that fit, followed by "..." and the last part if it fits."""
     row, found = ROW * scale, []
     room -= row
     last = [part for part in parts[-1:] if part.lines and 2.0 * row + part.high < room]
@@ -161,7 +162,7 @@ def cut(parts: Sequence[CardPart], room: float, scale: float) -> list[CardPart]:
 def part_of(
     canvas: Canvas2D, block: Block, width: float, count: int, high: float, scale: float
 ) -> CardPart:
-    """Return a part; a table with at most `count` rows, a drawing of this height by width."""
+    """Return a part of a card: up to `count` table rows, or a drawing with height/width `high`."""
     if isinstance(block, History):
         return CardPart((HISTORY + SPACE) * scale, block=block)
     if isinstance(block, Exhibit):
@@ -182,7 +183,7 @@ def part_of(
 
 
 def fitted(canvas: Canvas2D, block: Block, width: float, scale: float) -> list[Block]:
-    """Return a line in smaller letters, or as two lines, if its aside does not fit."""
+    """Return a line in smaller letters or split in two if its text on the right does not fit."""
     if not isinstance(block, CardLine) or not block.aside:
         return [block]
     aside = canvas.measure(f"   {block.aside}", size=SIZE * scale)
@@ -196,7 +197,7 @@ def fitted(canvas: Canvas2D, block: Block, width: float, scale: float) -> list[B
 def draw_table(
     canvas: Canvas2D, box: Box, table: CardTable, count: int, theme: Theme, scale: float
 ) -> None:
-    """Draw the head, some rows, the replacement of the others, and the total."""
+    """Draw the head of a table, its first rows, a row that sums up the others, and the total."""
     size, row = SIZE * scale, ROW * scale
     rest = table.rests[count] if table.rests else ()
     lines = [table.head, *table.rows[:count], *([rest] if rest else [])]
@@ -236,7 +237,7 @@ def draw_table(
 
 
 def is_sum_only(table: CardTable, count: int) -> bool:
-    """Return whether only the total is shown, for lack of room."""
+    """Return whether only the total of a table is shown because it has no space for rows."""
     return bool(table.total) and count == 0
 
 
@@ -245,16 +246,16 @@ def is_number(cell: str) -> bool:
 
 
 def tail_of(cell: str) -> str:
-    """Return the part of a number from its decimal point on."""
+    """Return the decimal point of a number and the digits after it, or ""."""
     return cell[cell.find(".") :] if "." in cell and is_number(cell) else ""
 
 
 def columns_of(
     canvas: Canvas2D, lines: Sequence[Sequence[str]], box: Box, size: float
 ) -> tuple[list[float], list[float]]:
-    """Return the right ends of all columns of a table but the first, and their decimal points.
+    """Return the right ends and decimal points of all table columns except the first.
 
-    The last one ends at the right edge. The first one, with names, gets the remaining width.
+    The last column ends at the right edge. The first one, with the names, gets the remaining width.
     """
 
     def wide(words: str) -> float:
@@ -277,7 +278,7 @@ def columns_of(
 def wrapped(
     canvas: Canvas2D, line: str, width: float, size: float, *, bold: bool = False
 ) -> list[str]:
-    """Break a line at spaces into lines that fit; formulas are indented."""
+    """Break a line at spaces into lines that fit. Formulas get an indent."""
     indent = INDENT if " = " in line else ""
     return canvas.broken(line, width, size=size, bold=bold, indent=indent)
 
@@ -300,7 +301,7 @@ def draw_hover(
     division: Division,
     messages: Sequence[Box] = (),
 ) -> None:
-    """Draw the card of the hovered cube or neuron, inside the stage and beside `messages`."""
+    """Draw the tooltip of the hovered cube or neuron inside the stage, clear of `messages`."""
     card, scale = frame_data.hover, division.scale
     box = tooltip_box(canvas, see, frame_data, division, messages)
     if card is None or box is None:
@@ -323,7 +324,7 @@ def tooltip_box(
     division: Division,
     messages: Sequence[Box] = (),
 ) -> Box | None:
-    """Return the box of the card of the hovered cube or neuron, or None."""
+    """Return the box of the tooltip of the hovered cube or neuron, or None."""
     card, scale = frame_data.hover, division.scale
     if card is None:
         return None
@@ -364,14 +365,14 @@ def best_place(
     stage: Box,
     gap: float,
 ) -> Box:
-    """Return the position where a box covers least, beside the target or elsewhere on the stage.
+    """Return the position of a box where it covers least, next to its target if possible.
 
     Args:
-        size: its width and height
-        target: the box of its subject, which it must not cover
-        covers: other boxes, and the cost of a covered pixel of each
-        stage: the enclosing box
-        gap: pixels between the box and the target
+        size: width and height of the box
+        target: box of the item it describes, which it must not cover
+        covers: other boxes, each with the cost of covering one of its pixels
+        stage: the box that it must stay in
+        gap: pixels between box and target
     """
     wide, high = size
     right, bottom = max(stage.x, stage.right - wide), max(stage.y, stage.bottom - high)
@@ -397,7 +398,7 @@ def best_place(
 def boxes_of_sum(
     see: Projection, frame_data: FrameData, row: int
 ) -> tuple[list[Box | None], list[Box]]:
-    """Return the boxes of the neurons of a weight, and of the cubes, up to a maximum."""
+    """Return the boxes of a weight's two neurons, and of the cubes in its sum if they are few."""
     found = frame_data.layout.fan_of(row)
     if found is None:
         return [], []
@@ -408,7 +409,7 @@ def boxes_of_sum(
 
 
 def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box | None]:
-    """Return the boxes of IN: the input color, and the first neurons."""
+    """Return the boxes of the inputs: the input color, and the first neurons or the first image."""
     tied, line = tied_box(see, frame_data.layout, scale), frame_data.layout.neurons[:1]
     first = [(each.values, i) for each in line for i in range(min(len(each.points), MOST_INPUTS))]
     own = [box_of_neuron(see, frame_data.layout, each) for each in first]
@@ -423,14 +424,14 @@ def inputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box 
 
 
 def cubes_of(see: Projection, frame_data: FrameData) -> list[Box]:
-    """Return the boxes of all cubes of a small network."""
+    """Return the boxes of all cubes of a network; empty if it has many."""
     if len(frame_data.cubes.sizes) > MOST_CUBES:
         return []
     return cube_boxes(see, frame_data, range(len(frame_data.cubes.sizes)), 0.4)
 
 
 def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
-    """Return the boxes of outputs with their numbers, and with bars and names if available."""
+    """Return the boxes of the outputs, including their numbers and bars."""
     lines = [line for line in frame_data.layout.neurons[-1:] if not line.shape]
     found = []
     for line in lines:
@@ -442,7 +443,7 @@ def outputs_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box
 
 
 def arithmetic_of(see: Projection, layout: Layout, scale: float) -> list[Box]:
-    """Return the boxes of the numbers and bars of upright rows."""
+    """Return the boxes of the numbers and bars next to upright rows."""
     found = []
     for fan in seen_fans(see, layout, scale):
         if fan is not None and fan.form == "upright":
@@ -454,7 +455,7 @@ def arithmetic_of(see: Projection, layout: Layout, scale: float) -> list[Box]:
 
 
 def spheres_of(see: Projection, frame_data: FrameData, scale: float) -> list[Box]:
-    """Return the boxes of the bright spheres of a small network, with their numbers."""
+    """Return the boxes of the spheres in focus with their numbers; empty if there are many."""
     focus, (spheres, _) = frame_data.focus, spheres_seen(see, frame_data.layout)
     bright = np.isfinite(spheres).all(axis=1)
     if focus is not None:

@@ -1,6 +1,6 @@
-"""Labels: IN and OUT, words of formulas and graphs, and colors beside neurons.
+"""Labels: the words IN and OUT, texts of formulas and graphs, and the color of the inputs.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ if TYPE_CHECKING:
 
 @dataclass
 class Obstacles:
-    """Areas that labels must not cover.
+    """The areas that labels must not cover.
 
     Attributes:
-        boxes: of other labels
-        spheres: (n, 3), x, y and radius
-        polygons: (n, corners, 2), convex, of plates and images
-        words: words in space, whose boxes are the last of the first `placed` ones
-        panel: the box with the explanation of an operation, or None
-        sheets: boxes of rows with their numbers
+        boxes: boxes of other labels
+        spheres: x, y and radius of each sphere, shape (n, 3)
+        polygons: convex polygons of plates and images, shape (n, corners, 2)
+        words: labels in space; their boxes are the last ones among the first `placed` boxes
+        panel: box of the panel that explains an operation, or None
+        sheets: boxes of rows drawn with their numbers
     """
 
     boxes: list[Box]
@@ -62,11 +62,11 @@ class Obstacles:
     sheets: list[Box] = field(default_factory=list)
 
     def covered(self, box: Box) -> float:
-        """Return the covered fraction of a box above the network or its labels."""
+        """Return the fraction of a box that would cover the network or its labels."""
         return share_under(box, self.spheres, self.polygons, self.boxes)
 
     def place(self, canvas: Canvas2D, words: SpaceWords) -> None:
-        """Reserve a position for words in space."""
+        """Reserve the area of a label in space, to be drawn later by `write`."""
         x, y, said, size, _, bold = words
         wide = canvas.measure(said, size=size, bold=bold)
         self.boxes.append(Box(x - 0.5 * wide, y - 0.8 * size, wide, size))
@@ -74,7 +74,7 @@ class Obstacles:
         self.placed = len(self.boxes)
 
     def write(self, canvas: Canvas2D, theme: Theme, cards: Sequence[Box]) -> None:
-        """Write words in space, except those covered by a card or a later box."""
+        """Draw the labels in space, except those covered by a card or a box added later."""
         others = [*self.boxes[self.placed :], *cards]
         first = self.placed - len(self.words)
         for i, (x, y, said, size, color, bold) in enumerate(self.words):
@@ -103,13 +103,14 @@ def draw_labels(
     margin: float,
     has_result: bool,
 ) -> Obstacles:
-    """Label the lines of inputs and outputs.
+    """Label the neurons of the inputs and the outputs.
 
     Args:
-        margin: by which words may exceed the box of the network upward
-        has_result: whether the exhibit is shown, which has the label of the outputs
+        margin: by how much labels may extend above the box of the network
+        has_result: whether the exhibit is shown, which then has the label of the outputs
 
-    Returns the areas that other words must not cover, including these words.
+    Returns:
+        The areas that other labels must not cover, including these labels.
     """
     tied = tied_box(see, layout, canvas.scale)
     boxes = [] if tied is None else [tied]
@@ -153,7 +154,7 @@ MOST_WRITTEN, NUMBERED = 0.6, 22.0  # of the width that words take, and half a n
 def place_written(
     canvas: Canvas2D, theme: Theme, see: Projection, layout: Layout, taken: Obstacles
 ) -> None:
-    """Place words in the size of their parts of a line."""
+    """Place labels in space, in letters that fit their width, where they do not overlap."""
     edge, line = -math.inf, 0.0  # end of the last words; overlapping names are left out
     for each in [*layout.written, *layout.heads]:
         start, end = balls_of(see, each.ends, 0.0)
@@ -194,10 +195,11 @@ def place_signs(
     pushes: FloatArray | None,
     flows: Mapping[str, FloatArray],
 ) -> None:
-    """Place the labels around the nodes of a graph, unless illegible.
+    """Place the labels around the nodes of a graph, unless they would be illegible.
 
     Args:
-        pushes: gradients known in this step, by bank index; `flows`, by buffer name
+        pushes: gradients already computed in this step, by bank index, or None
+        flows: gradients already computed in this step, by buffer name
     """
     signs = layout.signs
     if signs:
@@ -211,7 +213,7 @@ def place_signs(
 def gradient_of(
     sign: Sign, pushes: FloatArray | None, flows: Mapping[str, FloatArray]
 ) -> float | None:
-    """Return the gradient of a node if known in this step, or None."""
+    """Return the gradient of a node, or None if it is not computed yet."""
     known, place = (flows.get(sign.buffer), 0) if sign.row < 0 else (pushes, sign.row)
     if known is None or math.isnan(known[place]):
         return None
@@ -227,7 +229,7 @@ UP_FROM = 4.0  # pixels above an answer from which on the line to its map starts
 
 
 def tied_box(see: Projection, layout: Layout, scale: float) -> Box | None:
-    """Return the box of the input color, with its label above it, or None."""
+    """Return the box of the input color and the label above it, or None."""
     line = layout.neurons[0] if layout.neurons else None
     if line is None or line.tied is None:
         return None
@@ -245,7 +247,7 @@ def draw_tied(
     layout: Layout,
     values: Mapping[str, FloatArray],
 ) -> None:
-    """Draw the input color, with a tube to each of its neurons.
+    """Draw the input color, connected by a tube to the neuron of each channel.
 
     Args:
         values: known activations, by buffer name
@@ -299,16 +301,18 @@ def draw_doors(
     *,
     awaits: bool,
 ) -> None:
-    """Draw lines from the outputs to the exhibit, if they are left of it.
+    """Draw the lines from the outputs to the exhibit, if it is to the right of the outputs.
 
-    There is a line for each, or a single one: from the answer, or from their middle.
+    Each output has a line, or there is a single one that starts at the largest output or in the
+    middle.
 
     Args:
-        doors: where they end; none: no result beside the network
-        values: activations that are known, by name of the buffer
-        answers: outputs as the loss reads them, if they are known
-        border: between two answers of a single output: it leads to the point on their map
-        awaits: whether the step that is shown has not come to the answer: only tubes are drawn
+        doors: end points of the lines; empty if there is no exhibit next to the network
+        values: known activations, by buffer name
+        answers: outputs as the loss interprets them, or None if unknown
+        border: boundary between the two answers of a single output; its line leads to a point of
+            the map
+        awaits: whether the shown step has not computed the output yet; then only tubes are drawn
     """
     if not layout.neurons or not doors:
         return
@@ -352,7 +356,7 @@ def draw_answer(
     border: Border,
     answers: FloatArray | None,
 ) -> None:
-    """Draw the line from an answer to its map, and write which of the two it is."""
+    """Draw the line from an output to its map, and write which of the two answers it means."""
     scale, size, y = canvas.scale, COLOR_LETTERS * canvas.scale, door[1]
     turn = min(door[0], canvas.width) - BEFORE_MAP * scale  # in pages the map has a separate canvas
     start = ball.x + ball.radius, ball.y

@@ -1,6 +1,6 @@
-"""The legend: the numbers on its cubes, and the meaning of color, size and marks of cubes.
+"""The legend: example cubes with their numbers, and the meaning of color, size and marks.
 
-It uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # fraction for the s
 
 
 def five_of(cubes: CubeValues) -> list[float]:
-    """Return the numbers of the cubes of the legend: the scale, a rounded part of it, and 0."""
+    """Return the numbers of the five cubes of the legend: 0, and plus and minus two magnitudes."""
     scales = [float(each) for each in cubes.color_scales]
     top: float = cubes.common or (scales[0] if scales else 1.0)
     power: float = 10.0 ** math.floor(math.log10(PART_OF * top))
@@ -27,20 +27,20 @@ def five_of(cubes: CubeValues) -> list[float]:
 
 
 def grown_words(cubes: CubeValues) -> str:
-    """Return how the scale of colors has grown, or ""."""
+    """Return text about how the color scale has grown, or ""."""
     before, after = cubes.grown or (0.0, 0.0)
     return text("legend.grown", before=f"{before:g}", after=f"{after:g}") if cubes.grown else ""
 
 
 def news_of(cubes: CubeValues) -> str:
-    """Return news of the scale, or the shown quantity if it is not the value; or ""."""
+    """Return text about the scale, or about the shown channel if it is not the value; or ""."""
     beyond = text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else ""
     is_usual = cubes.color == cubes.size == "value" and not cubes.per_layer
     return grown_words(cubes) or beyond or ("" if is_usual else words_of(cubes))
 
 
 def words_of(cubes: CubeValues) -> str:
-    """Return the meaning of colors and sizes, or that their scale has just grown."""
+    """Return the meaning of colors and sizes, or text about a scale that has just grown."""
     color, other = name_of(cubes.color), name_of(cubes.size)
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
@@ -50,12 +50,12 @@ def words_of(cubes: CubeValues) -> str:
 
 
 def name_of(channel: str) -> str:
-    """Return the name of a channel."""
+    """Return the displayed name of a channel."""
     return row_text(f"rows.channels.{channel}.name", channel)
 
 
 def extra_marks(cubes: CubeValues, buffers: Buffers) -> list[str]:
-    """Return the optional marks that are in a picture."""
+    """Return the names of the optional marks that the picture contains."""
     marks = {
         "striped": any(has_some(each) for each in buffers.saturated.values()),
         "crossed": any(has_some(each) for each in buffers.left_out.values()),
@@ -71,7 +71,7 @@ def has_some(numbers: Iterable[float]) -> bool:
 
 
 def mark_rows(cubes: CubeValues, buffers: Buffers) -> list[tuple[str, str]]:
-    """Return the names of the marks in a picture, and their meanings."""
+    """Return the name and meaning of each mark in the picture."""
     names: list[str] = ["cube", "line", "sphere", "numbers", *extra_marks(cubes, buffers)]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:

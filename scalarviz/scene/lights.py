@@ -1,6 +1,6 @@
-"""Lights: brightness of plates and neurons during an operation.
+"""Lights: the brightness of plates and neurons during an operation.
 
-Brightness shows activity; hue is reserved for the sign of numbers.
+Brightness shows which items an operation uses; hue is reserved for the sign of numbers.
 """
 
 from __future__ import annotations
@@ -28,11 +28,14 @@ DIM_TINY = 0.5  # for rows of tiny kernels at rest
 
 @dataclass
 class Lights:
-    """Brightness of plates and rows of neurons.
+    """The brightness of all plates and neurons.
 
     Attributes:
-        plates: brightness in focus, and `outside`
-        neurons: brightness of each line, in the order of the layout
+        plates: brightness of each plate for cubes in focus
+        outside: brightness of each plate for other cubes
+        neurons: brightness of each line of neurons, in the order of the layout
+        focus: the items in focus; None means all items
+        level: brightness of neurons out of focus
     """
 
     plates: FloatArray
@@ -47,7 +50,7 @@ class Lights:
         return is_outside or bool(self.plates[plate] < 1.0)
 
     def neurons_of(self, number: int, count: int) -> FloatArray:
-        """Return the brightness of each neuron of a line, (count, 1); both ends stay bright."""
+        """Return the brightness of each neuron of a line, (count, 1); 1 for inputs and outputs."""
         if number in (0, len(self.neurons) - 1):
             return np.ones((count, 1))
         bright: FloatArray = np.zeros((count, 1)) + self.neurons[number]
@@ -64,11 +67,11 @@ def lights(
     focus: Focus | None = None,
     attention: float = 1.0,
 ) -> Lights:
-    """Return the lights of an operation.
+    """Return the brightness of all items during an operation.
 
     Args:
-        focus: the items that stay bright; None: everything
-        attention: dimming of everything else, 0 to 1
+        focus: the items that stay bright; None means all items
+        attention: dimming of all other items, from 0 to 1
     """
     shown = of_moment(layout, program, moment)
     shown.outside = shown.plates
@@ -80,7 +83,7 @@ def lights(
 
 
 def of_moment(layout: Layout, program: Program | None, moment: Moment | None) -> Lights:
-    """Return the lights of an operation without a focus."""
+    """Return the brightness of all items during an operation, without a focus."""
     shown = Lights(np.ones(len(layout.plates)), np.ones(len(layout.neurons)))
     if moment is None:
         tiny = [layout.plate_number(fan.weights) for fan in layout.fans if fan.form == "open"]
@@ -97,7 +100,7 @@ def of_moment(layout: Layout, program: Program | None, moment: Moment | None) ->
 
 
 def lit_buffers(program: Program, moment: Moment) -> set[str]:
-    """Return the names of the buffers that a moment reads or writes, which stay bright."""
+    """Return the names of the buffers that a moment reads or writes, whose neurons stay bright."""
     if moment.kind in ("loss", "step"):
         return {program.outputs.name} if moment.kind == "loss" else set()
     operation = program.operations[moment.operation]
@@ -109,7 +112,7 @@ def lit_buffers(program: Program, moment: Moment) -> set[str]:
 
 
 def bright_plates(layout: Layout, program: Program, moment: Moment) -> list[bool]:
-    """Return which plates have the cubes of an operation; gradients do not pass through biases."""
+    """Return for each plate whether the operation uses its cubes; input gradients use no biases."""
     own = [each.operation == moment.operation != NONE for each in layout.plates]
     if program.is_graph and moment.kind in OF_CUBES:  # a cube may be read by several operations
         rows = program.rows_read(moment.operation)
@@ -124,7 +127,7 @@ def bright_plates(layout: Layout, program: Program, moment: Moment) -> list[bool
 
 
 def gradient_path(program: Program, operation: Operation) -> list[str]:
-    """Return the buffers whose gradients meet in the sources of an operation, and the sources."""
+    """Return the names of an operation's sources and of the buffers that send gradients to them."""
     readers = [operation]
     if not program.is_graph:
         readers = [each for source in operation.sources for each in program.readers(source)]
@@ -135,19 +138,19 @@ def gradient_path(program: Program, operation: Operation) -> list[str]:
 
 
 def places_of(layout: Layout, neuron: Neuron) -> list[FloatArray]:
-    """Return the positions of a neuron: a buffer may be shown by several lines."""
+    """Return the positions of a neuron; several lines of neurons may show the same buffer."""
     name, place = neuron
     return [line.points[place] for line in layout.neurons if name in line.buffers]
 
 
 def masks_at(layout: Layout, places: Sequence[FloatArray]) -> list[Mask]:
-    """Return masks of the neurons of each line at these positions or in an image there."""
+    """Return for each line of neurons a mask of the neurons or images at these positions."""
     lit = np.unique(places, axis=0)
     return [are_at(line, lit) for line in layout.neurons]
 
 
 def are_at(line: Neurons, places: FloatArray) -> Mask:
-    """Return a mask of the neurons of a line at these positions or in an image there."""
+    """Return a mask of the neurons or images of a line at these positions."""
     reach = SAME_PLACE + 0.5 * line.side * max(line.shape[1:], default=0)
     apart = np.abs(line.points[:, np.newaxis] - places).max(axis=2)
     return np.asarray(apart.min(axis=1) <= reach)

@@ -1,4 +1,4 @@
-"""Lines: inputs and outputs of cubes, drawn in the picture."""
+"""Lines: the inputs and outputs of cubes, drawn in the picture."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ Added = tuple[Stroke, int, Depths, bool]  # with color and depths, and whether i
 
 @dataclass
 class KnownFan:
-    """The trays of a layer in the picture.
+    """The rows of a layer in the picture, with data to draw them.
 
     Attributes:
-        rows: bank indices of their cubes, by unit and column
-        depths: of the line behind each cube, at its start and its end
+        rows: bank indices of the cubes, by unit and column
+        depths: depths of the line behind each cube, at its start and its end
     """
 
     seen: SeenFan
@@ -66,10 +66,10 @@ class KnownFan:
 
 
 def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
-    """Return the points of a layer, the slices of five kinds, and the bank indices of its cubes.
+    """Return the points of a layer, a slice for each of five kinds, and its cubes' bank indices.
 
-    The kinds are the units before and after it, the feet of its cubes, their centers, and the top
-    of the first row with one cell to the right; direct lines have no cubes.
+    The kinds are the input units, the output units, the points below the cubes, the centers of the
+    cubes, and the corners of the first row. Direct lines have no cubes.
     """
     few = slice(0, 1 if fan.is_direct else None)
     middles = fan.rows[few, np.newaxis] + fan.columns[few]
@@ -87,7 +87,7 @@ def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
 
 
 def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan | None]:
-    """Return the rows of all layers in the picture."""
+    """Return the rows of each layer in the picture, None for layers drawn in another form."""
     return see.once(
         ("fans", scale),
         layout,
@@ -96,18 +96,18 @@ def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan |
 
 
 def seen_fans(see: Projection, layout: Layout, scale: float) -> list[SeenFan | None]:
-    """Return the rows of all layers, without further data."""
+    """Return the `SeenFan` of each layer in the picture, or None."""
     return [None if each is None else each.seen for each in known_fans(see, layout, scale)]
 
 
 def tops_of(known: KnownFan, unit: int, halves: Sequence[float]) -> list[float]:
-    """Return the pixels of the tops of a row's cubes, for half sides."""
+    """Return the y coordinates of the tops of a row's cubes, given half their sides."""
     feet, cell = known.seen.feet[unit], known.seen.cell
     return [y - 2.1 * half * cell for (_, y), half in zip(feet, halves, strict=True)]
 
 
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
-    """Return the rows of a layer in the picture."""
+    """Return the rows of a layer in the picture; None if it has no rows or is not visible."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
     if fan.top is not None or units * len(fan.columns) > most:
@@ -144,14 +144,14 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
 
 
 def rings(xy: FloatArray, unit: FloatArray, line: Neurons) -> list[tuple[float, float, float]]:
-    """Return center and radius of neurons or images in the picture."""
+    """Return the center and radius of each neuron or image in the picture."""
     half = 0.33 * line.side * max(line.shape[1:]) if line.shape else line.radius
     return [*zip(*xy.T.tolist(), (half * unit).tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
 class Carried:
-    """The values carried by the lines of a layer, as `strokes_of` takes them."""
+    """The values of a layer's lines, as arguments of `strokes_of`."""
 
     values: list[float]
     terms: list[list[float]]
@@ -160,7 +160,7 @@ class Carried:
 
 
 def carried(fan: Fan, frame_data: FrameData) -> Carried:
-    """Return the values carried by the lines of a layer; zeros if unknown."""
+    """Return the values of a layer's lines; unknown values are 0."""
     layout, cubes, known = frame_data.layout, frame_data.cubes, frame_data.buffers.values
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     count, units = fan.inputs_count, len(fan.ends)
@@ -196,7 +196,7 @@ def draw_lines(
     lit: Lights,
     theme: Theme,
 ) -> LinePaint:
-    """Draw the lines of all trays; return those to be drawn above squares."""
+    """Draw the lines of all rows; return the lines to draw later, in front of squares."""
     scale = canvas.scale
     fans = known_fans(see, frame_data.layout, scale)
     paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
@@ -269,7 +269,7 @@ def explain(
     frame_data: FrameData,
     written: Sequence[Number],
 ) -> None:
-    """Draw light on the lines through the cubes in the caption of gradients."""
+    """Highlight the lines of the cubes that a caption about gradients mentions."""
     moment, (whole, known, numbers) = frame_data.moment, fan
     if moment is None or not told or whole.is_direct:
         return
@@ -301,9 +301,9 @@ def explain(
 
 
 class LinePaint:
-    """Paths that are drawn together, in order, each over its dark casing.
+    """Paths that are drawn together, in order, each over a dark casing.
 
-    Colors, by index: quiet, plus and minus, the three channels, lit, and the light of the
+    Colors by index: quiet, positive, negative, the three channels, lit, and the light of the
     backward pass.
     """
 
@@ -315,7 +315,7 @@ class LinePaint:
         self._colors, self._ground = colors_of(theme)
 
     def add(self, strokes: list[Added]) -> None:
-        """Add lines."""
+        """Add lines to draw."""
         scale = self.canvas.scale
         for stroke, hue, depth, hollow in strokes:
             points, width = stroke.points, stroke.width
@@ -331,13 +331,13 @@ class LinePaint:
                 self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
 
     def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
-        """Add light on a part of a line."""
+        """Add a highlight on part of a line."""
         if len(path) > 1:
             self._paths += [path]
             self._rows += [(hue, 0.9, width, *depth)]
 
     def draw(self) -> None:
-        """Draw everything that was added."""
+        """Draw all lines and highlights added before."""
         if not self._rows:
             return
         points, rows = np.array([*chain(*self._paths)]), np.array(self._rows)
@@ -375,13 +375,13 @@ class LinePaint:
 
 @lru_cache(maxsize=8)
 def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
-    """Return the colors of lines, see `LinePaint`, and of the background."""
+    """Return the colors of lines, see `LinePaint`, and the background color."""
     signs = theme.wire, theme.map.positive, theme.map.negative
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
 
 
 def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
-    """Draw lines with their depths, each in the hue of its value."""
+    """Draw lines with depths, each in the color of its value's sign."""
     paint = LinePaint(canvas, theme)
     paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
     paint.draw()
@@ -394,7 +394,7 @@ def draw_tubes(
     ends: Sequence[Point],
     amounts: Sequence[float],
 ) -> None:
-    """Draw the values of color channels, from start to end, as wide as the known amounts."""
+    """Draw the values of color channels as tubes; the width of a tube shows its amount."""
     paint, scale = LinePaint(canvas, theme), canvas.scale
     known = chain(amounts, repeat(0.0))
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):

@@ -1,4 +1,4 @@
-"""Long rows: the bars of an upright one, and one row with its numbers."""
+"""Long rows: the bars of an upright row, and rows enlarged with their numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from scalarviz.scene.overlay import draw_cubes
 
 
 def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the contents beside all long rows."""
+    """Draw the bars, headings and enlarged rows of all layers with long or upright rows."""
     for number, known in enumerate(known_fans(see, frame_data.layout, canvas.scale)):
         if known is not None and frame_data.layout.fans[number].form in ("long", "upright"):
             is_front = see.camera.is_front
@@ -39,7 +39,7 @@ def draw_long_rows(canvas: Canvas2D, see: Projection, frame_data: FrameData, the
 def draw_kernel_rows(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw the opened rows of kernels, over the images; return their boxes."""
+    """Draw the enlarged rows of kernels in front of the images; return their boxes."""
     if not see.camera.is_front:
         return []
     seen = seen_fans(see, frame_data.layout, canvas.scale)
@@ -58,9 +58,9 @@ def draw_beside(
     *,
     opens: bool,
 ) -> None:
-    """Draw the bars of an upright row; describe other rows.
+    """Draw the bars of an upright row, or the headings of other rows.
 
-    If a row `opens`, it is drawn with its numbers, in the plane of the screen.
+    If `opens`, one row is also enlarged and drawn with its numbers in the plane of the screen.
     """
     layout, signs = frame_data.layout, (theme.map.negative, theme.map.positive)
     fan = layout.fans[number]
@@ -77,7 +77,7 @@ def draw_beside(
 
 
 def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
-    """Return the row of a unit of a layer with its numbers."""
+    """Return the row of a unit with its numbers."""
     layout = frame_data.layout
     fan = layout.fans[number]
     numbers = carried(fan, frame_data)
@@ -94,7 +94,7 @@ def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
 def draw_row_sheet(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw the row that is looked at with its numbers if its cubes are small; return its box."""
+    """Draw the chosen row with numbers on a sheet if its cubes are small; return the box."""
     layout, scale = frame_data.layout, canvas.scale
     fans = known_fans(see, layout, scale)
     if frame_data.moment is not None or frame_data.held is not None or frame_data.guess is not None:
@@ -121,7 +121,7 @@ def draw_row_sheet(
 
 
 def chosen_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit of a layer whose row is hovered, touched or pinned."""
+    """Return the unit of a layer whose row is hovered or pinned, or None."""
     layout = frame_data.layout
     fan = layout.fans[number]
     units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
@@ -131,7 +131,7 @@ def chosen_unit(number: int, frame_data: FrameData) -> int | None:
 
 
 def open_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit whose row has its numbers: the hovered one, or one on the main path."""
+    """Return the unit whose row is enlarged: the chosen one, or the one on the main path."""
     chosen = chosen_unit(number, frame_data)
     thread = thread_of(frame_data.layout, frame_data.weights, frame_data.buffers.values)
     units = [chosen, *[unit for place, unit, _ in thread if place == number]]

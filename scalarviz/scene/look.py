@@ -1,8 +1,8 @@
-"""Look: all options of the view that a user can set, one field each.
+"""Look: all view options of the user, one field per option.
 
-Name, type, default, texts and key of an option are defined only here. Window controls, menus, keys
-and their help, command-line options, arguments of `sv.watch` and `sv.picture`, parts of links and
-all checks are derived from the field.
+Name, type, default, texts and key of an option are defined only here. Controls of the window,
+menus, keys and their help, command-line options, arguments of `sv.watch` and `sv.picture`, parts of
+links, and all checks are derived from the field.
 """
 
 from __future__ import annotations
@@ -23,14 +23,15 @@ AUTO = "auto"  # the theme of the system or the reader
 @final
 @dataclass(frozen=True)
 class Offer:
-    """How a field of Look is offered.
+    """How a field of Look is offered to the user.
 
     Attributes:
-        control: name of its command
-        about: tooltip and menu entry; with a small first letter, the help of its option
-        names: names to choose from, the keys of a table; empty for a flag or a channel
-        also: one further name that options and arguments accept, or ""
-        words: other fields of its Command: label, text, help, key, ...
+        control: name of the command that sets the field
+        about: tooltip and menu entry; with a lower-case first letter also the help of the
+            command-line option
+        names: names to choose from, which are the keys of a table; empty for a flag or a channel
+        also: another name that options and arguments accept, or ""
+        words: other fields of the command, such as label, text, help and key
     """
 
     control: str
@@ -41,12 +42,12 @@ class Offer:
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """The names that options and arguments accept; empty: any."""
+        """The names that options and arguments accept; empty if all names are accepted."""
         return (*self.names, self.also) if self.also else tuple(self.names)
 
     @property
     def help(self) -> str:
-        """The help text of its option."""
+        """The help text of the command-line option."""
         listed = f": {', '.join(self.choices)}" if self.choices else ""
         return self.about[:1].lower() + self.about[1:] + listed
 
@@ -59,7 +60,7 @@ def offered(
 
 
 class LookArgs(TypedDict, total=False):
-    """The fields of Look as arguments of a function."""
+    """The fields of Look as keyword arguments of a function."""
 
     color: str
     cubes: str
@@ -79,15 +80,15 @@ class Look:
     """View options of a network.
 
     Attributes:
-        color: quantity shown by the colors of cubes: "value", "gradient", ...; see `Stage.channels`
-        cubes: quantity shown by the sizes of cubes, likewise
-        camera: "perspective", "orthographic" or "flat", or a Camera
-        theme: "dark", "light", or "auto": the theme of the system or the reader, dark in files
-        per_layer: whether each layer has a separate color scale
-        every_weight: whether each layer is a wall with a cube for every weight, as in large layers
+        color: channel shown by the colors of cubes: "value", "gradient", ...; see `Stage.channels`
+        cubes: channel shown by the sizes of cubes; the same names
+        camera: "perspective", "orthographic", "flat" or a Camera
+        theme: "dark", "light" or "auto" (follows the system or the reader; dark in files)
+        per_layer: whether each layer has its own color scale
+        every_weight: whether each layer is a wall with a cube for every weight, as for large layers
         neuron_maps: whether squares show the function that each neuron computes
-        numbers: whether all cubes are labeled with their numbers
-        ghosts: whether cubes in a row have a dashed outline of their initial size
+        numbers: whether all cubes show their numbers
+        ghosts: whether cubes in rows show their initial size as a dashed outline
         test_points: whether held-out samples are drawn on the map of the plane
         discrete: whether maps of the plane have only two colors
 
@@ -211,26 +212,26 @@ class Look:
             check_choice(name, getattr(self, name))
 
     def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return the look with the given values; None keeps the present one.
+        """Return a copy with the given values; None keeps the present value.
 
-        Raise UnknownNameError for a name that is no field, InputError for an invalid value.
+        Raise UnknownNameError if a name is not a field, InputError if a value is invalid.
         """
         for name in given:
             pick(self.__dataclass_fields__, name, "option of the view")
         return replace(self, **{name: each for name, each in given.items() if each is not None})
 
     def in_theme(self, name: str) -> Self:
-        """Return the look in this theme if its theme is "auto"."""
+        """Return a copy with this theme if the theme is "auto", otherwise the look itself."""
         return replace(self, theme=name) if self.theme == AUTO else self
 
     @property
     def preset(self) -> str:
-        """The name of the camera; for a custom one, the preset it is based on."""
+        """The name of the camera preset; for a custom camera, the preset it is based on."""
         return self.camera if isinstance(self.camera, str) else "perspective"
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """The fields of Look that differ from their defaults."""
+        """The fields that differ from their defaults, with their values."""
         found = {name: getattr(self, name) for name in OFFERS}
         return {name: each for name, each in found.items() if each != getattr(Look, name)}
 

@@ -1,7 +1,7 @@
-"""The loss chart: the contents of a curve, its scales and words, and the item under the mouse.
+"""The loss chart: its contents, scales and texts, and the item under the mouse.
 
-Window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Array functions are
-in scene/curve_points.py.
+The window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Functions of
+arrays are in scene/curve_points.py.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """A metric: its last value, and all previous ones.
+    """A metric: its name, and its values at several steps.
 
     Attributes:
         name: displayed name, such as "unseen: right"
-        share: whether it is drawn on a scale from 0 to 1; else on the loss scale
+        share: whether it is drawn on a scale from 0 to 1, otherwise on the scale of the loss
     """
 
     name: str
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class BranchLine:
-    """The losses of another branch, from where it diverges from the shown branch."""
+    """The losses of another branch, starting where it leaves the shown branch."""
 
     number: int
     steps: FloatArray
@@ -63,27 +63,28 @@ class BranchLine:
 
 @dataclass(frozen=True)
 class Curve:
-    """The loss curve, the current step, the lines of other branches, and metrics.
+    """The loss curve with the current step, the lines of other branches, and metrics.
 
     Attributes:
-        smoothed: mean losses around each of the steps, drawn over the losses; or empty
-        before: number of steps of the sessions from which this one was created, left of step 0
+        smoothed: moving average of the losses, drawn over them; may be empty
+        before: number of steps of earlier sessions that led to this one, drawn left of step 0
         end: the last step of all branches
-        first: the first shown step, and `last`; None: up to the end
+        first: the first shown step
+        last: the last shown step; None means the end
         pointed: the step under the mouse, or None
-        reads: the loss of that step; NaN if unknown
-        meant: index of the branch whose line is under the mouse, or None; `name`, its name, and
-            `there`, its loss at the step under the mouse
-        on_title: whether the mouse is on the chart's title
-        large: whether the chart is below the network
-        marks: steps where it stopped by itself, or where a condition first held, and the reason
-        below: contents under a large chart: all weights over time, or the loss over a plane; or
-            None
-        several: the curves of several networks with their colors, drawn instead of this one
-        start: the loss of the first step of all; NaN if unknown
+        reads: the loss at that step; NaN if unknown
+        meant: index of the branch whose line is under the mouse, or None
+        name: name of that branch
+        there: loss of that branch at the step under the mouse
+        on_title: whether the mouse is on the title of the chart
+        large: whether the chart is drawn large, below the network
+        marks: steps at which training stopped by itself or a condition first held, with the reason
+        below: contents below a large chart: all weights over time, the loss over a plane, or None
+        several: the curves of several networks with their colors, drawn instead of this curve
+        start: loss of the first step of the whole history; NaN if unknown
         measure: name of the loss
-        told: losses of the samples of the explained step, before and after it; or that of the step
-            before; or None
+        told: losses of the samples of the explained step, before and after the step, or only that
+            of the step before; None without such a step
     """
 
     steps: FloatArray = field(default_factory=nothing)
@@ -113,14 +114,14 @@ class Curve:
 
     @cached_property
     def whole(self) -> float:
-        """The last step, at least 1 without steps `before`."""
+        """The last step; at least 1 if there are no steps `before`."""
         parts = [self.steps, *(line.steps for line in self.others)]
         ends = [float(steps[-1]) for steps in parts if len(steps)]
         return max(self.at, self.end, float(not self.before), *ends)
 
     @cached_property
     def span(self) -> tuple[float, float]:
-        """The first and the last shown step."""
+        """The first and last shown step."""
         whole = self.whole
         last = whole if self.last is None else min(self.last, whole)
         is_part = self.first < last and (self.first > 0.0 or self.last is not None)
@@ -131,9 +132,9 @@ SMOOTHED_PART = 40  # fraction of the shown steps averaged by a mean
 
 
 def smoothed_of(losses: Sequence[float]) -> list[float]:
-    """Return the mean of the losses around each one, or an empty list if they are too few.
+    """Return the moving average of the losses, or an empty list if there are too few.
 
-    It is the geometric mean of the positive ones if none is negative.
+    It is the geometric mean of the positive losses, if none is negative.
     """
     around = len(losses) // (2 * SMOOTHED_PART)  # on each side
     if around == 0:
@@ -156,7 +157,7 @@ FLAT, SEEN = 0.05, 0.1  # of that scale, of the losses: with fewer above it the 
 
 @dataclass(frozen=True)
 class LossScale:
-    """A scale from `low` to `high`: logarithmic if `low` is positive, else linear."""
+    """A scale from `low` to `high`; it is logarithmic if `low` is positive, otherwise linear."""
 
     low: float = 0.1
     high: float = 1.0
@@ -167,9 +168,9 @@ class LossScale:
 
 
 def curve_scale(losses: FloatArray) -> LossScale:
-    """Return the scale of a curve: linear from 0, unless a loss is negative.
+    """Return the scale of a curve: linear from 0 if that suits the losses, else `loss_scale`.
 
-    It is logarithmic if the curve would be flat, with most of it at the bottom.
+    A linear scale from 0 is not used if a loss is negative or most of the curve would be flat.
     """
     high = TOP * float(losses.max())
     above = [each for each in losses if each > FLAT * high]
@@ -179,12 +180,12 @@ def curve_scale(losses: FloatArray) -> LossScale:
 
 
 def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
-    """Return the scale, with round numbers at its ends, for losses returned by `shown`.
+    """Return a scale with round ends for losses returned by `shown`.
 
-    It is logarithmic if all are positive, else linear.
+    The scale is logarithmic if all losses are positive, otherwise linear.
 
     Args:
-        most: upper end of the scale; by default the largest loss
+        most: upper end of the scale; default: the largest loss
     """
     least: float = float(losses.min())
     low, high = loss_ends(least, float(losses.max()) if most is None else most)
@@ -203,20 +204,23 @@ REACH = 6.0  # pixels around the line of a branch, or a mark, for hitting it
 
 @dataclass(frozen=True)
 class Chart:
-    """The loss chart in the picture.
+    """The positions of the loss chart's parts in the picture.
 
     Attributes:
-        box: its whole box
-        title: area for toggling its size by a click
-        grip: area for selecting a step: the curve and its step axis
-        plot: the curve's box, from the step `first` to the step `last`
+        box: box of the whole chart
+        title: area that toggles the size of the chart by a click
+        grip: area that selects a step: the curve and its step axis
+        plot: box of the curve, from the step `first` to the step `last`
         end: the last existing step
-        own: pixels of the curve, and of the lines of other branches by index
-        marks: pixels of the marks along the step axis, and their steps
-        strip: the box of all weights over time, with the number of `tiles`; or None
-        tabs: boxes of its tabs, and their names
-        terrain: the box of the loss over a plane, `span` its left, right, bottom and top end there,
-            and `ball` the pixel of the present weights; or None
+        own: pixels of the curve
+        others: indices of other branches, and the pixels of their lines
+        marks: x coordinate and step of each mark on the step axis
+        strip: box of all weights over time, or None
+        tiles: number of tiles in the strip
+        tabs: boxes and names of the tabs
+        terrain: box of the loss over a plane, or None
+        span: left, right, bottom and top of the plane in this box
+        ball: pixel of the ball that marks the current weights
     """
 
     box: Box
@@ -237,7 +241,7 @@ class Chart:
     ball: tuple[float, float] = (0.0, 0.0)
 
     def spot_at(self, x: float, y: float, *, held: bool = False) -> tuple[float, float] | None:
-        """Return the point of the plane at a pixel; None elsewhere, except for a `held` ball."""
+        """Return the point of the plane at a pixel; None outside, unless the ball is `held`."""
         box, (left, right, bottom, top) = self.terrain, self.span
         if box is None or not (held or box.has(x, y)):
             return None
@@ -246,35 +250,35 @@ class Chart:
         return left + across * (right - left), bottom + up * (top - bottom)
 
     def on_ball(self, x: float, y: float) -> bool:
-        """Return whether a pixel is on the ball of the present weights."""
+        """Return whether a pixel is on the ball that marks the current weights."""
         near = math.hypot(x - self.ball[0], y - self.ball[1]) < BALL
         return self.terrain is not None and self.terrain.has(x, y) and near
 
     def tile_at(self, x: float, y: float) -> int | None:
-        """Return the tile of the strip at a pixel, or None."""
+        """Return the index of the tile of the strip at a pixel, or None."""
         if self.strip is None or not self.strip.has(x, y) or not self.tiles:
             return None
         return min(int((y - self.strip.y) / self.strip.height * self.tiles), self.tiles - 1)
 
     def place_at(self, x: float) -> float:
-        """Return the position on the step axis at a pixel's x, clipped to its ends."""
+        """Return the step at x as a float, clipped to the ends of the axis."""
         share = (x - self.plot.x) / self.plot.width
         return self.first + min(max(share, 0.0), 1.0) * (self.last - self.first)
 
     def step_at(self, x: float) -> int:
-        """Return the step at a pixel's x, snapped to a close mark, and clipped to the ends."""
+        """Return the step at x, snapped to a close mark and clipped to the ends of the axis."""
         near = [(abs(x - at), step) for at, step in self.marks if abs(x - at) <= REACH]
         return min(near)[1] if near else max(0, round(self.place_at(x)))
 
     def step_under(self, x: float, y: float) -> int | None:
-        """Return the step at a pixel of the curve, its axis or the strip; None elsewhere."""
+        """Return the step at a pixel of the curve, its axis or the strip; None outside."""
         on_strip = self.strip is not None and self.strip.has(x, y)
         return self.step_at(x) if on_strip or self.grip.has(x, y) else None
 
     def branch_at(self, x: float, y: float, reach: float = REACH) -> int | None:
         """Return the index of the branch whose line is close to a pixel, or None.
 
-        If the curve itself is as close, None is returned.
+        None is also returned if the curve of the shown branch is as close.
         """
         if not self.others or not self.plot.has(x, y):
             return None
@@ -284,17 +288,18 @@ class Chart:
 
 
 class CurveView:
-    """The steps shown by the loss chart, and its drawing options.
+    """The range of steps shown by the loss chart, and its view options.
 
     Attributes:
         first: the first shown step
-        last: the last one; None: the last existing step, also while training continues
-        smooth: whether a mean around each step is drawn over the losses
-        large: whether the chart is below the network, with all weights over time
-        kind: shown quantity of the weights, and `order`, the sort order, or "norms"
+        last: the last shown step; None means the last existing step, also during training
+        smooth: whether a moving average is drawn over the losses
+        large: whether the chart is drawn large, with all weights over time below
+        kind: the quantity of the weights over time
+        order: sort order of the weights, or "norms"
         compared: two compared steps, or None
-        along: kind of directions of a landscape: "main" or "two"
-        pinned: the two last pinned weights, as rows of the bank
+        along: kind of directions of the loss plane: "main" or "two"
+        pinned: bank indices of the last two pinned weights
     """
 
     def __init__(self) -> None:
@@ -309,12 +314,12 @@ class CurveView:
 
     @property
     def is_zoomed(self) -> bool:
-        """Whether not all steps are shown."""
+        """Whether only some of the steps are shown."""
         return self.first > 0.0 or self.last is not None
 
     @property
     def key(self) -> tuple[float | None, ...]:
-        """A value that changes when other steps must be read."""
+        """A value that changes if other steps have to be read."""
         return self.first, self.last, self.smooth, self.large
 
     @property
@@ -323,12 +328,12 @@ class CurveView:
         return self.large, self.kind, self.order, self.along, self.compared, self.pinned
 
     def show_all(self) -> bool:
-        """Show all steps; return whether that changes anything."""
+        """Show all steps; return whether this changes anything."""
         was, self.first, self.last = self.is_zoomed, 0.0, None
         return was
 
     def choose(self, name: str) -> None:
-        """Show another quantity or order of the weights over time, or a landscape."""
+        """Choose the quantity or order of the weights over time, or the loss plane's directions."""
         if name in KINDS:
             self.kind = name
         elif name in ALONG:
@@ -338,15 +343,15 @@ class CurveView:
 
     @property
     def past(self) -> str | None:
-        """The contents below the network, as `RenderOptions` takes them."""
+        """The contents below the network in the form that `RenderOptions` accepts, or None."""
         return f"{self.kind} {self.order}" if self.large else None
 
     def pin(self, row: int) -> None:
-        """Record that a weight was pinned."""
+        """Store the bank index of a weight that was pinned."""
         self.pinned = (*(each for each in self.pinned if each != row), row)[-2:]
 
     def close(self) -> bool:
-        """End a comparison, show all steps, or make a large chart small; return whether it did."""
+        """End a comparison, show all steps, or shrink the chart; return whether it changed."""
         if self.compared is not None:
             self.compared = None
             return True
@@ -357,7 +362,7 @@ class CurveView:
 
 @dataclass(frozen=True)
 class ChartScales:
-    """The scales of a plot: steps from `first` to `last`, and the losses."""
+    """The scales of a plot: steps from `first` to `last`, and losses."""
 
     plot: Box
     first: float
@@ -365,16 +370,16 @@ class ChartScales:
     losses: LossScale = LossScale()
 
     def x(self, step: float) -> float:
-        """Return the pixel of a step."""
+        """Return the x coordinate of a step."""
         return self.plot.x + (step - self.first) / (self.last - self.first) * self.plot.width
 
     def y(self, value: float) -> float:
-        """Return the pixel of a loss, clipped to the plot; NaN if undefined."""
+        """Return the y coordinate of a loss, clipped to the plot; NaN if undefined."""
         return float(pixels(self, [0.0], [value])[0][1])
 
 
 def share_drawn(curve: Curve, high: float, scale: float) -> Measured | None:
-    """Return the metric whose fractions have a scale on the right, if the chart is high enough."""
+    """Return the metric with a scale from 0 to 1 on the right; None if the chart is too low."""
     shares = [each for each in curve.metrics if each.share]
     return shares[0] if shares and high >= LOW_CHART * scale else None
 
@@ -390,14 +395,14 @@ def draw_chart(
     *,
     narrow: bool,
 ) -> Chart:
-    """Draw the losses with their scale, and all items in and beside the plot.
+    """Draw the losses with their scale, and everything in and around the plot.
 
     Args:
-        chart: boxes of the whole, its title, its grip and its plot, including the scale of
-            fractions
-        words_from: x from which on words are allowed over the plot
-        rise: from the plot up to them
-        narrow: whether the ends of the curve are named below it, else to the left
+        chart: boxes of the whole chart, its title, its grip, and its plot including the scale of
+            metrics
+        words_from: x coordinate from which text above the plot is allowed
+        rise: distance from the plot to the text above it
+        narrow: whether the ends of the curve are labeled below it, otherwise to the left
     """
     box, title, grip, plot = chart
     shares = share_drawn(curve, box.height, scale)
@@ -462,12 +467,12 @@ def write_scale(
     *,
     narrow: bool,
 ) -> None:
-    """Write the last step, the kind of scale, and the readout of the curve or the mouse.
+    """Write the last step, the kind of scale, and text about the curve or the step at the mouse.
 
     Args:
-        words_from: x from which on words are allowed over the plot
-        rise: from the plot up to them
-        own: pixels of the curve: words in the plot are above it where it is low
+        words_from: x coordinate from which text above the plot is allowed
+        rise: distance from the plot to the text above it
+        own: pixels of the curve; text in the plot is above the curve where the curve is low
         narrow: whether to omit the name of the loss
     """
     about, plot, size = about_curve(curve, theme), scales.plot, LETTERS * scale
@@ -475,7 +480,7 @@ def write_scale(
     gap, right = 12.0 * scale, plot.right - 8.0 * scale
 
     def free(right: float, wide: float) -> float:
-        """Return the baseline of words up to x, at the end of the plot clear of the curve."""
+        """Return a baseline at the upper or lower end of the plot that is clear of the curve."""
         is_low = mean_height(own, right - 0.5 * wide, 0.5 * wide + size) > plot.y + plot.height / 2
         return plot.y + size if is_low else plot.bottom - 6.0 * scale
 
@@ -502,9 +507,9 @@ def write_scale(
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
-    """Return the readout at the mouse, else the available steps, lines and metrics.
+    """Return texts about the item at the mouse, or about shown steps, branches and metrics.
 
-    For several networks, the readout contains their losses, the last one first.
+    For several networks, the texts are their losses at the mouse, the last network first.
     """
     marked = "".join([why for step, why in curve.marks if step == curve.pointed][:1])
     if marked:
@@ -526,14 +531,14 @@ def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
 
 
 def said_loss(loss: float) -> str:
-    """Return a loss as text; "" if unknown."""
+    """Return a loss as text; "" if it is NaN."""
     return "" if math.isnan(loss) else typeset(f"{loss:#.3g}")
 
 
 def words_beside(curve: Curve) -> tuple[str, str, str]:
-    """Return the loss and the step beside a curve, under the mouse if it is on the curve.
+    """Return loss and step as text next to a curve, at the mouse if it is on the curve.
 
-    While a step is explained they are those before and after it, for the same samples.
+    While a step is explained, the losses before and after it for the same samples are returned.
     """
     loss, step, told = curve.loss, curve.at, curve.told
     better = text("chart.better")
@@ -566,7 +571,7 @@ def name_ends(
     *,
     narrow: bool,
 ) -> None:
-    """Write the loss at the start, for several curves the largest, and the bottom of the scale."""
+    """Write the lower end of the scale and the loss at the start, the largest of several curves."""
     plot, size = scales.plot, LETTERS * scale
     known = [loss for loss in [first_loss(each) for _, each in drawn] if not math.isnan(loss)]
     first = drawn[0][1].first
@@ -591,7 +596,7 @@ def name_ends(
 def draw_ends(
     canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float, size: float = LETTERS
 ) -> None:
-    """Write the ends of the loss scale left of the plot, in a letter size."""
+    """Write both ends of the loss scale to the left of the plot."""
     plot, losses, size = scales.plot, scales.losses, size * scale
     for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
         x, words = plot.x - 6.0 * scale, typeset(f"{value:g}")
@@ -599,7 +604,7 @@ def draw_ends(
 
 
 def draw_shares(canvas: Canvas2D, plot: Box, color: str, scale: float) -> None:
-    """Write the scale of fractions on the right of a plot."""
+    """Write the scale of metrics from 0 to 1 on the right of a plot."""
     for share in (0.0, 0.5, 1.0):
         y, x = plot.bottom - share * plot.height, plot.right + 6.0 * scale
         canvas.text(x, y + 4.0 * scale, f"{share:.0%}", size=12.0 * scale, color=color)
@@ -613,7 +618,7 @@ def draw_lines(
     theme: Theme,
     scale: float,
 ) -> None:
-    """Draw the lines of metrics, and the line of the hovered branch."""
+    """Draw the lines of metrics, and the line of the branch under the mouse."""
     for metric in curve.metrics:
         points = curve_pixels(scales, metric.steps, metric.values, share=metric.share)
         canvas.line(points, color_of(metric, theme), width=1.3 * scale)
@@ -625,7 +630,7 @@ def draw_lines(
 def draw_curve(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, scale: float
 ) -> FloatArray:
-    """Draw a curve; with a mean, draw that and the curve thinly; return its pixels."""
+    """Draw a curve, thin if its moving average is drawn over it; return its pixels."""
     own: FloatArray = curve_pixels(scales, curve.steps, curve.losses)
     if len(curve.smoothed):
         draw_thin(canvas, own, color + "57", scale)
@@ -639,7 +644,7 @@ def draw_curve(
 def draw_places(
     canvas: Canvas2D, scales: ChartScales, curve: Curve, color: str, theme: Theme, scale: float
 ) -> None:
-    """Draw the clock position, and the marks."""
+    """Draw the current step and the marks on the curve."""
     x = draw_step(canvas, scales, curve.at, color + "96")
     y = scales.y(curve.loss)
     if math.isfinite(y):
@@ -651,21 +656,21 @@ def draw_places(
 
 
 def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) -> float:
-    """Draw a line at a step, from the top of the plot to its bottom; return its x."""
+    """Draw a vertical line across the plot at a step; return its x coordinate."""
     x: float = scales.x(step)
     canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
     return x
 
 
 def words_of_branch(curve: Curve) -> str:
-    """Return the name of the branch under the mouse, and its loss at the step there."""
+    """Return the name of the branch under the mouse and its loss at that step."""
     if math.isnan(curve.there):
         return curve.name
     return text("chart.branch.loss", name=curve.name, loss=f"{curve.there:#.3g}")
 
 
 def words_of(metric: Measured, step: float) -> str:
-    """Return the name of a metric and its last value up to a step."""
+    """Return the name of a metric and its last known value at a step."""
     known: int = count_up_to(metric.steps, step)
     value = float(metric.values[known - 1]) if known else math.nan
     if math.isnan(value):
@@ -674,5 +679,5 @@ def words_of(metric: Measured, step: float) -> str:
 
 
 def color_of(metric: Measured, theme: Theme) -> str:
-    """Return the color of the curve of a metric."""
+    """Return the color of a metric's curve."""
     return theme.metric if metric.share else theme.ink

@@ -1,6 +1,6 @@
-"""Marks on cubes and neurons: selected and frozen ones, gradients, guesses.
+"""Marks on cubes and neurons: selection, frozen weights, gradients and guesses.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST_FROZEN = 1500  # frozen cubes with marks
 
 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw brackets around explained, hovered and pinned items, and the caption's piece."""
+    """Draw brackets around explained, hovered and pinned items, and the item of a hovered term."""
     caption = frame_data.words.caption if frame_data.guess is None else None
     pointed = frame_data.pointed
     held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
@@ -64,7 +64,7 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
 
 
 def box_read(see: Projection, frame_data: FrameData, caption: Caption) -> Box | None:
-    """Return the box around the pixels of IN that a filter reads for one of its pixels."""
+    """Return the box around the input pixels that a filter reads for one output pixel, or None."""
     line = frame_data.layout.neurons[0]
     named = [each.neuron for each in caption.pieces if each.neuron is not None]
     places = [place for name, place in named if name in line.buffers]
@@ -74,7 +74,7 @@ def box_read(see: Projection, frame_data: FrameData, caption: Caption) -> Box | 
 
 
 def box_around(balls: Sequence[Ball]) -> Box | None:
-    """Return the box around points or balls; None unless all are in front of the eye."""
+    """Return the box around points or spheres; None unless all are in front of the eye."""
     if not balls or not all(math.isfinite(each.x + each.y) for each in balls):
         return None
     left, top = min([b.x - b.radius for b in balls]), min([b.y - b.radius for b in balls])
@@ -83,7 +83,7 @@ def box_around(balls: Sequence[Ball]) -> Box | None:
 
 
 def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None:
-    """Return the box around a sphere, a pixel, or a score with its bar."""
+    """Return the box around a sphere, pixel or bar of an output; None if it is not visible."""
     found = layout.line_of(neuron)
     if found is None:
         return None
@@ -97,7 +97,7 @@ def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None
 
 
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
-    """Draw a bar along each side of a frozen cube."""
+    """Draw a bar along the left and right side of a frozen cube."""
     for balls in cubes_seen(see, frame_data, [row], None, 0.05):
         box = box_around(balls)
         if box is not None and box.height > LEAST_FROZEN:
@@ -111,7 +111,7 @@ def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, the
 def cube_boxes(
     see: Projection, frame_data: FrameData, rows: Iterable[int], half: float | None
 ) -> list[Box]:
-    """Return the boxes around cubes in front of the eye; `half` None: their side."""
+    """Return the boxes around visible cubes, with half the side `half` or, if None, their own."""
     boxes = [box_around(each) for each in cubes_seen(see, frame_data, rows, half, 0.0)]
     return [box for box in boxes if box is not None]
 
@@ -123,9 +123,9 @@ def box_of(
     neuron: Neuron | None,
     half: float | None = None,
 ) -> Box | None:
-    """Return the box around a neuron, else around the cube of a row; None if not visible.
+    """Return the box around a neuron, or around a cube if `neuron` is None; None if not visible.
 
-    `half` is the same as for `cube_boxes`.
+    `half` has the same meaning as for `cube_boxes`.
     """
     if neuron is not None:
         return box_of_neuron(see, frame_data.layout, neuron)
@@ -139,7 +139,7 @@ LETTERS, UNDER, HALF_NUMBER, MOST_TOLD, ROOM_BELOW = 12.0, 18.0, 15.0, 32, 1.45
 
 
 def numbers_below(see: Projection, layout: Layout, scale: float) -> list[Box]:
-    """Return the boxes of the contents below neurons."""
+    """Return the boxes of the numbers below neurons."""
     found: list[Box] = []
     for line in layout.neurons:
         balls = balls_of(see, line.points, line.radius) if line.told else []
@@ -157,7 +157,7 @@ def numbers_below(see: Projection, layout: Layout, scale: float) -> list[Box]:
 
 
 def draw_held_cube(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Mark the dragged cube with its previous size, and both numbers."""
+    """Mark the dragged cube with its previous size, and write both numbers."""
     held: Held | None = frame_data.held
     layout: Layout = frame_data.layout
     found = None if held is None else layout.plate_of(held.row)
@@ -184,7 +184,7 @@ def draw_rings(
     theme: Theme,
     reached: list[tuple[int, list[int]]],
 ) -> None:
-    """Mark the neurons, by line and units, that a drag changes, with their previous values."""
+    """Draw rings around the neurons that a drag changes, with their previous values."""
     held: Held | None = frame_data.held
     for line, units in reached:
         shown: Neurons = frame_data.layout.neurons[line]
@@ -210,7 +210,7 @@ MOST_GHOSTS = 400  # maximum outlines
 
 
 def draw_pushes(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> bool:
-    """Mark the requested changes of the explained row's cubes; return whether there are any."""
+    """Draw the requested changes of the explained row's cubes; return whether there are any."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
     caption, top = frame_data.words.caption, cubes.longest_push
@@ -248,11 +248,11 @@ def pushed_rows(frame_data: FrameData) -> list[int]:
 
 
 def share_of(push: float, top: float, scale: float) -> float:
-    """Return a gradient relative to the longest mark, -1 to 1; 0 without a mark.
+    """Return a gradient relative to the longest arrow, from -1 to 1; 0 for no arrow.
 
     Args:
         top: the largest gradient
-        scale: scale of the cubes: relatively small gradients have no mark
+        scale: scale of the cubes; gradients that are small compared with it have no arrow
     """
     none = NO_GRADIENT * scale
     is_seen = math.isfinite(push) and abs(push) > none
@@ -260,7 +260,7 @@ def share_of(push: float, top: float, scale: float) -> float:
 
 
 def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
-    """Draw the dashed outlines of cubes before the step, or at the start."""
+    """Draw dashed outlines of cubes, as they were before the step or at the start."""
     cubes: CubeValues = frame_data.cubes
     layout: Layout = frame_data.layout
     before = frame_data.begun if cubes.before is None else cubes.before
@@ -294,7 +294,7 @@ AROUND = 60.0  # pixels around a question for dragging its guess
 def draw_guess(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Draw the question about a cube, the guess and the result."""
+    """Draw the question about a cube, with the guess and the result."""
     guess = frame_data.guess
     mark = None if guess is None else mark_of(frame_data, see, guess, scale)
     if guess is None or mark is None:
@@ -309,7 +309,7 @@ def draw_guess(
 def mark_of(
     frame_data: FrameData, see: Projection, guess: Guess, scale: float
 ) -> tuple[float, float, float] | None:
-    """Return the position of a question, and its minimum drag radius; None if not visible."""
+    """Return the center of a question, and its minimum drag radius; None if not visible."""
     own = box_of(see, frame_data, guess.row, None)
     cell = box_of(see, frame_data, guess.row, None, HALF)
     if own is None or cell is None:

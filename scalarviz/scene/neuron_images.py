@@ -1,4 +1,4 @@
-"""Images and colors of neurons: feature maps, and squares with their functions."""
+"""Images and colors of neurons: feature maps, and squares that show functions of neurons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def draw_pictures(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Draw an image per channel: the outputs, or the weighted sums until they are computed."""
+    """Draw an image of each channel: its outputs, or its weighted sums while these are unknown."""
     xy, good, depth = see.once(("pictures", id(line)), line, lambda line: seen_pictures(see, line))
     if not len(depth):
         return
@@ -59,9 +59,9 @@ def draw_pictures(
 
 
 def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the corners of images in the picture, a mask of visible ones, and their depths.
+    """Return the corners of images in the picture, a mask of the visible ones, and their depths.
 
-    Depths are given for the left and the right side, (n, 2).
+    The depths are those of the left and right side, (n, 2).
     """
     seen = see(line.corners().reshape(-1, 3))
     xy = seen.xy.reshape(-1, 3, 2)
@@ -72,7 +72,7 @@ def seen_pictures(see: Projection, line: Neurons) -> tuple[FloatArray, FloatArra
 
 
 def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
-    """Return the color of each pixel: its true color, else by its number on the map's scale."""
+    """Return the color of each pixel: its true color, or a color for its number."""
     values = frame_data.buffers.values[buffer]
     if buffer in frame_data.buffers.tints:
         return painted(buffer, values, frame_data, theme)
@@ -83,7 +83,7 @@ def painted_maps(buffer: str, line: Neurons, frame_data: FrameData, theme: Theme
 
 
 def tops_of(maps: FloatArray) -> FloatArray:
-    """Return the number with the strongest color for each map, (maps, pixels)."""
+    """Return the number with the strongest color for each map; `maps` is (maps, pixels)."""
     sizes, finite = np.abs(maps), np.isfinite(maps)
     tops: FloatArray = np.maximum.reduce(sizes, 1, initial=0.0, where=finite)
     tops = np.maximum(tops, FAINT * np.maximum.reduce(tops, initial=0.0))
@@ -114,7 +114,7 @@ def write_on_pictures(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Cross out dropped neurons, and write the numbers if a pixel is large enough."""
+    """Cross out dropped neurons, and write the numbers of pixels that are large enough."""
     seen, least = see.of(line.points), CROSSED if dropped.any() else WRITTEN
     if not np.fmax.reduce(seen.unit) * line.side >= least:
         return
@@ -158,13 +158,13 @@ SQUARES: dict[str, Any] = {
 
 @lru_cache(maxsize=4)
 def hues_of(theme: str) -> FloatArray:
-    """Return the colors of 0, plus and minus, (3, 3)."""
+    """Return the colors of zero, positive and negative numbers, (3, 3)."""
     hue = SQUARES["hue"]
     return shaded(np.array([0.0, hue, -hue]), heat_of(theme))[:, :3] / 255.0
 
 
 def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.uint8], FloatArray]:
-    """Return the maps of a buffer as one image, and the position of each neuron in it."""
+    """Return the maps of a buffer tiled in one image, and the position of each neuron in it."""
     key = name, theme.name, maps.discrete
     if key not in maps.images:
         parts, paints = np.nan_to_num(maps.parts(name)), maps.paints.get(name)
@@ -179,11 +179,11 @@ def image_of(name: str, maps: NeuronMaps, theme: Theme) -> tuple[npt.NDArray[np.
 def painted_parts(
     parts: FloatArray, weights: FloatArray, zero: FloatArray
 ) -> npt.NDArray[np.uint8]:
-    """Return the contributions of neurons to red, green and blue, as bytes.
+    """Return the contributions of neurons to red, green and blue as colors, in bytes.
 
     Args:
-        parts: their maps, (neurons, rows, columns)
-        weights: of red, green and blue, (neurons, 3)
+        parts: maps of the neurons, (neurons, rows, columns)
+        weights: weights of red, green and blue, (neurons, 3)
         zero: the color of 0
     """
     tops = np.abs(weights).max(axis=1, keepdims=True)
@@ -194,7 +194,7 @@ def painted_parts(
 
 
 def map_of(line: Neurons, frame_data: FrameData) -> str:
-    """Return the buffer whose maps are in the squares of a line, or ""."""
+    """Return the buffer whose maps are drawn in the squares of a line of neurons, or ""."""
     maps, values = frame_data.maps, frame_data.buffers.values
     is_whole = len(values.get(line.values, ())) == len(line.points)
     name = line.values if is_whole or line.sums not in values else line.sums
@@ -210,11 +210,12 @@ def draw_inputs(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Draw the squares of some neurons of a line, or without maps their numbers as colors.
+    """Draw squares of some neurons of a line, with their maps, or colored by number without maps.
 
     Args:
-        order: indices of neurons, or images; `places` are the upper left corners of squares of a
-            `side`
+        order: indices of the neurons or images
+        places: upper left corners of the squares
+        side: side of the squares
     """
     maps, name, corners = frame_data.maps, map_of(line, frame_data), np.array(places)
     own = next((each for each in (line.values, line.sums) if each in frame_data.buffers.values), "")
@@ -242,12 +243,13 @@ def draw_fields(
     cell: float,
     across: int,
 ) -> None:
-    """Draw kernels as flat fields.
+    """Draw kernels as flat fields, one field per weight.
 
     Args:
-        shares: their weights relative to the strongest color, kernel by kernel
-        places: their upper left corners; `cell` is the pitch of fields, `across` of which form a
-            row
+        shares: weights relative to the strongest color, kernel by kernel
+        places: upper left corners of the kernels
+        cell: distance from one field to the next
+        across: number of fields per row
     """
     kernel, at = np.divmod(np.arange(len(shares)), max(1, len(shares) // len(places)))
     down, right = np.divmod(at, across)
@@ -266,13 +268,14 @@ def draw_squares(
     frame_data: FrameData,
     theme: Theme,
 ) -> bool:
-    """Draw each neuron of a line as a square with its map or curve; return whether it has one.
+    """Draw the neurons of a line as squares with maps or curves; return whether they have any.
 
-    If there are few, the rim has the hue of the number, and a dot marks the shown sample.
+    If there are few neurons, the edge of each square shows the sign of its number, and a dot marks
+    the current sample.
 
     Args:
-        numbers: shown numbers of the line
-        bright: brightness of each, (n, 1)
+        numbers: current numbers of the neurons
+        bright: brightness of each neuron, (n, 1)
     """
     xy, depth, half = seen.xy, seen.depth, line.radius * seen.unit[:, np.newaxis]
     maps, name = frame_data.maps, map_of(line, frame_data)
@@ -308,7 +311,7 @@ def draw_squares(
 
 
 def silent_in(name: str, maps: NeuronMaps | None) -> list[int]:
-    """Return the neurons of a buffer that are 0 for all inputs."""
+    """Return the indices of the neurons of a buffer that are 0 for all inputs."""
     if maps is None or not name:
         return []
     if ("silent", name) not in maps.images:
@@ -325,7 +328,7 @@ def write_silent(
     maps: NeuronMaps | None,
     theme: Theme,
 ) -> None:
-    """Label the squares of neurons that are 0 for all inputs as off."""
+    """Write "off" in the squares of neurons that are 0 for all inputs."""
     (xy, half, depth), size = own, SQUARES["letters"] * canvas.scale
     few = len(xy) <= SQUARES["dots"]
     silent = [i for i in silent_in(name, maps) if few and half[i, 0] >= 0.72 * size]
@@ -341,7 +344,7 @@ def write_silent(
 
 
 def bend_of(half: FloatArray) -> FloatArray:
-    """Return the corner radius of squares with half these sides, (n, 1)."""
+    """Return the corner radius of squares, given half their sides, (n, 1)."""
     return np.asarray(np.fmax(3.0, SQUARES["round"] * half[:, 0]))
 
 
@@ -354,7 +357,7 @@ def paste_maps(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the map of each neuron into its square; return the shown sample's position on it."""
+    """Draw the map of each neuron in its square; return the current sample's position in it."""
     image, places = image_of(name, maps, theme)
     corners = xy[:, np.newaxis] + half[:, np.newaxis] * [[-1.0, -1.0], [1.0, -1.0], [-1.0, 1.0]]
     canvas.images(
@@ -372,7 +375,7 @@ def draw_curves(
     maps: NeuronMaps,
     theme: Theme,
 ) -> FloatArray | None:
-    """Draw the curve of each neuron into its square; return the shown sample's position on it."""
+    """Draw the curve of each neuron in its square; return the current sample's position in it."""
     parts, reach = maps.parts(name)[: len(xy), 0], SQUARES["plot"] * half
     along = np.linspace(-1.0, 1.0, parts.shape[1])
     canvas.segments(xy - reach * [1.0, 0.0], xy + reach * [1.0, 0.0], theme.faint, depth=depth)
@@ -390,10 +393,10 @@ def draw_curves(
 
 
 def tiled(images: npt.NDArray[Any], edge: float = 0.5) -> tuple[npt.NDArray[Any], FloatArray]:
-    """Return images, (n, rows, columns, channels), as one image, and their positions in it.
+    """Tile images, (n, rows, columns, channels), in one image; return it and their positions.
 
-    A position is left, top, right and bottom from 0 to 1, reduced by `edge` of a pixel on each
-    side; by default half a pixel, to avoid mixing with neighbors.
+    A position is left, top, right and bottom from 0 to 1, reduced by `edge` pixels on each side.
+    The default of half a pixel avoids interpolation with neighboring images.
     """
     count, rows, columns, _ = images.shape
     sheet = sheet_of(images, math.ceil(math.sqrt(count)))
@@ -410,7 +413,7 @@ def tiled(images: npt.NDArray[Any], edge: float = 0.5) -> tuple[npt.NDArray[Any]
 def painted(
     buffer: str, values: FloatArray | None, frame_data: FrameData, theme: Theme
 ) -> FloatArray:
-    """Return the color of each neuron: its true color if it represents one, else by its number."""
+    """Return the color of each neuron: its true color if it has one, or a color for its number."""
     if buffer in frame_data.buffers.tints and values is not None:
         return frame_data.buffers.tints[buffer]
     numbers = np.zeros(0) if values is None else values
@@ -421,9 +424,9 @@ def painted(
 
 
 def held(line: Neurons, frame_data: FrameData) -> FloatArray:
-    """Return the numbers that a line shows: its outputs, or sums until they are computed.
+    """Return the current numbers of a line of neurons: outputs, or sums while these are unknown.
 
-    Numbers of its last neurons are left out if unknown.
+    Unknown numbers at the end are left out.
     """
     values, nothing = frame_data.buffers.values, np.zeros(0)
     outputs, sums = values.get(line.values, nothing), values.get(line.sums, nothing)
@@ -431,7 +434,7 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 
 
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
-    """Return the color of each neuron of a line by its shown number, or of an empty tray."""
+    """Return the color of each neuron of a line by its current number; unknown ones look empty."""
     values, count = frame_data.buffers.values, len(line.points)
     exhibit, answers = frame_data.exhibit, frame_data.buffers.answers
     border = None if exhibit is None else exhibit.border
@@ -463,7 +466,7 @@ def crosses(
     chosen: FloatArray,
     theme: Theme,
 ) -> None:
-    """Cross out dropped neurons; hue is reserved for the sign of numbers."""
+    """Cross out dropped neurons in gray, since hue is reserved for the sign of numbers."""
     if not chosen.any():
         return
     xy, reach, depth = xy[chosen], 0.707 * reach[chosen][:, np.newaxis], depth[chosen]

@@ -1,4 +1,4 @@
-"""Neurons: marks and text on and beside their spheres, and feature maps."""
+"""Neurons: marks and text on and next to their spheres, and feature maps."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def draw_neurons(
     frame_data: FrameData,
     theme: Theme,
 ) -> None:
-    """Write names and numbers of a line of neurons, or draw images.
+    """Write the names and numbers of a line of neurons, or draw its images or squares.
 
-    Neurons dropped by dropout are crossed out, saturated ones are hatched.
+    Neurons dropped by dropout are crossed out, saturated neurons are hatched.
 
     Args:
-        bright: brightness of all, or of each, (n, 1)
+        bright: brightness of all neurons, or of each neuron, (n, 1)
     """
     own, ground = bright + np.zeros((len(line.points), 1)), rgb((theme.ground,))[0]
     brightest = float(np.maximum.reduce(own, None, initial=0.0))
@@ -80,9 +80,9 @@ def draw_neurons(
 def seen_neurons(
     see: Projection, line: Neurons
 ) -> tuple[FloatArray, list[int], list[Ball], FloatArray]:
-    """Return a mask of the visible neurons, their indices, and their balls in the picture.
+    """Return a mask of the visible neurons, their indices, and their spheres in the picture.
 
-    Also returns depths of their numbers, which are just in front of spheres.
+    The last array contains the depths of their numbers, which are just in front of the spheres.
     """
     good = np.logical_and.reduce(np.isfinite(see.of(line.points).xy), 1)
     places, every = np.flatnonzero(good).tolist(), balls_of(see, line.points, line.radius)

@@ -1,6 +1,6 @@
-"""OpenGL without a window: choice of vispy's backend, and the offscreen canvas.
+"""OpenGL without a window: the choice of vispy's backend, and the offscreen canvas.
 
-One of the few files that depend on vispy's internals.
+This is one of the few files that depend on vispy's internals.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NEEDS = "sudo apt-get install libegl1 libgl1 libgl1-mesa-dri"
 
 
 class KeptCanvas:
-    """The offscreen canvas of this process.
+    """The only offscreen canvas of this process.
 
-    vispy never destroys an EGL context or its driver resources: therefore there is only one, and
+    vispy never destroys an EGL context or its driver resources, so the process has only one, and
     pictures of all sizes are drawn into its framebuffers.
     """
 
@@ -51,7 +51,7 @@ class KeptCanvas:
         self.canvas.set_current()
 
     def end(self) -> None:
-        """Release the context, so that another thread or a window can make its context current."""
+        """Release the context, so that another thread or a window can use OpenGL."""
         self.canvas.context.flush_commands()
         backend = self.canvas._backend
         if hasattr(backend, "_secondary_context"):
@@ -63,10 +63,10 @@ class KeptCanvas:
 
 @contextmanager
 def drawing() -> Iterator[Any]:
-    """Make the offscreen canvas current in one thread at a time, and return it.
+    """Make the offscreen canvas current, in one thread at a time, and return it.
 
-    The caller owns its framebuffers; those dropped inside the block are freed at the end. Raises
-    DisplayError if OpenGL cannot be used here, or fails: then the next block has a new canvas.
+    The caller owns its framebuffers; those no longer referenced are freed at the end of the block.
+    Raises DisplayError if OpenGL cannot be used or fails; the next block then gets a new canvas.
     """
     global _kept
     if _kept is not None and _kept.process != os.getpid():
@@ -90,9 +90,9 @@ def drawing() -> Iterator[Any]:
 
 @cache
 def toolkit(name: str) -> Any:
-    """Return a vispy Application for a backend, "egl" or Qt's.
+    """Return a vispy Application for a backend: "egl" or a Qt backend.
 
-    One process can have both, which `vispy.use` would not allow.
+    A process can use both backends this way; `vispy.use` would not allow it.
     """
     application = import_module("vispy.app").Application(name)
     use_direct_calls(import_module("vispy.gloo.gl"))
@@ -100,7 +100,7 @@ def toolkit(name: str) -> Any:
 
 
 def use_direct_calls(gl: Any) -> None:
-    """Make vispy call OpenGL by ctypes if possible, else by PyOpenGL, whose wrappers are slow."""
+    """Make vispy call OpenGL through ctypes if possible, since wrappers of PyOpenGL are slow."""
     gl.use_gl("gl+")
     direct = import_module("vispy.gloo.gl.gl2")
     if direct._lib is not None:
@@ -111,7 +111,7 @@ def use_direct_calls(gl: Any) -> None:
 
 
 def use_offscreen() -> Any:
-    """Return the Application that draws without a window."""
+    """Return the vispy Application that draws without a window."""
     try:
         if sys.platform != "linux" or binding() not in ("", "EGL"):
             return toolkit(WINDOWED)
@@ -130,9 +130,9 @@ def use_offscreen() -> Any:
 
 
 def binding() -> str:
-    """Return PyOpenGL's platform in this process, such as "EGL"; "" if it is not loaded.
+    """Return the platform that PyOpenGL uses, such as "EGL"; "" if PyOpenGL is not loaded.
 
-    PyOpenGL chooses its platform when it is loaded, and cannot use contexts of another.
+    PyOpenGL chooses its platform at import, and cannot use contexts of other platforms.
     """
     found = sys.modules.get("OpenGL.platform")
     return type(found.PLATFORM).__name__.removesuffix("Platform") if found is not None else ""
@@ -140,7 +140,7 @@ def binding() -> str:
 
 @contextmanager
 def environment(**variables: str) -> Iterator[None]:
-    """Set environment variables for a block, so that other programs do not inherit them."""
+    """Set environment variables inside a block, so that other programs do not inherit them."""
     before = {name: os.environ.get(name) for name in variables}
     os.environ.update(variables)
     try:
@@ -154,7 +154,7 @@ def environment(**variables: str) -> Iterator[None]:
 
 
 def make_canvas(width: int, height: int) -> Any:
-    """Return a hidden vispy canvas, current and ready to draw on."""
+    """Return a hidden vispy canvas that is current and ready for drawing."""
     application = use_offscreen()
     try:
         with turn:
@@ -178,18 +178,18 @@ def scene_canvas(application: Any, size: tuple[int, int]) -> Any:
 
 
 def begin_frame(event: Any) -> None:
-    """Let a canvas request the next frame, as `on_draw` of a SceneCanvas would."""
+    """Allow a canvas to request the next frame, as `SceneCanvas.on_draw` does."""
     event.source._update_pending = False
 
 
 def is_of_opengl(error: BaseException) -> bool:
-    """Return whether an error comes from the driver, as for a lost context."""
+    """Return whether an error comes from OpenGL, such as a lost context."""
     from_vispy = type(error) is RuntimeError and "OpenGL" in str(error)
     return from_vispy or type(error).__module__.startswith("OpenGL.")
 
 
 def lost(error: BaseException) -> DisplayError:
-    """Return the error for failed drawing, with its consequences."""
+    """Return the error for failed drawing, which says what to do."""
     said = " ".join(str(error).split())[:LONGEST] or type(error).__name__
     return DisplayError(
         f"OpenGL failed while drawing ({said}), which happens when the graphics card is reset or "

@@ -1,10 +1,10 @@
-"""Opened rows: one long row of kernels enlarged, under its images.
+"""Opened rows: one long row of kernels per layer, enlarged with the images that it reads.
 
-The opened rows have the largest contribution to the answer, layer by layer from the last one back:
-a row of the last layer, the row before it whose image contributes most to that one, and so on to a
-filter at the start, which has its numbers. An orange path connects them.
+The opened rows contribute most to the answer. In the last layer it is the row with the largest sum,
+in each layer before it the row whose image contributes most to the next one, down to a filter of
+the first layer, which shows its numbers. A line connects the opened rows.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -74,10 +74,11 @@ LEVEL = 5.0  # distance of the path above images, and below words
 
 @dataclass
 class Opened:
-    """The row with the largest contribution in a fan, and its main column.
+    """The row of a layer with the largest contribution, and its main column.
 
     Attributes:
-        total: its sum; `terms`, the contribution of each column
+        total: sum of the row
+        terms: contribution of each column to the sum
     """
 
     number: int
@@ -88,9 +89,9 @@ class Opened:
 
 
 def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> list[Opened]:
-    """Return the known rows with the largest contributions, the first layer first.
+    """Return the rows with the largest contributions, as far as known, the first layer first.
 
-    Hovered or pinned items open others, and a step those that it explains.
+    Hovered, pinned and explained items open other rows instead.
     """
     layout: Layout = frame_data.layout
     found: list[Opened] = []
@@ -121,7 +122,7 @@ def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> lis
 
 
 def units_told(line: Neurons, told: Sequence[Neuron]) -> list[int]:
-    """Return the units of a line that are among some neurons."""
+    """Return the units of a line that belong to the given neurons."""
     pixels = line.shape[1] * line.shape[2] if line.shape else 1
     return [place // pixels for name, place in told if name in line.buffers]
 
@@ -134,11 +135,11 @@ def draw_opened_rows(
     carried: Callable[[Fan], Carried],
     known: Mapping[str, FloatArray],
 ) -> list[Box]:
-    """Draw all opened rows, and the path between them; return their panels.
+    """Draw all opened rows and the line between them; return the boxes of their panels.
 
     Args:
-        fans: the layers in the picture
-        known: activations by buffer name
+        fans: the rows of each layer in the picture, or None
+        known: known activations, by buffer name
     """
     layout: Layout = frame_data.layout
     starts: list[Point] = []
@@ -184,7 +185,7 @@ def draw_opened_rows(
 def panel_of(
     frame_data: FrameData, fans: Sequence[SeenFan | None], number: int, seen: SeenFan
 ) -> Box:
-    """Return the box of an opened row: above all rows, up to the images or bars after them."""
+    """Return the box of an opened row: above all rows, up to the images or bars that follow."""
     layout: Layout = frame_data.layout
     pad = PAD * seen.scale
     following = fans[number + 1] if number + 1 < len(fans) else None
@@ -201,12 +202,12 @@ def panel_of(
 
 
 def pitch_of(seen: SeenFan) -> float:
-    """Return the pixels between rows."""
+    """Return the distance between rows in pixels."""
     return seen.ends[1][1] - seen.ends[0][1] if len(seen.ends) > 1 else seen.cell
 
 
 def draw_panel(canvas: Canvas2D, theme: Theme, box: Box, fill: str | None, corner: float) -> None:
-    """Draw a panel, or a frame without a fill."""
+    """Draw a panel, or only its frame if `fill` is None."""
     look, rim = FRAME * canvas.scale, corner * canvas.scale
     canvas.box(
         box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.lit + RIM, line=look
@@ -214,7 +215,7 @@ def draw_panel(canvas: Canvas2D, theme: Theme, box: Box, fill: str | None, corne
 
 
 def draw_frame(canvas: Canvas2D, theme: Theme, box: Box) -> None:
-    """Draw a frame over an image, visible on light and on dark pixels."""
+    """Draw a frame over an image, visible on light and dark pixels."""
     line = FRAME * canvas.scale
     for color, part, far in ((theme.ground, 3.2, 3.2), (theme.lit, 1.2, 2.2)):
         own = box.inside(-far * line)
@@ -231,10 +232,10 @@ def draw_opened(
     known: Mapping[str, FloatArray],
     place: FilterPlace | None,
 ) -> list[Point]:
-    """Draw an enlarged row under its images, and a frame around its origin.
+    """Draw an enlarged row with its images, and a frame around the original row.
 
-    Returns the top of the image with the largest contribution, and the right side of the result;
-    empty without room for images.
+    Returns the point above the image with the largest contribution and the point right of the
+    result; empty if the images do not fit.
     """
     layout: Layout = frame_data.layout
     scale, size = canvas.scale, LETTERS * canvas.scale
@@ -353,7 +354,7 @@ def draw_opened(
 
 
 def is_largest(known: Mapping[str, FloatArray], line: Neurons, small: Neurons) -> bool:
-    """Return whether each pixel of smaller images is the maximum of some of a line."""
+    """Return whether smaller images contain the maxima of a line's images, as after max pooling."""
     own, less = known.get(line.values, ()), known.get(small.values, ())
     if len(small.shape) == 0 or not 0 < len(less) < len(own):
         return False
@@ -361,20 +362,20 @@ def is_largest(known: Mapping[str, FloatArray], line: Neurons, small: Neurons) -
 
 
 def largest_words(opened: Opened) -> list[str]:
-    """Return the largest bars of a score, with all others and b, the longest words first."""
+    """Return the largest terms of a sum with the rest, as alternative texts, the longest first."""
     counts = range(min(MOST_BARS, len(opened.terms) - 1), 0, -1)
     return [*[sum_words(opened.terms, opened.total, most) for most in counts], ""]
 
 
 def has_two_digits(numbers: Sequence[str]) -> bool:
-    """Return whether numbers add up with two digits."""
+    """Return whether numbers are printed with two decimals."""
     return len(numbers) > 0 and len(numbers[0].partition(".")[2]) == FEW
 
 
 def write_first(
     canvas: Canvas2D, theme: Theme, shapes: list[str], place: Point, room: float, *, lit: bool
 ) -> None:
-    """Write the first of some texts that fits."""
+    """Write the first of several texts that fits."""
     size = LETTERS * canvas.scale
     fits = [each for each in shapes if canvas.measure(each, size=size) <= room]
     if fits:
@@ -383,7 +384,7 @@ def write_first(
 
 
 def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
-    """Return the weights of a row relative to the strongest color."""
+    """Return the weights of a row as fractions of the strongest color."""
     layout: Layout = frame_data.layout
     cubes: CubeValues = frame_data.cubes
     top = float(cubes.color_scales[layout.plate_number(fan.weights)]) or 1.0
@@ -392,15 +393,19 @@ def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
 
 @dataclass
 class FilterPlace:
-    """A pixel of a filter's output, and its inputs.
+    """A pixel of a filter's output, and how it is computed.
 
     Attributes:
-        pixel: its number; `corner` is the row and column of the first pixel that the filter reads
-        pixels: what it reads, 0 beyond the edges; `weights` are those of the filter
-        terms: all products added, and b; `found` is what comes of them
-        lines: factors and products in print, which add up
-        bends: whether minus becomes 0
-        pooled: pixel of smaller images that is this one, -1 without; `across`, those side by side
+        pixel: index of the pixel
+        corner: row and column of the first input pixel that the filter reads
+        pixels: input pixels, 0 outside the image
+        weights: weights of the filter
+        terms: sum of the products, and the bias
+        found: value of the output pixel
+        lines: factors and products as text, correct as printed
+        bends: whether negative sums become 0
+        pooled: index of the pixel of a smaller image that takes this value, or -1
+        across: pixels per row of the smaller image
     """
 
     pixel: int
@@ -422,9 +427,9 @@ def filter_place(
     tiles: tuple[int, int],
     known: Mapping[str, FloatArray],
 ) -> FilterPlace | None:
-    """Return the explained pixel of a filter's output, else the largest.
+    """Return the explained pixel of a filter's output, or the largest one.
 
-    It is None if its number differs from the result for the pixels and weights.
+    Returns None if its value differs from the one computed from the pixels and weights.
     """
     layout: Layout = frame_data.layout
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
@@ -483,7 +488,7 @@ def filter_place(
 def pooled_at(
     known: Mapping[str, FloatArray], line: Neurons, small: Neurons, unit: int, pixel: int
 ) -> int:
-    """Return the pixel of smaller images with the number of a pixel; -1 without one."""
+    """Return the pixel of a smaller image that has the value of this pixel; -1 if it differs."""
     rows, columns, wide = small.shape[1], small.shape[2], line.shape[2]
     y, x = pixel // wide * rows // line.shape[1], pixel % wide * columns // wide
     place, count = y * columns + x, line.shape[1] * wide
@@ -499,9 +504,9 @@ def draw_filter(
     opened: Opened,
     place: FilterPlace | None,
 ) -> list[Box]:
-    """Draw a filter of the only initial image at one of its positions, below that image.
+    """Draw a filter of the only input image at one of its positions, below that image.
 
-    Returns its panel, if there is room.
+    Returns the box of its panel in a list; empty if it does not fit.
     """
     layout: Layout = frame_data.layout
     cubes: CubeValues = frame_data.cubes
@@ -624,7 +629,7 @@ def draw_pooled(
     unit: int,
     place: FilterPlace,
 ) -> None:
-    """Mark the pixel of a smaller image that takes the number of a pixel, the largest of some."""
+    """Mark the pixel of a smaller image that takes a filter's value, the largest of several."""
     x, y, radius = following.starts[unit]
     reach, pixel = 2.0 * HALF * radius, 4.0 * HALF * radius / place.across
     left, top = x - reach, y - reach
@@ -639,9 +644,9 @@ def draw_pooled(
 
 
 def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str, str]]:
-    """Return the steps from the products at a position of a filter, and the numbers.
+    """Return the steps from a filter's products to its output: text and number of each.
 
-    The words are short if space is short.
+    If space is short, only the result is returned.
     """
     size, numbers = LETTERS * canvas.scale, printed(place.terms, sum(place.terms))
     if len(numbers) == 0:
@@ -660,22 +665,24 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
     return [*sums, (text("opened.bends"), "")] if place.bends else sums
 
 
-# The arithmetic of a row that is evened out, in words.
+# The arithmetic of a normalized row, in words.
 
 BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words below it
 AROUND = 26.0, 32.0  # pixels around the units of a row above and below
-# Digits of what is evened out, of what comes in, and of what follows: few first.
+# Digits of the normalized number, of the inputs, and of the result, fewest first.
 CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]
 
 
 def norm_words(
     numbers: Sequence[float], evened: float, by: Sequence[float], out: float
 ) -> list[str]:
-    """Return in words how a number is evened out among others, the last of which it is.
+    """Return text that explains how normalization computes the last of several numbers.
 
     Args:
-        numbers: of all neurons; `evened` is what becomes of the last one
-        by: the number that multiplies that, and the one that is added; `out` is the result
+        numbers: numbers of all neurons
+        evened: normalized value of the last number
+        by: gain and shift of the last number
+        out: result after gain and shift
     """
     count, bent = len(numbers), numbers[len(numbers) - 1]
     mean = sum(numbers) / count
@@ -703,7 +710,7 @@ def draw_norm(
     fans: Sequence[SeenFan | None],
     known: Mapping[str, FloatArray],
 ) -> list[Box]:
-    """Draw the arithmetic of the last neuron of a first layer that is evened out; return boxes."""
+    """Explain the normalization of the last neuron of the first layer; return the panel's boxes."""
     layout: Layout = frame_data.layout
     lines, scale, size = layout.neurons, canvas.scale, LETTERS * canvas.scale
     roles = ("gain", "shift")
@@ -748,7 +755,7 @@ def draw_norm(
 def draw_greys(
     canvas: Canvas2D, place: FilterPlace, corner: Point, face: float, columns: int
 ) -> None:
-    """Draw pixels from 0 to 1 as gray fields with their numbers."""
+    """Draw pixels from 0 to 1 as gray squares with their numbers."""
     size = LETTERS * canvas.scale
     for i, pixel in enumerate(place.pixels):
         x, y = corner[0] + i % columns * face, corner[1] + i // columns * face

@@ -1,4 +1,4 @@
-"""Text over the picture: title, band with the loss, messages, buttons, help."""
+"""Text over the picture: title, loss curve, messages, buttons and help."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
 
 
 def task_letters(box: Box, scale: float) -> float:
-    """Return the letter size of the task in the head of a picture."""
+    """Return the letter size of the task below the title."""
     return (LETTERS if TASK_LOW * scale >= box.bottom else TASK) * scale
 
 
 def draw_headline(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw the progress of training: the number at the start, an arrow, and the present one."""
+    """Draw the progress of training: the value at the start, an arrow, and the present value."""
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)
@@ -108,8 +108,8 @@ def draw_head(
     """Draw the title, and the legend to the right; return the box of the legend, or None.
 
     Args:
-        news: an addition of the legend to the cubes' quantity
-        titled: whether the title is drawn; by default True. Its room is reserved in any case.
+        news: text below the legend about its scale or channel
+        titled: whether the title is drawn; its space is reserved in any case; default True
     """
     box, scale = division.head, division.scale
     if not box.height or frame_data.present:
@@ -151,9 +151,10 @@ def draw_legend(
     left: float,
     news: str,
 ) -> Box | None:
-    """Draw five cubes with their numbers right of x = `left` if there is room, else "?".
+    """Draw five cubes with their numbers to the right of x = `left`, or "?" if they do not fit.
 
-    Returns the box.
+    Returns:
+        The box of the drawing, or None.
     """
     size, icon = LETTERS * scale, ICON * scale
     right = head.right - TITLE_LEFT * scale
@@ -187,7 +188,7 @@ def draw_legend(
 
 
 def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
-    """Draw the icon of the key to the marks; return its box."""
+    """Draw the button "?" that opens the key of the marks; return its box."""
     canvas.box(*box.place, theme.panel[:7], radius=0.5 * box.height, outline=theme.faint)
     x, y = box.x + 0.5 * box.width, box.bottom - 0.28 * box.height
     canvas.text(
@@ -198,14 +199,14 @@ def draw_question(canvas: Canvas2D, box: Box, theme: Theme) -> Box:
 
 @lru_cache(maxsize=8)
 def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """Return the colors of the scale as an image, and of cube faces at its positions."""
+    """Return the color scale as an image, and the colors of cube faces at the same positions."""
     places = np.round(np.linspace(-1.0, 1.0, 21), 3)
     faces = np.clip(theme.map(places)[:, np.newaxis] * np.array(FACES)[:, np.newaxis], 0.0, 1.0)
     return image_bytes(theme.map(places)[np.newaxis]), image_bytes(faces.reshape(1, -1, 3))
 
 
 def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
-    """Draw small cubes by their centers, feet, largest sides and fractions of the scale."""
+    """Draw small cubes: x of the center, y of the base, side of the largest, share of the scale."""
     x, foot, side, share = np.array(cubes).T
     side = side * np.maximum(np.cbrt(np.abs(share)), LEAST)
     left, top = x - 0.5 * side, foot - side
@@ -222,7 +223,7 @@ def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
 
 
 def draw_pane_head(canvas: Canvas2D, division: Division, pane: Pane, theme: Theme) -> float:
-    """Draw the name of a pane beside its dot, and its description; return the right end."""
+    """Draw a pane's dot, name and description; return the right end of the name."""
     box, scale = division.head, division.scale
     size = min(14.0 * scale, 0.62 * box.height)
     canvas.box(*box.place, theme.ground)  # opaque background
@@ -255,7 +256,7 @@ def draw_band(
     theme: Theme,
     cells: Sequence[Place] = (),
 ) -> Chart | None:
-    """Draw the losses, in the band or large below the network; return their chart.
+    """Draw the loss chart, in the band or large below the network; return the chart.
 
     Args:
         cells: positions of the parts of a step, above the band
@@ -276,7 +277,7 @@ def draw_band(
 def draw_large_loss(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> Chart | None:
-    """Draw the losses, and all weights over time, below the network; return the chart."""
+    """Draw the large loss chart with the contents below it; return the chart."""
     box, scale, curve = division.chart, division.scale, frame_data.curve
     below = curve.below
     if below is None or not box.width:
@@ -306,7 +307,7 @@ def draw_large_loss(
 def draw_offers(
     canvas: Canvas2D, box: Box, offers: Sequence[str], theme: Theme, scale: float
 ) -> list[Button]:
-    """Draw large buttons in a row at the bottom of a box, closer or fewer if they are many."""
+    """Draw large buttons in a row at the bottom of a box, narrower or fewer if they do not fit."""
     if not offers:
         return []
     for size, pad in ((14.0 * scale, 16.0 * scale), (12.0 * scale, 12.0 * scale), (12.0, 7.0)):
@@ -387,9 +388,9 @@ def draw_chips(
     taken: Obstacles | None = None,
     others: Sequence[Box] = (),
 ) -> tuple[list[Button], list[Box]]:
-    """Draw messages in the corner of the stage where they cover least of `taken`.
+    """Draw messages in the corners of the stage where they cover least of `taken`.
 
-    They keep clear of `others`. Background work is the first, with its progress as a filled part.
+    They do not overlap `others`. A background task comes first, with its progress as a filled part.
     Returns the buttons, and the boxes of all messages.
     """
     inner, scale = division.inner, division.scale
@@ -442,15 +443,15 @@ def draw_chips(
 
 
 class OnTop(NamedTuple):
-    """The overlays and surroundings of a picture, with boxes in logical pixels.
+    """Everything that is drawn over and around a picture and handles the mouse.
 
     Attributes:
         buttons: boxes and labels of the buttons
         chart: the loss chart, or None
-        cells: boxes of the operations in the strip, with the number of finished operations after
-            each
-        told: boxes of the pieces of the caption, and of its panel, whose piece has no words
-        legend: the box of the legend, or None
+        cells: boxes of the operations in the strip, each with the number of operations finished
+            after it
+        told: boxes of the pieces of the caption, and of its panel, which has a piece without text
+        legend: box of the legend, or None
         pairs: boxes of the cubes on the card of a tray, with their bank indices
     """
 
@@ -481,7 +482,7 @@ MOST_KEY_LINES = 3  # for the meaning of one mark
 def draw_marks_key(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> Box | None:
-    """Draw the key over the upper right part of the stage, below the legend; return its box."""
+    """Draw the key of the marks over the upper right part of the stage; return its box or None."""
     if not frame_data.marks:
         return None
     scale, scene = division.scale, division.scene

@@ -1,6 +1,7 @@
-"""Pace: the durations of operations in a picture, and their phases.
+"""Pace: the durations of operations in a picture, and how far they are shown.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; `scene_data` has the program-specific values.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; `scene_data` contains the values that
+depend on the program.
 """
 
 from __future__ import annotations
@@ -44,19 +45,19 @@ LIT = {"forward", "loss", "step", *BACK}
 
 
 def longest(program: Program, moment: Moment) -> float:
-    """Return the seconds for an operation without time pressure."""
+    """Return the duration of an operation in seconds if there is enough time."""
     adds_up = moment.kind in ("forward", "input gradient")
     has_weights = adds_up and program.operations[moment.operation].weights != NONE
     return SUM if has_weights else LONGEST
 
 
 def pauses(program: Program, *, again: bool) -> list[float]:
-    """Return the seconds between the operations of a slow step; `again`: of a second one."""
+    """Return the seconds between the operations of a slow step, half as long if `again`."""
     return shared([longest(program, moment) for moment in program.moments], again=again)
 
 
 def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
-    """Return the seconds of operations with a pause after each, and less for many."""
+    """Return the durations with a pause after each, shortened if there are many or `again`."""
     own = [each + REST for each in seconds]
     most = min(SLOWEST_STEP, max(SLOW_STEP, EACH * len(own)))
     share = min(1.0, most / sum(own)) * (0.5 if again else 1.0)
@@ -64,11 +65,11 @@ def shared(seconds: Sequence[float], *, again: bool) -> list[float]:
 
 
 def moved(part: float, seconds: float) -> float:
-    """Return the progress of cubes from their old to the new size during a step, 0 to 1.
+    """Return the progress of cubes from their old to their new size in a step, from 0 to 1.
 
     Args:
-        part: finished fraction of the step, 0 to 1
-        seconds: its duration; the cubes move in the middle
+        part: finished fraction of the step, from 0 to 1
+        seconds: duration of the step; the cubes change in the middle of it
     """
     span = min(1.0, MOVE / seconds) if seconds else 1.0
     far = min(1.0, max(0.0, 0.5 + (part - 0.5) / span))
@@ -76,10 +77,12 @@ def moved(part: float, seconds: float) -> float:
 
 
 def seam(kind: str, part: float) -> float:
-    """Return the light between OUT and its target, 0 to 1: it flashes, and stays while going back.
+    """Return the brightness of the light between output and target, from 0 to 1.
 
     Args:
-        kind: kind of the operation with finished fraction `part`, or ""
+        kind: kind of the current operation, or ""
+        part: finished fraction of the operation; the light flashes at the loss and stays on during
+            the backward pass
     """
     if kind == "loss":
         return math.sin(math.pi * part) if part < 0.5 else 1.0 - (1.0 - SEAM) * (2.0 * part - 1.0)
@@ -87,10 +90,11 @@ def seam(kind: str, part: float) -> float:
 
 
 def magnification(change: float, scale: float) -> float:
-    """Return the magnification of the changes of a step: 1, or 2, 5, 10, 20, ... times.
+    """Return the magnification of the changes in a step: 1, or 2, 5, 10, 20, ...
 
     Args:
-        change: the largest one; `scale` is the number of the largest cube
+        change: the largest change
+        scale: number that has the largest cube
     """
     wanted = SEEN_MOVE * scale / change if change > 0.0 else 1.0
     if not (math.isfinite(wanted) and wanted >= 2.0):
@@ -103,18 +107,19 @@ def magnification(change: float, scale: float) -> float:
 
 
 def is_late(part: float, neuron: int) -> bool:
-    """Return whether no result is available, as before its light has arrived.
+    """Return whether an operation shows no result yet because its light has not arrived.
 
     Args:
-        neuron: index of its neuron with finished fraction `part`, from 1; 0 without
+        neuron: index from 1 of the neuron that is computed; 0 if not stepping by neuron
+        part: finished fraction of that neuron or of the operation
     """
     return part < ARRIVES and neuron < 2
 
 
 def share_known(kind: str, part: float) -> float:
-    """Return the fraction of gradients that cubes show: before a "zero_grad", else after it.
+    """Return the fraction at which cubes show gradients, the old ones if `kind` is "zero_grad".
 
-    They grow when the light meets at the cubes, and a step resets them.
+    The fraction grows when the light arrives at the cubes, and falls to 0 during a step.
     """
     if kind == "zero_grad":
         return 1.0 - part
@@ -126,14 +131,14 @@ def share_known(kind: str, part: float) -> float:
 @final
 @dataclass(frozen=True)
 class NeuronPart:
-    """An operation with only some of its neurons shown.
+    """An operation of which only the first neurons are shown.
 
     Attributes:
-        kind: of the operation
-        values, gradients: names of the buffers whose values it writes, and whose gradients
-        buffer, size: the buffer of the neurons, and their number
+        kind: kind of the operation
+        values, gradients: names of the buffers whose values and whose gradients it writes
+        buffer, size: buffer of the neurons, and their number
         number: index of the last shown neuron, from 1
-        part: its finished fraction, 0 to 1
+        part: finished fraction of that neuron, from 0 to 1
     """
 
     kind: str
@@ -150,15 +155,15 @@ class NeuronPart:
         return self.buffer, self.number - 1
 
     def cut(self, arrays: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-        """Drop the results of neurons not yet computed from arrays with these names."""
+        """Drop the results of neurons not computed yet from the arrays with these names."""
         count = self.number if self.part >= ARRIVES else self.number - 1
         found = {name: x[:count] if name in names else x for name, x in arrays.items()}
         return {name: x for name, x in found.items() if len(x)}
 
     def growing(self) -> list[tuple[Neuron, float | None]]:
-        """Return neurons and the available fraction of the gradients of their weights.
+        """Return neurons with the fraction at which the gradients of their weights are shown.
 
-        It is None for later neurons, whose gradients are unknown.
+        The fraction is None for later neurons, whose gradients are not computed yet.
         """
         if self.kind != "weight gradient":
             return []
@@ -167,15 +172,16 @@ class NeuronPart:
 
 
 class Light:
-    """Shows operations one after the other, following a clock.
+    """Shows queued operations one after the other at the pace of a session.
 
-    Queued ones speed up the others, so that the light stays close to the clock.
+    The longer the queue, the faster it is shown, so that the picture keeps up with the session.
 
     Attributes:
-        cuts: whether each is shown complete, at once
-        given: seconds that a slow step adds to the next operation; 0: those between the last two
-        seconds: present duration of an operation
-        waiting: the queue; its first operation is shown, with finished fraction `part`
+        cuts: whether operations are shown finished, without animation
+        given: seconds until the next operation in a slow step; 0 uses the time between the last two
+        seconds: duration of the current operation
+        waiting: the queue, whose first operation is shown
+        part: finished fraction of that operation
     """
 
     def __init__(self, cuts: bool) -> None:
@@ -188,11 +194,11 @@ class Light:
         self.now: float = 0.0
 
     def take_up(self, passages: Sequence[Any], most: float, now: float, plays: bool) -> None:
-        """Queue operations.
+        """Add operations to the queue.
 
         Args:
-            most: maximum seconds for one of them
-            plays: whether they may take longer, in a slow step
+            most: maximum duration of an operation in seconds
+            plays: whether operations may take longer, in a slow step
         """
         pause = SHOWN * self.given or 0.8 * (now - self.moved_at) / len(passages)
         longest = SLOWEST if plays and math.isfinite(pause) else most
@@ -206,7 +212,7 @@ class Light:
             self.waiting, self.part = self.waiting[-1:], 1.0
 
     def advance(self, now: float) -> bool:
-        """Advance to a time; return whether something moves."""
+        """Advance to a time; return whether anything still changes."""
         passed, self.now = max(0.0, now - self.now), now
         if self.waiting and not self.cuts:
             behind = len(self.waiting) - self.part if len(self.waiting) > 1 else 0.0
@@ -218,7 +224,7 @@ class Light:
         return len(self.waiting) > 1 or (bool(self.waiting) and self.part < 1.0)
 
     def finish(self) -> None:
-        """Show the end of the current operation."""
+        """Show the current operation as finished."""
         self.part = 1.0
 
     def empty(self) -> None:
@@ -229,10 +235,10 @@ class Light:
 
 @final
 class Attention:
-    """The dimming of everything out of focus.
+    """The dimming of everything out of focus, with smooth changes.
 
     Attributes:
-        moves: whether it still changes
+        moves: whether the dimming still changes
     """
 
     def __init__(self) -> None:
@@ -240,11 +246,11 @@ class Attention:
         self._level, self._at, self._goal = 0.0, 0.0, 0.0
 
     def follow(self, focused: bool, now: float, calm: bool) -> float:
-        """Return the dimming at a time in seconds, 0 to 1.
+        """Return the dimming at a time in seconds, from 0 to 1.
 
         Args:
             focused: whether anything is in focus from now on
-            calm: whether to change at once, without motion
+            calm: whether to change immediately, without animation
         """
         goal = 1.0 if focused else 0.0
         passed: float = max(0.0, now - self._at)

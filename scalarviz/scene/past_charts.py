@@ -1,7 +1,7 @@
-"""Charts below the large loss curve: weights over time, norms of layers, the loss landscape.
+"""Charts below the large loss curve: weights over time, norms of layers, and the loss plane.
 
-Window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Array functions are
-in scene/past_images.py.
+The window and pages share this file; docs/TRANSLATOR.md lists the supported Python. Functions of
+arrays are in scene/past_images.py.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ StatusWords = tuple[str, str]  # words and their color
 
 
 def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
-    """Return the status of the weights over time, with its colors."""
+    """Return status texts about the weights over time, with their colors."""
     if past.order == "norms":
         return list(zip(past.names, line_colors(range(len(past.names)), theme), strict=True))
     scale = text("past.scale", most=rounded(past.scale, 3))
@@ -47,7 +47,7 @@ def status_of_weights(past: PastWeights, theme: Theme) -> list[StatusWords]:
 def draw_strip_of_weights(
     canvas: Canvas2D, plot: Box, past: PastWeights, curve: Curve, theme: Theme, scale: float
 ) -> None:
-    """Draw a row for each tile: its numbers over the steps, as colors."""
+    """Draw the weights over time: a row for each tile, with numbers as colors."""
     seen: OverTime = past.over_time
     draw_tiles(canvas, ChartScales(plot, *curve.span), past, curve.at, theme)
     high = plot.height / len(seen.starts)
@@ -77,7 +77,7 @@ def draw_strip_of_weights(
 def draw_norms(
     canvas: Canvas2D, plot: Box, past: PastWeights, curve: Curve, theme: Theme, scale: float
 ) -> None:
-    """Draw the norm of each layer as a line, its name in its color, on a logarithmic scale."""
+    """Draw the norm of each layer on a logarithmic scale, with its name in the same color."""
     seen: OverTime = past.over_time
     curves = [(seen.steps, norms) for norms in seen.norms]
     found: FloatArray = shown_between(-math.inf, math.inf, curves)
@@ -94,7 +94,7 @@ def draw_norms(
 def draw_past(
     canvas: Canvas2D, plot: Box, past: PastWeights, curve: Curve, theme: Theme, scale: float
 ) -> None:
-    """Draw the strip or the norms below the chart, with the steps that the chart marks."""
+    """Draw weights over time or norms of layers, with the steps that the loss chart marks."""
     draw = draw_norms if past.order == "norms" else draw_strip_of_weights
     draw(canvas, plot, past, curve, theme, scale)
     scales = ChartScales(plot, *curve.span)
@@ -113,7 +113,7 @@ def draw_past(
 def draw_terrain(
     canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float
 ) -> tuple[float, float]:
-    """Draw the map with the path and the ball of the present; return the pixel of the ball."""
+    """Draw the loss plane with the path of the weights; return the pixel of the current weights."""
     plane = terrain.plane
     if plane is None or not len(known_of(plane.losses)):
         canvas.text(
@@ -146,7 +146,7 @@ def draw_terrain(
 
 
 def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
-    """Return the status of the map: the readout at the mouse, or its directions and height."""
+    """Return status texts of the loss plane: the point under the mouse, or the range of losses."""
     plane = terrain.plane
     if plane is None:
         return []
@@ -160,7 +160,7 @@ def status_of_terrain(terrain: Terrain, theme: Theme) -> list[StatusWords]:
 
 
 def draw_axes_of(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme, scale: float) -> None:
-    """Write the directions at the ends of both axes."""
+    """Write the names of the directions at the ends of both axes."""
     across, up = terrain.names
     size, margin = LETTERS * scale, 6.0 * scale
     for words, x, y, anchor in (

@@ -1,4 +1,4 @@
-"""Images of the past as arrays, by numpy; pages have the same in web/past_images.js."""
+"""Images of weights over time and of the loss plane, by numpy; pages use web/past_images.js."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RIDGE = 0.12  # additional fraction for the line between two bands
 def draw_tiles(
     canvas: Canvas2D, scales: ChartScales, past: PastWeights, end: float, theme: Theme
 ) -> None:
-    """Draw a row for each tile, its numbers over the steps up to an end, as colors."""
+    """Draw a row for each tile with its numbers as colors, over the steps up to `end`."""
     seen, plot = past.over_time, scales.plot
     places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
     end = max(seen.steps[-1], end)
@@ -55,7 +55,7 @@ def draw_map(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme) -> None
 
 
 def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> FloatArray:
-    """Return the pixels of points of a plane, (n, 2), on a map of a span."""
+    """Return the pixels of points of a plane, (n, 2); `span` is the range of the map."""
     places = np.asarray(given)
     left, right, bottom, top = span
     across = (places[:, 0] - left) / (right - left)
@@ -64,18 +64,18 @@ def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> Flo
 
 
 def known_of(losses: FloatArray) -> FloatArray:
-    """Return the computed losses."""
+    """Return the losses that are already computed."""
     return np.asarray(losses[np.isfinite(losses)])
 
 
 def line_colors(classes: Sequence[int], theme: Theme) -> Sequence[str]:
-    """Return the colors of some classes, "#rrggbb", for lines and their names."""
+    """Return colors of classes as "#rrggbb", for lines and their names."""
     colors = class_colors(np.array(classes), theme.ground)
     return [f"#{bytes(color).hex()}" for color in to_bytes(colors)]
 
 
 def map_of(losses: FloatArray, theme: Theme) -> FloatArray:
-    """Return the colors of a map, with the background at the minimum, top row first."""
+    """Return the colors of a map of losses, top row first; the minimum has the background color."""
     heights = np.array(heights_of(losses.tolist()))
     rows, columns = (np.linspace(0, n - 1, GRID_PIXELS * (n - 1) + 1) for n in heights.shape)
     wide = np.array([np.interp(columns, np.arange(heights.shape[1]), row) for row in heights])

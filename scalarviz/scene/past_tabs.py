@@ -1,4 +1,4 @@
-"""The tabs of the window between the large loss curve and the contents below it."""
+"""The tabs between the large loss curve and the contents below it, in the window."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def draw_tabs(
     theme: Theme,
     scale: float,
 ) -> list[Tab]:
-    """Draw tabs in groups, the selected ones marked, and the status on the right; return the tabs.
+    """Draw tabs in groups with the selected ones marked, and the status on the right.
 
-    A status without room is below the row.
+    A status text that does not fit is written below the tabs. Returns the boxes and names of the
+    tabs.
     """
     named = [(name, text(f"past.tab.{name}")) for names in groups for name in names]
     wide = canvas.measure("".join(words for _, words in named), size=LETTERS * scale)
@@ -53,7 +54,7 @@ def draw_tabs(
 
 
 def write_below_tabs(canvas: Canvas2D, row: Box, words: str, theme: Theme, size: float) -> None:
-    """Write words over the contents below a row of tabs."""
+    """Write text over the contents below a row of tabs."""
     words = canvas.fit(words, row.width - size, size=size)
     wide = canvas.measure(words, size=size) + size
     canvas.box(row.right - wide, row.bottom, wide, 1.6 * size, theme.panel[:7], outline=theme.rim)

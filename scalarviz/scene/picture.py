@@ -1,13 +1,13 @@
-"""Picture: frame data rendered as a vispy scene, with a camera controlled by us.
+"""Picture: renders frame data with vispy, with a camera that scalarviz controls.
 
     root (SubScene)
-    └── view (ViewBox), with a camera node; view.scene has the space of the layout
+    └── view (ViewBox), with a camera node; view.scene uses the coordinates of the layout
         └── view.scene: cubes, spheres, wires, and custom nodes
 
-Shapes and text in logical pixels, which are not nodes, are drawn over the view.
+Shapes and text in logical pixels are not nodes; they are drawn over the view.
 
-One of the few files that depend on vispy's internals: a canvas is shared by several pictures of
-different sizes, so this file draws the nodes, not `SceneCanvas.on_draw`.
+This is one of the few files that depend on vispy's internals. Several pictures of different sizes
+share a canvas, so this file draws the nodes instead of `SceneCanvas.on_draw`.
 """
 
 from __future__ import annotations
@@ -91,12 +91,12 @@ LOW = 150.0, 96.0  # heights of the panel beside the network if space is short
 
 @final
 class PictureScene:
-    """The nodes of a picture.
+    """The vispy nodes of a picture.
 
     Attributes:
-        view: the ViewBox; a node with `parent=view.scene` is drawn beside the cubes
-        pool, grounds: the nodes of the ground, and of trays and shadows
-        spheres, wires: the nodes of neurons and of the wires between them
+        view: the ViewBox; nodes with `parent=view.scene` are drawn together with the cubes
+        pool, grounds: the node of the ground, and the node of trays and shadows
+        spheres, wires: the node of neurons, and the node of wires between them
     """
 
     def __init__(self) -> None:
@@ -121,10 +121,11 @@ class PictureScene:
 
     @contextmanager
     def changing(self, width: int, height: int, ratio: float) -> Iterator[None]:
-        """Set up the nodes for a frame; changes inside the block do not request another frame.
+        """Context manager: set up the nodes for a frame; changes inside request no new frame.
 
         Args:
-            width, height: in device pixels, `ratio` of which are a logical pixel
+            width, height: size in device pixels
+            ratio: device pixels per logical pixel
         """
         canvas = gloo.get_current_canvas()
         before, canvas._drawing = canvas._drawing, True
@@ -152,7 +153,7 @@ class PictureScene:
             self.eye.change()
 
     def paint(self, theme: Theme) -> None:
-        """Set the colors."""
+        """Set the colors of the theme."""
         self.spheres.paint(glass=theme.glass, shadow=theme.shadow)
         self.pool.paint(ground=theme.ground, pool=theme.pool)
         self.grounds.paint(tray=theme.shelf, shadow=theme.shadow)
@@ -160,13 +161,13 @@ class PictureScene:
     def draw(
         self, box: Box, paper: Canvas2D, size: tuple[int, int], corner: tuple[int, int]
     ) -> None:
-        """Draw all visible nodes, in order, inside a box; then all shapes and text.
+        """Draw all visible nodes in order into a box, then all shapes and text.
 
         Args:
-            box: of the view, in logical pixels
-            paper: the canvas with shapes and text
+            box: box of the view, in logical pixels
+            paper: canvas with the shapes and text
             size: width and height of the picture in device pixels
-            corner: its lower left corner in the framebuffer, in device pixels
+            corner: lower left corner of the picture in the framebuffer, in device pixels
         """
         ratio = paper.ratio
         self.pool.draw_always()  # also beyond the view
@@ -180,14 +181,14 @@ class PictureScene:
         self._ink.draw(paper, *size, corner)
 
     def release(self) -> None:
-        """Free the memory of everything but cubes, and detach all nodes from their canvas."""
+        """Free the memory of all nodes except the cubes, and detach them from their canvas."""
         for node in (self.pool, self.grounds, self.spheres, self.wires):
             node.release()
         self.root._set_canvas(None)
 
 
 def draw_node(node: Any) -> None:
-    """Draw a node and its children, in order, unless it is invisible."""
+    """Draw a node and its children in order, unless the node is invisible."""
     if not node.visible:
         return
     if hasattr(node, "draw"):
@@ -197,7 +198,7 @@ def draw_node(node: Any) -> None:
 
 
 def fit_canvas(system: Any, width: int, height: int, ratio: float) -> None:
-    """Set a canvas's transforms from logical pixels to a framebuffer, and to its clip space."""
+    """Set a canvas's transforms from logical pixels to the framebuffer and to clip space."""
     to_pixels, to_clip = system.canvas_transform.transforms[1], system.framebuffer_transform
     for transform, scale, offset in (
         (to_pixels, (ratio, -ratio), (0.0, height)),
@@ -219,12 +220,13 @@ def draw_scenery(
     scale: float = 1.0,
     above: LinePaint | None = None,
 ) -> Obstacles:
-    """Draw items on and beside cubes and spheres, with depth, so that cubes can hide them.
+    """Draw marks, images and text on cubes and spheres, with depth, so that cubes can hide them.
 
     Args:
-        above: lines above squares, below all numbers
+        above: lines drawn in front of squares and behind all numbers
 
-    Returns the areas that other words must not cover.
+    Returns:
+        The areas that other labels must not cover.
     """
     layout = frame_data.layout
     draw_tied(canvas, theme, see, layout, frame_data.buffers.values)
@@ -250,7 +252,7 @@ def draw_scenery(
 
 
 def sum_of_thread(frame_data: FrameData, thread: Sequence[Step]) -> str:
-    """Return what adds up to the first color, at the end of a way; "" if that is not known."""
+    """Return the sum at the end of the main path, for the first color, as text; "" if unknown."""
     if not thread:
         return ""
     layout, known = frame_data.layout, frame_data.buffers.values
@@ -284,7 +286,7 @@ def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 
 
 def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> Obstacles:
-    """Label the lines of inputs and outputs; return the areas that words must not cover."""
+    """Label the inputs and outputs; return the areas that other labels must not cover."""
     division = frame_data.division(see.width, see.height)
     has_result = frame_data.exhibit is not None and division.exhibit.width > 0.0
     return draw_labels(canvas, theme, see, frame_data.layout, division.margin, has_result)
@@ -293,7 +295,7 @@ def write_ends(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: 
 def beside_network(
     frame_data: FrameData, division: Division
 ) -> tuple[Exhibit | None, Box, Box | None]:
-    """Return the exhibit, its box, and the box for a panel below it in an operation."""
+    """Return the exhibit, its box, and the box for a panel below it while an operation is shown."""
     exhibit, box = frame_data.exhibit, division.exhibit
     if exhibit is not None and frame_data.opened:
         exhibit = exhibit.in_detail()
@@ -310,7 +312,7 @@ def beside_network(
 
 
 def side_in(frame_data: FrameData, *, told: bool) -> Side | None:
-    """Return the contents of the panel beside the network; another panel may have the sentence."""
+    """Return the contents of the side panel, without its sentence if `told` (shown elsewhere)."""
     caption = frame_data.told
     if caption is None:
         return None
@@ -339,7 +341,7 @@ def draw_results(
 
 
 def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, theme: Theme) -> Box:
-    """Draw the panel beside the network; return its box."""
+    """Draw the side panel; return its box."""
     layout, told = frame_data.layout, frame_data.told
     line, colors = layout.neurons[-1], colors_of(layout, theme)
     subject = None if told is None else told.subject
@@ -350,7 +352,7 @@ def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, t
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
-    """Draw the light between OUT and its target."""
+    """Draw the light between output and target."""
     moment, exhibit = frame_data.moment, frame_data.exhibit
     light = seam("" if moment is None else moment.kind, frame_data.part)
     if exhibit is None or not box.width or not light:
@@ -378,12 +380,12 @@ SOLID = attrgetter(
 
 @final
 class Picture:
-    """Renders frame data in the current OpenGL context; bound to the first one it is used in.
+    """Renders frame data in one OpenGL context, the first in which it draws.
 
     Attributes:
-        theme: name of the colors, a key of THEMES
-        program: the shown program, which the lights need
-        scene: its vispy nodes, with the view for custom nodes
+        theme: name of the theme, a key of THEMES
+        program: the shown program, used to compute brightness
+        scene: its vispy nodes, including the view for custom nodes
         words: all text in the last picture
     """
 
@@ -401,7 +403,7 @@ class Picture:
         self._parts: dict[str, Any] = {}  # of the flat canvas, see `Canvas2D.by_turns`
 
     def set_theme(self, name: str) -> None:
-        """Change the colors."""
+        """Change the theme."""
         self.theme: Theme = THEMES[name]
         if self._cubes is not None:
             self._cubes.set_map(self.theme.map, self.theme.ground)
@@ -434,12 +436,12 @@ class Picture:
         ratio: float,
         corner: tuple[int, int] = (0, 0),
     ) -> OnTop:
-        """Draw a frame of width x height device pixels; `ratio` of them are a logical pixel.
+        """Draw a frame of width x height device pixels; `ratio` is device per logical pixel.
 
-        Returns its overlays, for the mouse.
+        Returns the overlays, which handle the mouse.
 
         Args:
-            corner: the lower left corner in the framebuffer, in device pixels; by default (0, 0)
+            corner: lower left corner in the framebuffer, in device pixels; default (0, 0)
         """
         if width < 2 or height < 2:
             return OnTop()  # a minimized window
@@ -460,7 +462,7 @@ class Picture:
     def _flat(
         self, frame_data: FrameData, see: Projection, lit: Lights, ratio: float
     ) -> tuple[Canvas2D, OnTop]:
-        """Return all shapes and text of a frame, and its mouse targets."""
+        """Return a canvas with the shapes and text of a frame, and its mouse targets."""
         theme, division = self.theme, frame_data.division(see.width, see.height)
         shown = frame_data.moment, frame_data.part, frame_data.current
         scale, key = division.scale, (theme.name, division, frame_data.chosen, shown)
@@ -609,7 +611,7 @@ class Picture:
         return OnTop(buttons, chart, cells, told, legend, pairs)
 
     def _set_solid(self, frame_data: FrameData, camera: Camera, scale: float) -> None:
-        """Set all solid items, in their light."""
+        """Set the data of cubes, spheres, wires and grounds, with their brightness."""
         lit = self._lit = lights(
             *(frame_data.layout, self.program, frame_data.moment),
             *(frame_data.focus, frame_data.attention),
@@ -631,7 +633,7 @@ class Picture:
         cubes.lights(lit.plates, lit.outside, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
-        """Return the node of the cubes; a new one if the layout has changed."""
+        """Return the node of the cubes, which is a new one if the layout has changed."""
         if self._cubes is None or self._layout is not frame_data.layout:
             if self._cubes is not None:
                 self._cubes.release()
@@ -649,10 +651,10 @@ class Picture:
 
 @final
 class Canvas(AbstractContextManager["Canvas"]):
-    """An offscreen canvas, a context manager; otherwise `close` it.
+    """An offscreen canvas; use it as a context manager, or call `close`.
 
     Args:
-        width, height: in logical pixels
+        width, height: size in logical pixels
 
     Raises:
         DisplayError: if OpenGL cannot be used here.
@@ -670,21 +672,21 @@ class Canvas(AbstractContextManager["Canvas"]):
         self.close()
 
     def close(self) -> None:
-        """Free the memory of its pixels, and of all released pictures."""
+        """Free the memory of the canvas and of all released pictures."""
         with drawing():
             self._buffer, self._of, self._room = None, None, (0, 0)
 
     def frame(
         self, draw: Callable[[int, int, float], None], ratio: float = 1.0, samples: int = 1
     ) -> npt.NDArray[np.uint8]:
-        """Return the pixels drawn by `draw(width, height, ratio)`, (height, width, 3) bytes.
+        """Return what `draw(width, height, ratio)` draws, as bytes (height, width, 3).
 
         Args:
             ratio: device pixels per logical pixel
-            samples: each pixel is the mean of samples x samples
+            samples: supersampling; each pixel is the mean of samples x samples drawn pixels
 
-        Raises DisplayError if the picture is larger than the driver can draw; if only the samples
-        are too many, their number is reduced.
+        Raises DisplayError if the driver cannot draw pictures of this size. If only the
+        supersampling exceeds its limit, `samples` is reduced.
         """
         wide, high = round(self.width * ratio), round(self.height * ratio)
         with drawing() as canvas:
@@ -708,7 +710,7 @@ class Canvas(AbstractContextManager["Canvas"]):
 
 
 def affordable(samples: int, side: int) -> int:
-    """Return the possible samples per pixel in a picture of `side` pixels."""
+    """Return `samples`, reduced to what the driver supports for a picture side of `side` pixels."""
     most = largest_texture()
     if side > most:
         raise DisplayError(

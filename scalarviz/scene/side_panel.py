@@ -1,6 +1,6 @@
-"""The panel below OUT: the computation of an operation, and the effect of a weight or a step.
+"""The panel below the output: how an operation computes, and the effect of a weight or a step.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -78,10 +78,12 @@ class Side:
 
     Attributes:
         head, notes, end: sentences, or ""
-        middle: a sentence between bars and a curve, or above a trial
-        caption: source of its bars, curve or misses; or None
-        trial, outcome: effect of another weight, or of a step; or None
-        group, votes: requests or results of all samples of the step, and their text; or None
+        middle: a sentence between bars and a curve, or above the effect of another weight
+        caption: the caption whose bars, curve or errors are drawn, or None
+        trial: effect of another weight, or None
+        outcome: effect of a step, or None
+        group: requests or improvements of all samples of the step, or None
+        votes: text about the group, or ""
     """
 
     head: str
@@ -100,7 +102,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
 
     Args:
         things: name of the samples
-        told: whether the network has a panel with the sentence
+        told: whether a panel in the network already shows the sentence
     """
     trial, outcome, group = caption.trial, caption.outcome, caption.group
     named = caption.wish.split(" → ")[0]
@@ -145,7 +147,7 @@ def side_of(caption: Caption, things: str, *, told: bool) -> Side | None:
 
 
 def side_room(outputs: int) -> float:
-    """Return the maximum height of the panels, by the number of outputs."""
+    """Return the maximum height of the panel, given the number of outputs."""
     return SIDE + EACH * min(outputs - 1, MOST)
 
 
@@ -179,9 +181,10 @@ def draw_side(
     """Draw the panel at the top of a box, as high as necessary; return its box.
 
     Args:
-        colors: of the outputs; `tint` is the color of its subject, if it is one of them
-        signs: colors of minus and plus
-        part: finished fraction of the operation
+        colors: colors of the outputs
+        tint: color of the subject if it is an output, otherwise None
+        signs: colors of negative and positive numbers
+        part: finished fraction of the operation, from 0 to 1
     """
     scale = canvas.scale
     left, room = box.x + EDGE * scale, box.width - 2.0 * EDGE * scale
@@ -263,7 +266,7 @@ def draw_side(
 def draw_shares(
     canvas: Canvas2D, theme: Theme, box: Box, side: Side, bent: Bent, part: float
 ) -> Box:
-    """Draw the loss by the right class's probability, at the foot of a box; return its rest."""
+    """Draw the loss as a function of the right class's probability; return the rest of the box."""
     scale, unit = canvas.scale, box.height / figure_high(side)
     high, words = box.height - unit * (MIDDLE + CURVE), share_words(bent)
     y, small, size = box.y + high + 26.0 * scale, LETTERS * scale, LARGE * scale
@@ -278,7 +281,7 @@ def draw_shares(
 
 
 def draw_votes(canvas: Canvas2D, theme: Theme, box: Box, group: Group, side: Side) -> None:
-    """Draw the request of each sample of a step, or its improvement, with a text."""
+    """Draw each sample's requested change, or its improvement, as a bar, with a text."""
     scale, size, is_step = canvas.scale, LETTERS * canvas.scale, side.outcome is not None
     step = min(VOTE * scale, BARS_WIDE * box.width / len(group.amounts))
     most: float = max([1e-12, *group.amounts])
@@ -311,10 +314,10 @@ def draw_votes(canvas: Canvas2D, theme: Theme, box: Box, group: Group, side: Sid
 def draw_rows(
     canvas: Canvas2D, theme: Theme, box: Box, rows: Sequence[PanelRow], colors: Sequence[Color]
 ) -> None:
-    """Draw numbers before and after another weight or a step.
+    """Draw rows of numbers before and after a change of a weight or a step.
 
     Args:
-        colors: of the outputs
+        colors: colors of the outputs
     """
     scale, small, large = canvas.scale, LETTERS * canvas.scale, LARGE * canvas.scale
     step, start = box.height / len(rows), box.x + (NUMBERS - EDGE) * scale
@@ -338,7 +341,7 @@ def draw_rows(
 def draw_outcome(
     canvas: Canvas2D, theme: Theme, box: Box, outcome: Outcome, colors: Sequence[Color]
 ) -> None:
-    """Draw the effect of a step on the outputs of the shown sample."""
+    """Draw the effect of a step on the outputs of the current sample."""
     step, size = box.height / len(outcome.outputs), LETTERS * canvas.scale
     y = box.y + 0.5 * step
     for place, each in enumerate(outcome.outputs):
@@ -356,9 +359,9 @@ def draw_outcome(
 def draw_scale(
     canvas: Canvas2D, theme: Theme, box: Box, y: float, effect: Effect, goal: float, color: Color
 ) -> None:
-    """Draw the scale of an output: its previous and present value, and its target.
+    """Draw the scale of an output with its previous value, its present value and its target.
 
-    The target is named at its end; if it is far away, the axis is broken there.
+    The target is labeled at the end of the scale; if it is far away, the scale is broken there.
     """
     scale, small = canvas.scale, LETTERS * canvas.scale
     found, base = scale_of(effect, goal), y + 0.36 * small
@@ -411,7 +414,7 @@ def draw_scale(
 def draw_bars(
     canvas: Canvas2D, theme: Theme, bars: Bars, box: Box, signs: tuple[Color, Color], part: float
 ) -> None:
-    """Draw computed numbers as bars from a zero line, end to end for a sum."""
+    """Draw numbers as bars from a zero line, end to end if they are added up."""
     scale, size, ends = canvas.scale, LETTERS * canvas.scale, ends_of_bars(bars)
     names, values = [each.name for each in bars.rows], [each.value for each in bars.rows]
     is_share = bars.unit == "share"
@@ -468,12 +471,12 @@ def draw_curve(
     signs: tuple[Color, Color],
     part: float,
 ) -> None:
-    """Draw the effect of a curve on a number: the sum below it, the result to the right.
+    """Draw how an activation maps a sum (below the curve) to its output (on the right).
 
-    For blame in the backward pass, it has its slope there.
+    In the backward pass, the slope of the curve is also drawn.
 
     Args:
-        tint: of the result; None: the color of its sign
+        tint: color of the output; None uses the color of its sign
     """
     scale, size, heights = canvas.scale, LETTERS * canvas.scale, [y for _, y in bent.points]
     reach = bent.points[len(bent.points) - 1][0]

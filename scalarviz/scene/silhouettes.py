@@ -1,6 +1,6 @@
-"""Silhouettes: the outlines of balls, plates and images, and how much of a box they cover.
+"""Silhouettes: the outlines of spheres, plates and images, and how much of a box they cover.
 
-It uses arrays: pages have web/silhouettes.js.
+This file uses arrays; pages use web/silhouettes.js instead.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 def balls_of(
     see: Projection, points: FloatArray | Sequence[Vector], radius: float | Sequence[float]
 ) -> list[Ball]:
-    """Return points in space projected into the picture, in plain numbers.
+    """Project points in space; return them as a list of `Ball`.
 
     Args:
-        points: a list, or a constant array
-        radius: in cells, of all or of each
+        points: a list, or an array that never changes
+        radius: radius in cells, one for all points or one per point
     """
     seen = see.of(points) if isinstance(points, np.ndarray) else see(np.array(points))
     rows = np.column_stack([seen.xy, np.multiply(radius, seen.unit), seen.depth, seen.unit])
@@ -42,10 +42,12 @@ def cubes_seen(
     half: float | None,
     margin: float = 0.0,
 ) -> list[list[Ball]]:
-    """Return the eight projected corners of each cube on a plate.
+    """Return the eight projected corners of each cube that is on a plate.
 
     Args:
-        half: half the side of the box, in a cell of at least 1; None: the cube's and a margin
+        half: half the side of the cubes, relative to the plate's cube size; None uses their own
+            sides
+        margin: added to half the side, in the same unit
     """
     layout, cubes, corners = frame_data.layout, frame_data.cubes, [np.zeros((0, 3))]
     for row in rows:
@@ -84,7 +86,7 @@ def spheres_in_sight(see: Projection, layout: Layout) -> FloatArray:
 
 
 def polygons_seen(see: Projection, layout: Layout) -> FloatArray:
-    """Return the projected sides of plates and images, convex polygons, (n, 4, 2)."""
+    """Return the projected sides of plates and images as convex polygons, (n, 4, 2)."""
     quads = see(layout.once("outlines", outlines_of)).xy.reshape(-1, 4, 2)
     quads = quads[np.isfinite(quads).all(axis=(1, 2))]
     (right, down), (left, low) = ((quads[:, place] - quads[:, 0]).T for place in (1, 3))
@@ -94,7 +96,7 @@ def polygons_seen(see: Projection, layout: Layout) -> FloatArray:
 
 
 def outlines_of(layout: Layout) -> FloatArray:
-    """Return the corners of the sides of all plates, and of all images, (n, 3)."""
+    """Return the corners of the sides of all plates and of all images, (n, 3)."""
     sides = [plate.corners(HALF)[[*SIDES]] for plate in layout.plates]
     for line in layout.neurons:
         if line.shape:
@@ -108,7 +110,7 @@ SIDES = (0, 2, 6, 4), (1, 3, 7, 5), (0, 1, 5, 4), (2, 3, 7, 6), (0, 1, 3, 2), (4
 
 
 def is_on(box: Box, spheres: FloatArray) -> bool:
-    """Return whether a box covers part of a sphere."""
+    """Return whether a box overlaps a sphere."""
     x, y, radius = spheres.T
     aside = np.maximum(np.maximum(box.x - x, x - box.right), 0.0)
     apart = np.maximum(np.maximum(box.y - y, y - box.bottom), 0.0)
@@ -116,7 +118,7 @@ def is_on(box: Box, spheres: FloatArray) -> bool:
 
 
 def share_under(box: Box, spheres: FloatArray, polygons: FloatArray, boxes: Sequence[Box]) -> float:
-    """Return the fraction of a box above a sphere, a polygon or another box."""
+    """Return the fraction of a box that covers a sphere, a polygon or another box."""
     points = points_in(box, 25, 7)
     x, y, radius = spheres.T
     apart = np.hypot(points[:, :1] - x, points[:, 1:] - y)
@@ -128,13 +130,13 @@ def share_under(box: Box, spheres: FloatArray, polygons: FloatArray, boxes: Sequ
 
 
 def points_in(box: Box, across: int, down: int) -> FloatArray:
-    """Return points of a grid over a box, (across * down, 2)."""
+    """Return the points of a grid over a box, (across * down, 2)."""
     grid = np.meshgrid(np.linspace(box.x, box.right, across), np.linspace(box.y, box.bottom, down))
     return np.stack(grid, axis=-1).reshape(-1, 2)
 
 
 def inside(points: FloatArray, polygons: FloatArray) -> npt.NDArray[np.bool_]:
-    """Return a mask of points, (n, 2), inside any of some convex polygons, (m, corners, 2)."""
+    """Return a mask of points, (n, 2), that are inside any convex polygon, (m, corners, 2)."""
     low, high = points.min(axis=0), points.max(axis=0)
     near = (polygons.min(axis=1) <= high).all(axis=1) & (polygons.max(axis=1) >= low).all(axis=1)
     starts = polygons[near, :, np.newaxis]

@@ -1,4 +1,4 @@
-"""The strip above Play: the four parts of a step; the current one is filled."""
+"""The strip above the Play button: the four parts of a step, with the current part filled."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ LEFT, END = 24.0, 0.765  # left end of the first part, and right end as a fracti
 def draw_strip(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> list[Place]:
-    """Draw the parts of a step; return the positions.
+    """Draw the parts of a step; return the boxes of its operations.
 
-    The operations of a part are side by side in its box.
+    The operations of a part divide its box from left to right.
     """
     box, scale = division.strip, division.scale
     current, strip = frame_data.current, frame_data.strip
@@ -63,13 +63,13 @@ def draw_strip(
 
 
 def waits(canvas: Canvas2D, division: Division, x: float) -> bool:
-    """Return whether there is room right of x for the prerequisites of a step."""
+    """Return whether the text about the requirements of a step fits to the right of x."""
     wide = canvas.measure(text("strip.waits"), size=SIZE * division.scale)
     return x + wide < division.strip.x + END * division.strip.width
 
 
 def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts: float) -> float:
-    """Return the right end of the words beside the parts of a step, which end at x = `parts`."""
+    """Return the right end of the strip and the text next to it; the strip ends at `parts`."""
     if not parts or frame_data.current or not waits(canvas, division, parts):
         return parts
     return max(parts, division.strip.x + END * division.strip.width)
@@ -78,7 +78,7 @@ def words_end(canvas: Canvas2D, division: Division, frame_data: FrameData, parts
 def draw_hovered(
     canvas: Canvas2D, places: Sequence[Place], frame_data: FrameData, theme: Theme, scale: float
 ) -> None:
-    """Write the name of the operation under the mouse above it."""
+    """Write the name of the operation under the mouse above its cell."""
     for box, done in places:
         if done != frame_data.hovered:
             continue

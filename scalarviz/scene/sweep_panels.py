@@ -1,8 +1,8 @@
-"""SweepPanels: the networks of a sweep, a panel for each setting, drawn flat.
+"""SweepPanels: the networks of a sweep, with a panel for each setting, drawn in 2D.
 
-A panel has the success rate of its networks with an interval, the comparison of losses with another
-setting, the loss of each network as a thin line and their mean as a thick one, and a thumbnail of
-each network, framed if it failed.
+A panel shows the success rate of its networks with an interval, a comparison of the losses with
+another setting, the loss of each network as a thin line and the mean as a thick line, and a
+thumbnail of each network, framed if it failed.
 """
 
 from __future__ import annotations
@@ -49,14 +49,13 @@ Bytes = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class SmallPictures:
-    """The contents of the thumbnails of some networks.
+    """The contents of the thumbnails of several networks.
 
     Attributes:
         kind: one of KINDS
-        numbers: for walls of cubes the weights, shape (networks, height, width), NaN for empty
-            cells; for maps outputs from -1 to 1, or classes, shape (networks, side, side); for
-            swatches the colors of outputs and targets, shape (networks, samples, 2, 3); unused for
-            losses
+        numbers: for cubes the weights, shape (networks, height, width), with NaN for empty cells;
+            for maps the outputs from -1 to 1 or classes, shape (networks, side, side); for swatches
+            the colors of outputs and targets, shape (networks, samples, 2, 3); unused for losses
         classes: whether maps show classes
     """
 
@@ -75,12 +74,12 @@ class SmallPictures:
         return 1.0 if self.kind == MAPS else CHART_SHAPE
 
     def tiles(self, wide: float, ratio: float, scale: float, theme: Theme) -> Bytes:
-        """Return the pixels of all kinds but losses, shape (networks, height, width, 4).
+        """Return the pixels of the thumbnails, shape (networks, height, width, 4); not for losses.
 
         Args:
-            wide: maximum width in device pixels
+            wide: maximum width of a thumbnail in device pixels
             ratio: device pixels per logical pixel
-            scale: number with the brightest color and the largest cube
+            scale: number with the strongest color and the largest cube
         """
         if self.kind == CUBES:
             return cube_tiles(self.numbers / scale, wide, ratio, theme)
@@ -97,11 +96,11 @@ class SmallPictures:
 def draw_networks(
     canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, scale: float, theme: Theme
 ) -> list[Box]:
-    """Draw the thumbnails that fit in a box, and return their boxes.
+    """Draw the thumbnails that fit in a box; return their boxes.
 
     Args:
-        scales: of the losses
-        scale: number with the brightest color and the largest cube
+        scales: scales of the loss curves
+        scale: number with the strongest color and the largest cube
     """
     pictures, ratio = panel.pictures, canvas.ratio
     columns, wide, gap = packed(len(panel.losses), box.width, box.height, pictures.shape)
@@ -138,7 +137,7 @@ def draw_marks(
     gap: float,
     theme: Theme,
 ) -> None:
-    """Frame the failed networks, and underline the successful ones."""
+    """Draw frames around failed networks, and a line below successful ones."""
     failed = panel.failed[: len(corners)]
     succeeded = panel.succeeded[: len(corners)] & ~failed
     edge, high = min(1.5, gap), min(SUCCESS_LINE, gap)
@@ -155,7 +154,7 @@ def draw_charts(
     scales: ChartScales,
     theme: Theme,
 ) -> None:
-    """Draw the loss of each network in a separate chart."""
+    """Draw the loss of each network as a small chart."""
     wide, high = size.tolist()
     scales = replace(scales, plot=Box(0.0, 0.0, wide, high).inside(min(2.0, 0.1 * high)))
     points = points_of(scales, panel.checks, panel.losses)
@@ -164,14 +163,14 @@ def draw_charts(
 
 
 def points_of(scales: ChartScales, steps: FloatArray, losses: FloatArray) -> FloatArray:
-    """Return the pixels of the losses of networks at the same steps, with NaN after each."""
+    """Return the pixels of several loss curves with the same steps, separated by NaN."""
     gap = np.full((len(losses), 1), np.nan)
     across = np.hstack([np.broadcast_to(steps, losses.shape), gap])
     return pixels(scales, across.ravel(), np.hstack([losses, gap]).ravel())
 
 
 def packed(count: int, width: float, height: float, shape: float) -> tuple[int, float, float]:
-    """Return columns, width and gap of `count` pictures of a shape, as large as possible."""
+    """Return columns, width and gap of `count` pictures that are as large as possible."""
     columns = np.arange(1, count + 1)
     rows = -(-count // columns)
 
@@ -187,7 +186,7 @@ def packed(count: int, width: float, height: float, shape: float) -> tuple[int, 
 
 
 def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> Bytes:
-    """Return walls of cubes for numbers from -1 to 1; without room, of tiles, or a subset."""
+    """Draw numbers from -1 to 1 as cubes, or as flat tiles or a subset if `wide` is small."""
     side = int(wide / numbers.shape[2])
     if side < 1:
         step = math.ceil(numbers.shape[2] / wide)
@@ -202,7 +201,7 @@ def cube_tiles(numbers: FloatArray, wide: float, ratio: float, theme: Theme) -> 
 
 @lru_cache(maxsize=16)
 def tiles_of(side: int, theme: str) -> Bytes:
-    """Return a square of each shade, and an empty one."""
+    """Return a square of each shade, and last an empty square."""
     found = np.zeros((2 * LEVELS + 2, side, side, 4), np.uint8)
     filled = side - (side >= GAP_FROM)
     colors = color_bytes(THEMES[theme].map(np.linspace(-1.0, 1.0, 2 * LEVELS + 1)))
@@ -212,7 +211,7 @@ def tiles_of(side: int, theme: str) -> Bytes:
 
 @lru_cache(maxsize=16)
 def cubes_of(side: int, theme: str) -> Bytes:
-    """Return images of a cube of each shade, seen from the front and above, and an empty image."""
+    """Return an image of a cube for each shade, seen from above; the last image is empty."""
     numbers = np.linspace(-1.0, 1.0, 2 * LEVELS + 1)
     colors = THEMES[theme].map(numbers)
     places = (np.arange(side * EDGE_SAMPLES) + 0.5) / EDGE_SAMPLES
@@ -236,14 +235,14 @@ def cubes_of(side: int, theme: str) -> Bytes:
 
 
 def map_tiles(colors: FloatArray, wide: float) -> Bytes:
-    """Return maps of `wide` pixels."""
+    """Return maps resampled to a width of `wide` pixels."""
     side = max(1, int(wide))
     near = np.arange(side) * colors.shape[1] // side
     return color_bytes(colors)[:, near][:, :, near]
 
 
 def swatch_tiles(swatches: FloatArray, wide: float, ratio: float) -> Bytes:
-    """Return swatches: the output above the target of each sample."""
+    """Return images of swatches: the output above the target of each sample."""
     columns, _ = tiling(swatches.shape[1])
     side = max(1, int(wide / columns))
     filled = side - (side >= GAP_FROM * ratio) * max(1, round(ratio))
@@ -254,7 +253,7 @@ def swatch_tiles(swatches: FloatArray, wide: float, ratio: float) -> Bytes:
 
 
 def tiling(samples: int) -> tuple[int, int]:
-    """Return columns and rows of swatches."""
+    """Return the number of columns and rows of swatches."""
     columns = math.ceil(math.sqrt(2 * samples)) if samples > 2 else samples
     return columns, math.ceil(samples / columns)
 
@@ -279,23 +278,24 @@ LEGEND = 0.6  # maximum fraction of the line above all panels for the legend
 
 @dataclass(frozen=True)
 class SweepPanel:
-    """One setting of a sweep.
+    """One setting of a sweep, as shown by a panel.
 
     Attributes:
         setting: index of the setting
         name: the setting as text
-        seeds: seed of each network, in the order of all following arrays
-        checks: steps with known losses
-        losses: shape (networks, checks); NaN after a network has ended
-        mean: the mean of the losses at each check, as in the table
+        seeds: seed of each network; the following arrays have the same order
+        checks: steps at which the losses are known
+        losses: losses, shape (networks, checks); NaN after a network has stopped
+        mean: mean of the losses at each check, as in the table
         pictures: contents of the thumbnails of the networks
-        failed: mask of failed networks; `succeeded` of successful ones
-        success: success rate, and its interval; None without a success criterion
+        failed: mask of failed networks
+        succeeded: mask of successful networks
+        success: success rate with its interval; None without a success criterion
         error: error of the whole setting, or ""
-        against: comparison with another setting, in texts of decreasing width, the first fitting
-            one is written; empty without a comparison
-        is_other: whether it is that setting
-        score: ranking score as text; shown without a success criterion
+        against: texts that compare it with another setting, the widest first, of which the first
+            that fits is written; empty without a comparison
+        is_other: whether this is the setting that others are compared with
+        score: ranking score as text, shown if there is no success criterion
     """
 
     setting: int
@@ -320,15 +320,15 @@ class SweepPanels:
 
     Attributes:
         title: one line above all panels
-        panels: settings, in order
-        groups: names of groups of panels, in order, with the number of panels of each
-        columns: number of panels in a row if there is room, such as the values of the last name; 0:
-            any
-        scale: number of the brightest color
+        panels: the settings, in order
+        groups: name and number of panels of each group, in order
+        columns: number of panels per row if they fit, such as the number of values of the last
+            parameter; 0 for any number
+        scale: number with the strongest color
         steps: end of the step axis
         kind: contents of the thumbnails
         clipped: whether some numbers are beyond the scale
-        before: number of settings before these
+        before: number of settings that precede these
     """
 
     title: str
@@ -343,7 +343,7 @@ class SweepPanels:
 
 
 def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[list[Box]]:
-    """Draw a sweep on the whole canvas; return the boxes of networks, panel by panel."""
+    """Draw a sweep on the whole canvas; return the boxes of the networks, panel by panel."""
     scale = scale_of(canvas.width, canvas.height)
     draw_title(canvas, sweep, theme, scale)
     if not sweep.panels:
@@ -369,12 +369,12 @@ def draw_panels(canvas: Canvas2D, sweep: SweepPanels, theme: Theme) -> list[list
 
 
 def scale_of(width: float, height: float) -> float:
-    """Return the size of letters and margins relative to those in a picture of 1280 x 800."""
+    """Return the size of letters and margins relative to a picture of 1280 x 800."""
     return max(1.0, min(width / WIDTH, height / HEIGHT))
 
 
 def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float) -> None:
-    """Draw the line above all panels, with the quantity of the thumbnails at its right end."""
+    """Draw the line above all panels, with a label of the thumbnails' contents at the right end."""
     margin, base, size = MARGIN * scale, 0.5 * HEAD * scale + 5.0 * scale, SIZE * scale
     room, words = canvas.width - 2.0 * margin, text(f"sweep.picture.legend.{sweep.kind}")
     words = "   ".join([words, *ends_of(sweep)]) if sweep.kind == CUBES else words
@@ -389,7 +389,7 @@ def draw_title(canvas: Canvas2D, sweep: SweepPanels, theme: Theme, scale: float)
 
 
 def ends_of(sweep: SweepPanels) -> tuple[str, str]:
-    """Return the numbers at both ends of the scale."""
+    """Return the numbers at both ends of the color scale, as text."""
     kind = "clipped" if sweep.clipped else "exact"
     return (
         text(f"sweep.picture.least.{kind}", scale=sweep.scale),
@@ -398,7 +398,7 @@ def ends_of(sweep: SweepPanels) -> tuple[str, str]:
 
 
 def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
-    """Frame a network, and write its result in a box below or above it."""
+    """Draw a frame around a network, and its result in a box below or above it."""
     scale = scale_of(canvas.width, canvas.height)
     canvas.box(*box.inside(-2.5).place, None, outline=theme.ink, line=2.0)
     size = SIZE * scale
@@ -412,9 +412,9 @@ def draw_chosen(canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
 def divided(
     width: float, height: float, groups: Sequence[tuple[str, int]], columns: int
 ) -> tuple[list[Box], list[tuple[str, float, float]]]:
-    """Return the boxes of panels that fit, row by row; a group begins a row.
+    """Return the boxes of the panels that fit, row by row; each group starts a new row.
 
-    Also returns the names of groups, with the x and the baseline of each.
+    The second list contains the name of each group with the x and y of its baseline.
     """
     scale = scale_of(width, height)
     gap, margin, head = GAP * scale, MARGIN * scale, HEAD * scale
@@ -453,9 +453,9 @@ def divided(
 
 
 def common_scales(sweep: SweepPanels) -> ChartScales:
-    """Return the scales of the losses of all panels, without their positions.
+    """Return the scales of the losses of all panels, with a dummy plot box.
 
-    Failed networks do not contribute, unless all have failed.
+    Failed networks are ignored, unless all networks have failed.
     """
     whole = [panel.losses for panel in sweep.panels]
     good = [panel.losses[~panel.failed] for panel in sweep.panels]
@@ -498,7 +498,7 @@ def draw_panel(
 
 
 def halves(body: Box, scale: float) -> tuple[Box, Box]:
-    """Return the boxes of curves and thumbnails: side by side, or stacked."""
+    """Return the boxes of the curves and of the thumbnails: side by side, or stacked."""
     gap = 8.0 * scale
     if body.height > body.width:
         high = HIGH * body.height
@@ -510,7 +510,7 @@ def halves(body: Box, scale: float) -> tuple[Box, Box]:
 
 
 def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale: float) -> None:
-    """Draw the name, the success rate as a number and as a bar, and its interval."""
+    """Draw a setting's name, and its success rate as a number and as a bar with interval."""
     base, right, size, bar = box.y + 15.0 * scale, box.right, SIZE * scale, BAR * scale
     room = box.width - canvas.measure(panel.name, size=size, bold=True) - 8.0 * scale
     shapes = [panel.score, ""]
@@ -544,7 +544,7 @@ def draw_head(canvas: Canvas2D, panel: SweepPanel, box: Box, theme: Theme, scale
 def draw_curves(
     canvas: Canvas2D, panel: SweepPanel, box: Box, scales: ChartScales, theme: Theme, scale: float
 ) -> None:
-    """Draw the loss of each network, and their mean, on a logarithmic scale."""
+    """Draw the losses of all networks and their mean, on a logarithmic scale."""
     size, axis = SIZE * scale, AXIS * scale
     plot = Box(box.x + axis, box.y + 4.0, box.width - axis - 2.0, box.height - 20.0 * scale)
     if plot.width < 24.0 * scale or plot.height < 22.0 * scale:

@@ -1,6 +1,6 @@
-"""Explanation of an operation within the network: sums, misses, changes of weights.
+"""Explanations drawn in the network: sums, errors of outputs, and changes of weights.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PAD = 10.0  # padding
 
 
 def clamped(part: float) -> float:
-    """Return a number clipped to 0 and 1."""
+    """Clip a number to the range from 0 to 1."""
     return min(1.0, max(0.0, part))
 
 
 def kept_clear(x: float, y: float, radius: float, scale: float) -> Box:
-    """Return the box of a neuron with its name, above or below, which cards keep clear of."""
+    """Return the box of a neuron with its name above or below, which cards must not overlap."""
     name = NAMED * scale
     wide: float = max(2.0 * radius, (1.0 - LEFT) * radius + WIDEST * scale)
     return Box(x - radius, y - radius - name, wide, 2.0 * (radius + name))
@@ -57,11 +57,13 @@ class ToldRow:
     """A row whose sum is explained, in logical pixels of the picture.
 
     Attributes:
-        feet: below each of its cubes, with the bias last; `tops` are above them
-        gate: the center of its gate; `left`, the beginning of its tray
-        arrives: inputs, one for each cube but the bias
-        weights: of all cubes
-        result: the value in the engine
+        feet: points below its cubes, the bias last
+        tops: y coordinates of the tops of its cubes
+        gate: center of its gate
+        left: left end of its tray
+        arrives: inputs, one for each cube except the bias
+        weights: numbers of all cubes
+        result: value of the sum in the engine
     """
 
     feet: list[tuple[float, float]]
@@ -83,10 +85,10 @@ COLUMN = 40.0  # minimum distance of two cubes with numbers above them
 
 
 def panel_of(row: ToldRow, rows: Sequence[float], view: Box, scale: float) -> Box | None:
-    """Return where the panel of a row stands, below it; None without room.
+    """Return the box of the panel below a row; None if it does not fit.
 
     Args:
-        rows: the top of each row of the layer, of which the panel covers none
+        rows: top of each row of the layer; the panel overlaps none of them
     """
     right, left = row.gate[0] + 12.0 * scale, row.left - 8.0 * scale
     foot = row.feet[0][1]
@@ -105,12 +107,12 @@ def draw_row(
     signs: tuple[Color, Color],
     part: float,
 ) -> list[Box]:
-    """Explain a sum at its row; return the box of its panel, if there is room for one.
+    """Explain a sum at its row; return the box of its panel in a list, empty if it does not fit.
 
-    Else it is explained beside the network. The numbers over the cubes are written in both cases.
+    The factors above the cubes are written in both cases.
 
     Args:
-        rows: as in `panel_of`; the others as in `draw_sum`
+        rows: as in `panel_of`; the other arguments are as in `draw_sum`
     """
     along, scale = [x for x, _ in row.feet], canvas.scale
     if max(along) - min(along) < COLUMN * scale * (len(row.feet) - 1):  # numbers would meet
@@ -131,11 +133,11 @@ def draw_over(
     lines: Sequence[tuple[str, str, str]],
     signs: tuple[Color, Color],
 ) -> None:
-    """Write the input over each cube of a row, and below it the weight.
+    """Write the input and the weight above each cube of a row.
 
     Args:
-        lines: its factors in print; where they are too wide, they have two digits
-        signs: the colors of minus and plus
+        lines: factors as text; if they are too wide, they are shortened
+        signs: colors of negative and positive numbers
     """
     scale, size, high = canvas.scale, LETTERS * canvas.scale, min(row.tops)
     named = [x for x, _ in row.feet[: len(row.arrives)]]
@@ -167,12 +169,12 @@ def draw_sum(
     signs: tuple[Color, Color],
     part: float,
 ) -> None:
-    """Explain a sum: its products are in the columns of their cubes, as bars end to end from 0.
+    """Explain a sum by its products as bars end to end from 0, in the columns of their cubes.
 
     Args:
-        lines: its factors, products and the sum in print
-        words: the sentence below them
-        signs: the colors of minus and plus
+        lines: factors and product of each term as text
+        words: the sentence below the bars
+        signs: colors of negative and positive numbers
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     terms = [number * weight for number, weight in zip(row.inputs, row.weights, strict=True)]
@@ -233,7 +235,7 @@ def draw_sum(
 def lines_of(
     canvas: Canvas2D, words: str, room: float, size: float, *, bold: bool = True
 ) -> list[str]:
-    """Return words wrapped to the width `room`."""
+    """Wrap text to lines of the width `room`."""
     lines: list[str] = []
     for word in words.replace(" → ", "\u00a0→\u00a0").split(" "):
         last = len(lines) - 1
@@ -254,7 +256,7 @@ GROWN = 0.8  # maximum change of a cube, relative to its edge: it is magnified
 
 
 def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box | None:
-    """Return the position of a weight's panel: below its row, else above; None without room."""
+    """Return the box of a weight's panel, below its row or above it; None if it does not fit."""
     wide, high = max(row.gate[0] - row.left, WISH_WIDE * scale), WISH * scale
     left = max(view.x, min(row.left, view.right - wide))
     below, above = row.feet[0][1] + BELOW_ROW * scale, min(row.tops) - 40.0 * scale - high
@@ -267,12 +269,12 @@ def wish_of(row: ToldRow, view: Box, scale: float, others: Sequence[Box]) -> Box
 
 
 def wished(share: float, push: float) -> float:
-    """Return the requested fraction of a weight, magnified; `push` is its gradient's fraction."""
+    """Return the requested weight, exaggerated; both arguments are relative to their scales."""
     return share - GROWN * push
 
 
 def wish_words(caption: Caption, share: float, push: float) -> list[str]:
-    """Return the text about the change of a weight."""
+    """Return the lines of text about the change of a weight."""
     goal = wished(share, push)
     if abs(goal) > abs(share):
         kind = text("telling.larger.plus") if goal >= 0.0 else text("telling.larger.minus")
@@ -289,11 +291,11 @@ def draw_wish(
     words: Sequence[str],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw the requested change of a weight, on a panel.
+    """Draw the requested change of a weight on a panel.
 
     Args:
-        cube: the weight relative to the scale, and the requested one, dashed and magnified
-        words: a head, and lines below it
+        cube: the weight, and the requested weight (dashed, magnified), relative to the scale
+        words: a heading, and the lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     wide, high, rim = box.width, box.height, 8.0 * scale
@@ -321,7 +323,7 @@ def draw_wish(
 
 
 def edge_of(share: float) -> float:
-    """Return the edge of a cube relative to the largest one."""
+    """Return the edge of a cube for a fraction of the scale, relative to the largest cube."""
     edge: float = abs(share) ** (1.0 / 3.0)
     return min(1.06, max(0.3, edge))
 
@@ -335,9 +337,9 @@ LEAST_BARS, BARS_HIGH, MOST_BARS = 190.0, 230.0, 40
 
 
 def error_box(fans: Sequence[SeenFan | None], view: Box, scale: float) -> Box | None:
-    """Return the position of a loss's panel; None without room.
+    """Return the box of the panel of the loss; None if it does not fit.
 
-    It covers the last layer, and further layers before it until it is wide enough.
+    It covers the last layer, and earlier layers until it is wide enough.
     """
     right, left = 0.0, 0.0
     for fan in [*fans][::-1]:
@@ -359,11 +361,11 @@ def draw_track(
     span: tuple[float, float],
     digits: int = 2,
 ) -> None:
-    """Draw a track in a box with a target, an answer, and the gap between them.
+    """Draw a track with an output, its target, and the gap between them.
 
     Args:
-        span: the numbers at both ends
-        digits: of the target and the answer
+        span: numbers at the left and right end of the track
+        digits: number of digits of output and target
     """
     scale, size, y = canvas.scale, LETTERS * canvas.scale, box.y + 0.5 * box.height
     unit = box.width / (span[1] - span[0])
@@ -385,7 +387,7 @@ def draw_track(
 
 
 def span_of(misses: Sequence[Miss]) -> tuple[float, float]:
-    """Return the numbers at both ends of the tracks of some outputs."""
+    """Return the numbers at both ends of the tracks of several outputs."""
     numbers: list[float] = [*[each.out for each in misses], *[each.goal for each in misses]]
     low: float = min([0.0, *numbers])
     high: float = max([1.0, *numbers])
@@ -401,11 +403,11 @@ def draw_misses(
     *,
     squared: bool,
 ) -> None:
-    """Draw the error of an answer on a panel, and the source of learning.
+    """Draw the errors of the outputs on a panel, with the losses of all samples of the step.
 
     Args:
-        colors: of the outputs
-        squared: whether the loss is the square of each error
+        colors: colors of the outputs
+        squared: whether the loss consists of squared errors, which are then drawn
     """
     scale, size, misses = canvas.scale, LETTERS * canvas.scale, caption.misses
     large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale
@@ -502,7 +504,7 @@ def draw_losses(canvas: Canvas2D, theme: Theme, box: Box, group: Group) -> None:
 
 
 def printed(values: Sequence[float], result: float) -> list[str]:
-    """Return terms and their sum with digits that add up; empty if impossible."""
+    """Return terms and their sum as text, correct as printed; empty if that is impossible."""
     for digits in (2, 3, 4):
         power = 10.0**digits
         parts = [round(each * power) for each in values]

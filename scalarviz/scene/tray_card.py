@@ -1,6 +1,6 @@
-"""The tray of a neuron without cubes: its strongest inputs and weights, on a card.
+"""The card of a neuron that has no cubes: its largest weights with their inputs.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -32,10 +32,9 @@ LARGEST = 0.8  # maximum fraction of a stage for the card
 
 
 def tray_box(frame_data: FrameData, division: Division) -> Box | None:
-    """Return the position of the card of a hovered or pinned tray, or None.
+    """Return the box of the card for the hovered or pinned neuron, or None.
 
-    It replaces the card of the pinned item, or is beside its neuron, so that the exhibit stays
-    visible.
+    It replaces the card of the pinned item, or is on the stage, so that the exhibit stays visible.
     """
     found, stage, card = tray_of(frame_data), division.scene, division.card
     if found is None:
@@ -52,7 +51,7 @@ def tray_box(frame_data: FrameData, division: Division) -> Box | None:
 
 
 def size_of(fan: Fan) -> tuple[float, float]:
-    """Return width and height of a card in pixels."""
+    """Return the width and height of the card in pixels."""
     rows: int = -(-min(PAIRS, fan.inputs) // COLUMNS)
     return 2.0 * PAD + COLUMNS * WIDE, TITLE + rows * HIGH + FOOT
 
@@ -60,9 +59,9 @@ def size_of(fan: Fan) -> tuple[float, float]:
 def draw_tray(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, box: Box, theme: Theme
 ) -> list[tuple[Box, int]]:
-    """Draw the tray of the hovered or pinned item; return boxes of cubes, and rows.
+    """Draw the card of the hovered or pinned neuron; return boxes and bank indices of its cubes.
 
-    Empty without one.
+    The result is empty if there is no such neuron.
     """
     layout: Layout = frame_data.layout
     found = tray_of(frame_data)
@@ -119,7 +118,7 @@ def draw_tray(
 
 
 def tray_of(frame_data: FrameData) -> tuple[Fan, int] | None:
-    """Return the hovered or pinned sums and unit without cubes, or None."""
+    """Return the layer without cubes and its unit that is hovered or pinned, or None."""
     layout: Layout = frame_data.layout
     found = [layout.fan_into(each) for each in chosen_neurons(frame_data)]
     found += [layout.fan_of(row) for row in chosen_rows(frame_data)]

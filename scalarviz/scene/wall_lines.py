@@ -1,6 +1,6 @@
-"""Lines of walls: hairlines of the outputs of large layers, and lit paths.
+"""Lines of walls: thin lines for the outputs of large layers, and highlighted paths.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Drawn = tuple[Stroke, tuple[float, float]]  # a line and the depths of its ends
 
 
 def walls_seen(layout: Layout, see: Projection, scale: float) -> list[tuple[Fan, SeenWall]]:
-    """Return the sums of each wall, and its projection, unless a part is behind the eye."""
+    """Return the fan of each visible wall, and the wall in the picture."""
     fans = [fan for fan in layout.fans if fan.top is not None]
     seen = [(fan, seen_wall(fan, layout, see, scale)) for fan in fans]
     return [(fan, wall) for fan, wall in seen if wall is not None]
 
 
 def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWall | None:
-    """Return a wall in the picture; None if a part is behind the eye."""
+    """Return a wall in the picture; None if part of it is behind the eye."""
     line = layout.neurons[fan.before]
     half = 0.33 * line.side * max(line.shape[1:]) if line.shape else line.radius
     starts = balls_of(see, fan.starts, half)
@@ -47,13 +47,13 @@ def seen_wall(fan: Fan, layout: Layout, see: Projection, scale: float) -> SeenWa
 
 
 def gate_of(fan: Fan, column: int) -> list[float]:
-    """Return the position above a column."""
+    """Return the point above a column of a wall."""
     assert fan.top is not None
     return joined(row3(fan.columns, column), row3(fan.rows, 0), fan.top)
 
 
 def joined(*vectors: Vector) -> list[float]:
-    """Return the sum of vectors."""
+    """Return the sum of several vectors."""
     return [float(sum(each)) for each in zip(*vectors, strict=True)]
 
 
@@ -66,12 +66,12 @@ def paint_walls(
     said: Callable[[Fan], list[float]],
     thread: Callable[[], list[int]],
 ) -> None:
-    """Draw the lines of all walls: paths of hovered items are lit, else the strongest.
+    """Draw the lines of all walls, and highlight chosen paths or else the main path.
 
     Args:
         walls: walls in the picture
-        said: returns the output of each unit before a layer
-        thread: returns the bank indices of the main path
+        said: function that returns the output of each input unit of a layer
+        thread: function that returns the bank indices of the main path
     """
     lit = sorted({*pointed_rows(frame_data), *told_rows(frame_data)})
     rows = [row for row in lit if any(rows_in(fan, [row]) for fan, _ in walls)]
@@ -85,14 +85,14 @@ def paint_walls(
 
 
 def rows_in(fan: Fan, rows: Sequence[int]) -> list[int]:
-    """Return the given bank indices that belong to a layer."""
+    """Return the bank indices that belong to a layer."""
     return [row for row in rows if fan.unit_of(row) is not None]
 
 
 def way_through(
     see: Projection, fan: Fan, wall: SeenWall, row: int, values: list[float], cubes: CubeValues
 ) -> list[Drawn]:
-    """Return the lit path through the cube of a bank index, with depths."""
+    """Return the highlighted path through the cube of a bank index, with depths."""
     unit, column = fan.unit_of(row) or 0, fan.unit_before(row)
     assert fan.top is not None
     before = [float(fan.top[0]), 0.0, 0.0]

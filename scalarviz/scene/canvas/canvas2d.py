@@ -1,8 +1,8 @@
 """Canvas2D: a canvas for shapes, text and small images, independent of OpenGL.
 
-Shapes are drawn in the order of calls. Coordinates are logical pixels, x to the right, y down from
-the top left corner. Depths are window depths, from -1, in front of everything, to 1. A canvas can
-be filled, measured and tested without a display.
+Shapes are drawn in the order of the calls. Coordinates are logical pixels from the top left corner,
+x to the right and y down. Depths are window depths, from -1 (in front of everything) to 1. A canvas
+can be filled and tested without a display.
 
 Each shape is a quadrilateral, a row of 24 numbers, which the shaders of
 `scalarviz.scene.canvas.renderer` turn into a shape with smooth edges: discs, lines, letters and
@@ -77,13 +77,13 @@ class Quads:
         self.images: list[tuple[int, int, Pixels]] = []  # first and last quadrilateral + 1
 
     def put_images(self, rows: Floats, image: Pixels) -> None:
-        """Append one for each row, all with parts of one image."""
+        """Append one quadrilateral per row, each showing a part of the same image."""
         before = self.count
         self.put_many(rows)
         self.images += [(before, self.count, image)] * (self.count > before)
 
     def put_many(self, rows: Floats) -> None:
-        """Append one for each row with a finite position."""
+        """Append one quadrilateral for each row with a finite position."""
         if not isfinite(np.add.reduce(rows[:, :6], None)):
             rows = rows[np.isfinite(rows[:, :6]).all(axis=1)]
         if len(rows):
@@ -91,7 +91,7 @@ class Quads:
             self.count += len(rows)
 
     def put_texts(self, rows: Floats, words: list[TextLayout]) -> None:
-        """Append one for each letter of texts, whose anchors are the centers in the rows."""
+        """Append one quadrilateral per letter; each text is anchored at the center in its row."""
         if not isfinite(np.add.reduce(rows[:, MIDDLE], None)):
             there = np.flatnonzero(np.isfinite(rows[:, MIDDLE]).all(axis=1)).tolist()
             rows, words = rows[there], [words[i] for i in there]
@@ -102,13 +102,13 @@ class Quads:
         self.count += sum(counts)
 
     def put_part(self, rows: Floats, images: list[tuple[int, int, Pixels]]) -> None:
-        """Append the rows and images of other quadrilaterals."""
+        """Append quadrilaterals of another list, given as rows and images."""
         self.images += [(self.count + at, self.count + end, image) for at, end, image in images]
         self._groups.append((self.count, rows))
         self.count += len(rows)
 
     def rows(self, ratio: float) -> Floats:
-        """Return all, shape (count, 24); `ratio` is the device pixels per logical pixel."""
+        """Return all rows, shape (count, 24); `ratio` is the device pixels per logical pixel."""
         rows = np.empty((self.count, COLUMNS), np.float32)
         for start, group in self._groups:
             rows[start : start + len(group)] = group
@@ -124,11 +124,11 @@ class Quads:
         return rows
 
     def vertices(self, ratio: float, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
-        """Return four vertices (`VERTEX`) of each.
+        """Return four vertices (`VERTEX`) per quadrilateral.
 
         Args:
-            places: left, top, width and height of each image as fractions of a common sheet; by
-                default each image is a separate sheet
+            places: left, top, width and height of each image as fractions of a common texture; by
+                default each image has its own texture
         """
         rows = self.rows(ratio)
         for (first, stop, _), place in zip(self.images, places, strict=False):
@@ -139,7 +139,7 @@ class Quads:
 
 
 def column(numbers: Numbers) -> npt.NDArray[np.float64]:
-    """Return numbers as a scalar or as columns, for assignment to several columns of rows."""
+    """Return a 1D array as a column, for assignment to several columns; leave others unchanged."""
     values = np.asarray(numbers, np.float64)
     return values[:, None] if values.ndim == 1 else values
 
@@ -151,7 +151,7 @@ def rows_at(
     outline: Color,
     line: Numbers,
 ) -> Floats:
-    """Return rows for boxes with these centers, shape (n, 2), in front of everything."""
+    """Return rows for boxes with the given centers, shape (n, 2), in front of everything."""
     xy = np.asarray(middle, np.float64).reshape(-1, 2)
     rows = np.zeros((len(xy), COLUMNS), np.float32)
     rows[:, MIDDLE] = xy
@@ -166,7 +166,7 @@ def rows_at(
 
 
 def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
-    """Set rows of images to corners, shape (n, 3, 2): upper left, upper right, lower left."""
+    """Set image rows to corners, shape (n, 3, 2): upper left, upper right and lower left."""
     first, right, down = corners[:, 0], corners[:, 1], corners[:, 2]
     across, below = right - first, down - first
     wide, high = np.hypot(*across.T)[:, None], np.hypot(*below.T)[:, None]
@@ -178,7 +178,7 @@ def parallelograms(rows: Floats, corners: npt.NDArray[np.floating]) -> Floats:
 
 
 def color(value: Color) -> tuple[float, float, float, float]:
-    """Return red, green, blue, alpha from 0 to 1 of "#rrggbb", "#rrggbbaa" or 3 or 4 numbers.
+    """Convert "#rrggbb", "#rrggbbaa" or 3 or 4 numbers to red, green, blue, alpha, 0 to 1.
 
     None is transparent. Raises InputError for anything else.
     """
@@ -198,14 +198,14 @@ def color(value: Color) -> tuple[float, float, float, float]:
 
 
 def packed(value: Color) -> Packed:
-    """Return a color as two numbers, 256 * red + green and 256 * blue + alpha, each 0 to 255."""
+    """Return a color as (256 * red + green, 256 * blue + alpha), each channel from 0 to 255."""
     parts = value.tolist() if isinstance(value, np.ndarray) else value
     return packed_name(tuple(parts) if isinstance(parts, list) else parts)
 
 
 @lru_cache(maxsize=4096)
 def packed_name(value: Color) -> Packed:
-    """Return `packed` of a hashable color, cached."""
+    """Return `packed(value)` of a hashable color, cached."""
     parts = color(value)
     if any(map(isnan, parts)):
         parts = (*NOT_A_NUMBER, 1.0)
@@ -215,12 +215,12 @@ def packed_name(value: Color) -> Packed:
 
 @lru_cache(maxsize=4096)
 def packed_pair(fill: Color, outline: Color) -> tuple[float, ...]:
-    """Return `packed` of two hashable colors, concatenated."""
+    """Return the concatenated `packed` values of two hashable colors."""
     return packed(fill) + packed(outline)
 
 
 def packed_many(value: Color) -> Packed | Floats:
-    """Return `packed` of one color, or of an array (n, 3) or (n, 4), as an array (n, 2)."""
+    """Return `packed(value)` of one color; for an array (n, 3) or (n, 4), its shape is (n, 2)."""
     if value is None or isinstance(value, str):
         return packed_name(value)
     if np.ndim(value) == 1:
@@ -230,7 +230,7 @@ def packed_many(value: Color) -> Packed | Floats:
 
 
 def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """Return colors, shape (..., 3 or 4), from 0 to 1, as uint8, shape (..., 4)."""
+    """Convert colors from 0 to 1, shape (..., 3 or 4), to uint8, shape (..., 4)."""
     values = np.asarray(colors, np.float64)
     if values.ndim < 2 or values.shape[-1] not in (3, 4):
         raise InputError(f"an array of colours is (..., 3 or 4), not {values.shape}")
@@ -242,9 +242,9 @@ def color_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
-    """Return the pixels of an image, (rows, columns, 3 or 4) from 0 to 1, premultiplied.
+    """Return an image, shape (rows, columns, 3 or 4) from 0 to 1, as premultiplied bytes.
 
-    A uint8 array is an earlier result, and is returned unchanged.
+    A uint8 array is taken as already converted and returned unchanged.
     """
     if isinstance(colors, np.ndarray) and colors.dtype == np.uint8:
         return colors
@@ -259,10 +259,10 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
 
 
 def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
-    """Return images, (n, rows, columns, channels), tiled in `columns` columns, as one image.
+    """Tile images, shape (n, rows, columns, channels), in `columns` columns; return one image.
 
     Args:
-        gap: pixels of 0 to the right of and below each image; by default 0
+        gap: zero pixels to the right of and below each image; default 0
     """
     count, high, wide, depth = tiles.shape
     columns = min(columns, count)
@@ -273,12 +273,12 @@ def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray
 
 
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:
-    """Return the cuts of the segments of a polyline through (n, 2) points at its joins.
+    """Return where each segment of a polyline, given as (n, 2) points, is cut at its joins.
 
-    Segments have round ends. At a join both are cut along the bisector of their angle; otherwise a
-    transparent line would be darker there, and the edge of a thin one jagged. Returns shape (n - 1,
-    4): the normals of the cuts at start and end in the coordinates of each segment; zeros if the
-    next segment is too short for a sharp turn, so that a cut would remove too much.
+    Segments have round ends. At a join, both segments are cut along the bisector of their angle.
+    Otherwise a transparent line would be darker there, and the edge of a thin line jagged. Returns
+    shape (n - 1, 4): the normals of the cuts at start and end, in the coordinates of each segment.
+    The normals are zero if the next segment is too short for a sharp turn.
     """
     ahead = xy[1:] - xy[:-1]
     length = np.hypot(*ahead.T)
@@ -312,8 +312,8 @@ HEAD = 0.42  # half the width of an arrowhead, relative to its length
 class Canvas2D:
     """A canvas of width x height logical pixels; `ratio` is the device pixels per logical pixel.
 
-    `scale` is its text size relative to a picture of 1280 x 800; `parts` caches parts of earlier
-    pictures; `now` is the time in seconds for updating parts in turns, or None.
+    `scale` is its text size relative to a picture of 1280 x 800. `parts` caches parts of earlier
+    pictures. `now` is the time in seconds, used to update cached parts in turn, or None.
     """
 
     def __init__(
@@ -336,7 +336,7 @@ class Canvas2D:
 
     @property
     def images_in(self) -> list[Pixels]:
-        """The images, in drawing order."""
+        """The images of the canvas, in drawing order."""
         return [image for _, _, image in self._quads.images]
 
     def vertices(self, places: Sequence[Floats] = ()) -> npt.NDArray[np.void]:
@@ -378,10 +378,10 @@ class Canvas2D:
         outline: Color = None,
         depth: float = -1.0,
     ) -> None:
-        """Draw an image, shape (rows, columns, 3 or 4), from 0 to 1, first row on top.
+        """Draw an image, shape (rows, columns, 3 or 4) from 0 to 1, with the first row at the top.
 
-        An image that is drawn often can be converted once, by `image_bytes`. `smooth` interpolates
-        between pixels. The outline is inside the edge, one pixel wide.
+        If an image is drawn often, convert it once with `image_bytes`. `smooth` interpolates
+        between pixels. The outline is inside the edge and one pixel wide.
         """
         corners = np.array([[(x, y), (x + width, y), (x, y + height)]])
         self.images(corners, colors, np.array([[0.0, 0.0, 1.0, 1.0]]), depth=depth, smooth=smooth)
@@ -398,10 +398,10 @@ class Canvas2D:
         radius: Numbers = 0.0,
         smooth: bool = False,
     ) -> None:
-        """Draw parts of one image; `parts` is (n, 4): left, top, right and bottom from 0 to 1.
+        """Draw parts of one image; `parts`, (n, 4), has left, top, right and bottom from 0 to 1.
 
-        Corners are as in `parallelograms`; depth may be (n, 2), left and right. `radius` rounds the
-        corners of rectangles; `smooth` interpolates between pixels.
+        Corners are as in `parallelograms`. `depth` may be (n, 2), for left and right. `radius`
+        rounds the corners of rectangles. `smooth` interpolates between pixels.
         """
         rows = parallelograms(rows_at(corners[:, 0], self._clip, "#ffffff", None, 0.0), corners)
         rows[:, DEPTH] = column(depth)
@@ -423,7 +423,7 @@ class Canvas2D:
     ) -> None:
         """Draw discs around (n, 2) points; other arguments are scalars or have n rows.
 
-        The outline is inside the edge, `hatch` is the strength of stripes.
+        The outline is inside the edge. `hatch` is the strength of the stripes.
         """
         self._put(xy, column(radius), fill, radius, outline, line, depth, hatch)
 
@@ -438,7 +438,7 @@ class Canvas2D:
         line: Numbers = 1.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Draw boxes with (n, 2) top left corners; size is (2,) or (n, 2)."""
+        """Draw boxes given by their (n, 2) top left corners; `size` is (2,) or (n, 2)."""
         half = np.asarray(size) / 2
         self._put(np.asarray(xy) + half, half, fill, radius, outline, line, depth)
 
@@ -452,9 +452,9 @@ class Canvas2D:
         head: Numbers = 6.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Draw arrows, (n, 2) to (n, 2); other arguments are scalars or have n rows.
+        """Draw arrows from (n, 2) to (n, 2) points; other arguments are scalars or have n rows.
 
-        Each has a head of length `head`; a shorter arrow is only a head.
+        Arrowheads have the length `head`; an arrow shorter than that is drawn as a head only.
         """
         rows, length = self._rows_between(start, end, color, depth)
         heads = np.minimum(np.asarray(head, np.float64), length)
@@ -474,7 +474,7 @@ class Canvas2D:
         width: Numbers = 1.0,
         depth: Numbers = -1.0,
     ) -> None:
-        """Draw straight lines with round ends, (n, 2) to (n, 2); depth may be (n, 2), per end."""
+        """Draw straight lines with round ends between (n, 2) points; depth may be per end."""
         self._capsules(start, end, color, width, depth, 0.0)
 
     def line(
@@ -506,10 +506,11 @@ class Canvas2D:
         outline: Color = None,
         room: float = inf,
     ) -> float:
-        """Draw text on the baseline y; return its width.
+        """Draw text with its baseline at y; return its width.
 
-        `anchor` is "left", "center" or "right", the position of x; a line feed starts a new line;
-        `outline` is the color of a soft halo; text wider than `room` is truncated as by `fit`.
+        `anchor` is the position of x in the text: "left", "center" or "right". A line feed starts a
+        new line. `outline` is the color of a soft halo. Text wider than `room` is truncated by
+        `fit`.
         """
         words = words if room == inf else self.fit(words, room, size=size, bold=bold)
         self.words += [words]
@@ -538,7 +539,7 @@ class Canvas2D:
         depth: Numbers = -1.0,
         outline: Color = None,
     ) -> None:
-        """Draw a text on each of (n, 2) baselines, like `text`; depth may have n rows."""
+        """Draw texts at (n, 2) baseline positions, like `text`; `depth` may have n rows."""
         self.words += words
         ratio, pixels = self.ratio, round(size * self.ratio) or 1
         looks = [(color, 0)] if outline is None else [(outline, round(HALO * ratio)), (color, 0)]
@@ -556,14 +557,15 @@ class Canvas2D:
     def by_turns(
         self, name: str, key: object, draw: Callable[[Canvas2D], T], *, steady: bool = False
     ) -> T:
-        """Draw a part of a picture, updated once per `TURN` or when its key changes, else cached.
+        """Draw a part of the picture, or reuse it from the cache if it was drawn recently.
 
-        Parts are updated in turns. If `now` is None, each is updated in every picture.
+        The parts are redrawn in turn, once per `TURN` or when their key changes. If `now` is None,
+        each part is redrawn in every picture.
 
         Args:
-            name: name of the part; each is drawn once per picture
-            draw: draws on the given canvas; its result is returned
-            steady: whether it changes only with the key
+            name: name of the part; each part is drawn once per picture
+            draw: function that draws on the given canvas; its result is returned
+            steady: whether the part changes only with the key
         """
         if self.parts is None or self.now is None:
             return draw(self)
@@ -582,11 +584,11 @@ class Canvas2D:
         return found[4]
 
     def measure(self, words: str, *, size: float = 13.0, bold: bool = False) -> float:
-        """Return the width of text, that is, of its widest line."""
+        """Return the width of a text, which is the width of its widest line."""
         return width_of(words, round(size * self.ratio) or 1, bold) / self.ratio
 
     def widest(self, texts: Sequence[str], *, size: float = 13.0, bold: bool = False) -> float:
-        """Return the width of the widest of some texts."""
+        """Return the width of the widest text."""
         pixels = round(size * self.ratio) or 1
         return max([width_of(each, pixels, bold) for each in texts]) / self.ratio
 
@@ -598,18 +600,18 @@ class Canvas2D:
         size: float = 13.0,
         bold: bool = False,
     ) -> str:
-        """Return the text, truncated to this width with "..." if necessary."""
+        """Return the text, truncated with "..." to this width if necessary."""
         return shortened(words, width * self.ratio, round(size * self.ratio) or 1, bold)
 
     def first_fit(
         self, texts: Sequence[str], width: float, *, size: float = 13.0, bold: bool = False
     ) -> str:
-        """Return the first of some texts that fits in this width; if none does, the last."""
+        """Return the first text that fits in this width, or the last one if none fits."""
         fits = (each for each in texts if self.measure(each, size=size, bold=bold) <= width)
         return next(fits, texts[-1])
 
     def wrap(self, words: str, width: float, most: int, *, size: float = 13.0) -> list[str]:
-        """Return the text in at most `most` lines of this width; the last may end in "..."."""
+        """Wrap text to at most `most` lines of this width; the last one may end in "..."."""
         lines = self.broken(words.strip(), width, most, size=size)
         return [self.fit(line, width, size=size) for line in lines]
 
@@ -623,11 +625,12 @@ class Canvas2D:
         bold: bool = False,
         indent: str = "",
     ) -> list[str]:
-        """Return the text in lines of this width; a single long word may exceed it.
+        """Wrap text to lines of this width; a single long word may exceed it.
 
         Args:
-            most: maximum lines; the last one contains the rest, however wide; None: unlimited
-            indent: prefix of all lines but the first
+            most: maximum number of lines, the last of which contains the rest at any width; None
+                means unlimited
+            indent: prefix of all lines except the first
         """
         lines = [words[: len(words) - len(words.lstrip())]]
         for word in words.split():
@@ -642,7 +645,7 @@ class Canvas2D:
 
     @contextmanager
     def clip(self, x: float, y: float, width: float, height: float) -> Iterator[None]:
-        """Context manager: clip drawing to this box, and to enclosing clips."""
+        """Context manager that clips drawing to this box and to enclosing clips."""
         before = left, top, right, bottom = self._clip
         self._clip = (max(left, x), max(top, y), min(right, x + width), min(bottom, y + height))
         try:
@@ -678,7 +681,7 @@ class Canvas2D:
         depth: Numbers,
         hatch: Numbers = 0.0,
     ) -> None:
-        """Add boxes around (n, 2) points, with round corners; discs are fully round."""
+        """Add boxes with rounded corners around (n, 2) points; a large radius gives discs."""
         rows = rows_at(middle, self._clip, fill, outline, line)
         rows[:, DEPTH] = column(depth)
         rows[:, HALF] = half
@@ -705,7 +708,7 @@ class Canvas2D:
     def _rows_between(
         self, start: Numbers, end: Numbers, color: Color, depth: Numbers
     ) -> tuple[Floats, npt.NDArray[np.float64]]:
-        """Return rows for shapes along lines, (n, 2) to (n, 2), and the lengths of the lines."""
+        """Return rows for shapes along lines between (n, 2) points, and the line lengths."""
         first, last = np.array(start, np.float64, ndmin=2), np.array(end, np.float64, ndmin=2)
         with np.errstate(invalid="ignore"):  # infinity minus infinity gives NaN, which is not drawn
             along, middle = last - first, (first + last) / 2

@@ -1,9 +1,9 @@
-"""Fonts: glyphs drawn by FreeType into one atlas, and the layout of text.
+"""Fonts: glyphs rendered by FreeType into one atlas, and text layout.
 
-A glyph is rendered at its exact screen size, in device pixels, and cached. Small glyphs are cached
-at four subpixel shifts, so that letters are evenly spaced while every image is on whole pixels. All
-units here are device pixels, y down; only `scalarviz.scene.canvas.canvas2d` uses logical ones. The
-fonts are DejaVu from the package, and system fonts for other scripts.
+A glyph is rendered at its exact screen size in device pixels and cached. Small glyphs are cached at
+four subpixel shifts, so that letters are evenly spaced although every image is on whole pixels. All
+units here are device pixels, with y down; `scalarviz.scene.canvas.canvas2d` converts from logical
+pixels. The fonts are DejaVu, included in the package, and system fonts for other scripts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SPELLINGS = {"\n": "\n", "\u00a0": " ", "\t": "    "}
 
 
 class Atlas:
-    """One large gray image with small ones in rows; it grows without moving its images."""
+    """One large gray image that holds small images in rows and grows without moving them."""
 
     def __init__(self, width: int = 1024, height: int = 256) -> None:
         self.pixels: npt.NDArray[np.uint8] = np.zeros((height, width), np.uint8)
@@ -39,7 +39,7 @@ class Atlas:
         self._left = self._top = self._row_height = 0
 
     def place(self, picture: npt.NDArray[np.uint8]) -> tuple[int, int]:
-        """Add an image and return its left and top."""
+        """Add an image; return its left and top."""
         height, width = picture.shape
         if self._left + width + 1 > self.pixels.shape[1]:
             self._top += self._row_height
@@ -66,7 +66,7 @@ Glyph = tuple[float, ...]
 
 
 class Font:
-    """Glyphs at one size in pixels, each from the font that has its letter, see `face_of`."""
+    """Glyphs of one size in pixels, each from the font that contains the letter, see `face_of`."""
 
     def __init__(self, pixels: int, bold: bool) -> None:
         self.pixels = pixels
@@ -77,7 +77,7 @@ class Font:
         self.glyphs: dict[tuple[str, float, int], Glyph | None] = {}
 
     def spell(self, words: str) -> str:
-        """Return text with a box in place of each letter that no font has."""
+        """Return the text with each letter that is missing from all fonts replaced by a box."""
         known = self._spellings
         for letter in set(words).difference(known):
             is_drawn = letter.isprintable() and face_of(letter, self.bold) is not None
@@ -85,7 +85,7 @@ class Font:
         return "".join([known[letter] for letter in words])
 
     def advances(self, letters: str) -> list[float]:
-        """Return the advance of each letter, not rounded to pixels."""
+        """Return the advance width of each letter, not rounded to pixels."""
         known = self._advances
         for letter in letters:
             if letter not in known:
@@ -95,7 +95,7 @@ class Font:
         return [known[letter] for letter in letters]
 
     def glyph(self, letter: str, step: float, halo: int) -> Glyph | None:
-        """Draw a glyph shifted right by `step` steps, or its halo; None for a blank."""
+        """Draw a glyph shifted right by `step` subpixel steps, or its halo; None for a blank."""
         glyph = self.glyphs[letter, step, halo] = self._draw(letter, int(step), halo)
         return glyph
 
@@ -133,7 +133,7 @@ class Font:
 
 
 class TextLayout(NamedTuple):
-    """Text as glyphs: a row of a `Glyph` for each, relative to the anchor on the first baseline."""
+    """Text as glyphs: one `Glyph` row per letter, relative to the anchor on the first baseline."""
 
     glyphs: npt.NDArray[np.float32]
     width: float
@@ -141,7 +141,7 @@ class TextLayout(NamedTuple):
 
 @lru_cache(maxsize=16384)
 def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextLayout:
-    """Return the positions of letters, or of their halos if `halo`, a width in pixels, is not 0."""
+    """Return the positions of letters, or of their halos if `halo` (a width in pixels) is not 0."""
     used = font(pixels, bold)
     steps = used.steps
     numbers: list[float] = []
@@ -166,14 +166,14 @@ def layout(words: str, pixels: int, bold: bool, anchor: str, halo: int) -> TextL
 
 @lru_cache(maxsize=16384)
 def width_of(words: str, pixels: int, bold: bool) -> float:
-    """Return the width of the widest line of a text, without drawing its letters."""
+    """Return the width of the widest line of a text, without rendering its letters."""
     used = font(pixels, bold)
     return max([sum(used.advances(line)) for line in used.spell(typeset(words)).split("\n")])
 
 
 @lru_cache(maxsize=4096)
 def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
-    """Truncate each line with "..." to a width; a line without room for the dots becomes empty."""
+    """Truncate each line with "..." to a width; a line too narrow for the dots becomes empty."""
     used = font(pixels, bold)
     dots = sum(used.advances("..."))
     lines = []
@@ -188,12 +188,12 @@ def shortened(words: str, width: float, pixels: int, bold: bool) -> str:
 
 @cache
 def font(pixels: int, bold: bool) -> Font:
-    """Return the font for a size and style."""
+    """Return the font of a size in pixels and a weight."""
     return Font(pixels, bold)
 
 
 def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uint8]:
-    """Dilate a glyph by `reach` pixels on all sides; the outer half fades."""
+    """Dilate a glyph by `reach` pixels on all sides; the outer half of the halo fades."""
     height, width = picture.shape
     halo = np.zeros((height + 2 * reach, width + 2 * reach), np.float32)
     for down, right, strength in brush(reach):
@@ -204,7 +204,7 @@ def spread_out(picture: npt.NDArray[np.uint8], reach: int) -> npt.NDArray[np.uin
 
 @cache
 def brush(reach: int) -> list[tuple[int, int, np.float32]]:
-    """Return row, column and strength of each pixel in the halo of one pixel."""
+    """Return row, column and strength of each pixel in the halo of a single pixel."""
     row, column = np.indices((2 * reach + 1, 2 * reach + 1))
     away = np.hypot(row - reach, column - reach) / reach
     strength = np.clip(2.0 - 2.0 * away, 0.0, 1.0).astype(np.float32)
@@ -242,7 +242,7 @@ CODE_BLOCK = 256  # code points in a block; per font, only the blocks with glyph
 
 
 class StyledFace(NamedTuple):
-    """A FreeType face, and whether its glyphs must be emboldened."""
+    """A FreeType face, and whether its glyphs need artificial bold."""
 
     face: Any
     embolden: bool
@@ -250,7 +250,7 @@ class StyledFace(NamedTuple):
 
 @cache
 def packaged(bold: bool) -> StyledFace:
-    """Return the face of DejaVu Sans in this weight."""
+    """Return the packaged face of DejaVu Sans, bold or regular."""
     import freetype  # not available where a page is created in a browser
 
     face = freetype.Face(str(Path(__file__).parent / "dejavu" / PACKAGED[bold]))
@@ -259,9 +259,9 @@ def packaged(bold: bool) -> StyledFace:
 
 @cache
 def face_of(letter: str, bold: bool) -> StyledFace | None:
-    """Return the face that draws a letter in this weight, or None if no font has it.
+    """Return the face that contains a letter, bold or regular; None if no font does.
 
-    DejaVu Sans is tried first, then the fonts of the system in the order of `unlikeness`.
+    DejaVu Sans is tried first, then the system fonts in the order of `unlikeness`.
     """
     for own in (packaged(bold), StyledFace(packaged(False).face, bold)):
         if own.face.get_char_index(letter):
@@ -275,7 +275,7 @@ def face_of(letter: str, bold: bool) -> StyledFace | None:
 
 
 def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
-    """Return the sort key of a font path: fonts that resemble DejaVu Sans come first."""
+    """Return the sort key of a font path; fonts that resemble DejaVu Sans come first."""
     name = Path(path).stem.lower()
     unlike = sum(part in name for part in UNLIKE) + (("bold" in name) != bold)
     return unlike, not any(part in name for part in LIKE), path
@@ -283,7 +283,7 @@ def unlikeness(path: str, bold: bool) -> tuple[int, bool, str]:
 
 @cache
 def files_by_block() -> dict[int, list[str]]:
-    """Return the paths of the system's fonts by block of code points with glyphs."""
+    """Return the paths of system fonts by the block of code points for which they have glyphs."""
     found: dict[int, list[str]] = {}
     for path in system_files():
         face = opened(path)
@@ -298,7 +298,7 @@ def files_by_block() -> dict[int, list[str]]:
 
 
 def system_files() -> list[str]:
-    """Return the font files of the system, from fontconfig or the standard folders."""
+    """Return the paths of system fonts, found by fontconfig or in the standard folders."""
     names: list[str] = []
     with suppress(OSError, subprocess.SubprocessError):
         command = ["fc-list", "--format", "%{file}\n"]
@@ -318,7 +318,7 @@ def plain(path: str) -> str:
 
 @lru_cache(maxsize=32)
 def styled(path: str, bold: bool) -> StyledFace | None:
-    """Return the face of a file in this weight, or None if it cannot be read."""
+    """Return the bold or regular face of a font file, or None if it cannot be read."""
     import freetype
 
     face = opened(path)
@@ -333,7 +333,7 @@ def styled(path: str, bold: bool) -> StyledFace | None:
 
 
 def opened(path: str) -> Any:
-    """Return a scalable face with a Unicode character map, or None."""
+    """Return the face of a font file, or None if it is not scalable or has no Unicode map."""
     import freetype
 
     try:

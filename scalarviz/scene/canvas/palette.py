@@ -1,8 +1,8 @@
 """The palette: colors of signed numbers, of classes, and of everything else in a picture.
 
-Numbers are blue below zero, gray at zero, orange above. The ends are the strongest colors, and hue
-shows only the sign. The two hues, and the colors of classes, are distinguishable with every kind of
-color blindness.
+Numbers below zero are blue, zero is gray, and numbers above zero are orange. The largest magnitudes
+have the strongest colors; hue shows only the sign. The two hues and the colors of classes are
+distinguishable with every kind of color blindness.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ NOT_A_NUMBER = (1.0, 0.0, 1.0)  # magenta, not part of any map
 
 @dataclass(frozen=True)
 class ColorMap:
-    """sRGB colors of numbers: of zero, and of negative and positive magnitudes.
+    """A diverging color map: sRGB colors of zero and of negative and positive magnitudes.
 
     Attributes:
-        stops: magnitude, raised to `power`, and its two colors; the last is 1, the strongest
-        power: exponent of magnitudes; below 1, small numbers have a visible hue
+        stops: magnitudes raised to `power`, each with its negative and positive color; the last
+            magnitude is 1
+        power: exponent of magnitudes; below 1, small numbers get a visible hue
     """
 
     name: str
@@ -39,9 +40,9 @@ class ColorMap:
     power: float
 
     def __call__(self, values: object, scale: float = 1.0) -> FloatArray:
-        """Return the sRGB color of each value, from 0 to 1, in an additional axis of length 3.
+        """Return the sRGB color of each value, from 0 to 1, in an additional last axis of length 3.
 
-        Values beyond +-scale get the color of the end, NaN gets magenta.
+        Values beyond +-scale get the color at the end of the map. NaN is magenta.
         """
         x = np.asarray(values, dtype=np.float64) / scale
         strength = np.sign(x) * np.minimum(np.abs(x), 1.0) ** self.power
@@ -52,13 +53,13 @@ class ColorMap:
 
     @cached_property
     def _lines(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Positions of the table, their colors, and the slopes up to the next position."""
+        """Positions in the color table, their colors, and the slopes to the next position."""
         places, colors = np.array(self.table[0]), rgb(self.table[1])
         return places, colors, np.diff(colors, axis=0) / np.diff(places)[:, np.newaxis]
 
     @cached_property
     def table(self) -> tuple[tuple[float, ...], tuple[str, ...]]:
-        """Positions from -1 to 1, and the color of each."""
+        """Positions from -1 to 1, and the color at each position."""
         up, down = self.stops, self.stops[::-1]
         places = *(-place for place, _, _ in down), 0.0, *(place for place, _, _ in up)
         return places, (*(each[1] for each in down), self.zero, *(each[2] for each in up))
@@ -94,7 +95,7 @@ MAPS = table(
 
 
 def largest(numbers: FloatArray) -> float:
-    """Return the largest finite magnitude, or a high percentile of a sample of many numbers."""
+    """Return the largest finite magnitude, or a high percentile of a sample if there are many."""
     if len(numbers) > SAMPLE:
         numbers = numbers[:: len(numbers) // SAMPLE]
     sizes = np.abs(numbers)
@@ -106,20 +107,20 @@ def largest(numbers: FloatArray) -> float:
 
 @lru_cache(maxsize=1024)
 def rgb(colors: tuple[str, ...]) -> FloatArray:
-    """Return colors such as "#facc7e" as rows of red, green, blue from 0 to 1, read-only."""
+    """Convert colors such as "#facc7e" to read-only rows of red, green, blue from 0 to 1."""
     found: FloatArray = np.array([list(bytes.fromhex(color[1:])) for color in colors]) / 255.0
     found.flags.writeable = False
     return found
 
 
 def to_bytes(colors: FloatArray) -> npt.NDArray[np.uint8]:
-    """Return colors, clipped to 0 to 1, as integers from 0 to 255."""
+    """Convert colors, clipped to 0 to 1, to integers from 0 to 255."""
     found = np.minimum(np.maximum(number_or_not(colors), 0.0), 1.0)
     return np.rint(found * 255.0).astype(np.uint8)
 
 
 def number_or_not(colors: FloatArray) -> FloatArray:
-    """Return colors with magenta in place of NaN."""
+    """Return colors with NaN replaced by magenta."""
     return np.where(np.isnan(colors), NOT_A_NUMBER, colors)
 
 
@@ -140,7 +141,7 @@ def contrast(colors: FloatArray, others: FloatArray) -> FloatArray:
 
 
 def faded(colors: FloatArray, bright: FloatArray | float, ground: FloatArray) -> FloatArray:
-    """Return colors blended with the background by `bright`, from 0 to 1."""
+    """Blend colors with the background; `bright` is their weight, from 0 to 1."""
     return np.asarray(ground + bright * (colors - ground))
 
 
@@ -150,10 +151,10 @@ CLASSES_ON_LIGHT = "#009a7a", "#8a1c6a", "#a88600", "#20242c", "#8f7cf5", "#7a4a
 
 
 def class_colors(classes: object, ground: str) -> FloatArray:
-    """Return the sRGB color of each class number, from 0 to 1, in an additional axis of length 3.
+    """Return the sRGB color of each class index, from 0 to 1, in an additional last axis.
 
-    Classes beyond the available colors get lighter ones on dark `ground`, darker ones on light
-    ground. NaN gets magenta.
+    Classes beyond the available colors get lighter colors on dark `ground` and darker colors on
+    light ground. NaN is magenta.
     """
     numbers = np.asarray(classes, np.float64)
     is_dark = bool(rgb((ground,)).mean() < 0.5)
@@ -184,23 +185,32 @@ class Theme:
     """Colors of one theme, as "#rrggbb" or "#rrggbbaa".
 
     Attributes:
-        map: color map of the numbers, with the background of the picture
-        answers: color map of answers such as yes and no; `sides`, samples of no and of yes on it
-        pool: color added to the background by the pool of light in the middle
+        map: color map of numbers, which also holds the background of the picture
+        answers: color map of answers such as yes and no
+        sides: colors of samples whose target is no or yes, on the map of answers
+        pool: color of the pool of light in the middle, added to the background
         tray: background of empty items
         shelf: trays below cubes, with alpha
-        glass: an empty glass ball
-        shadow: shadow of cubes and balls, with alpha
+        glass: an empty glass sphere
+        shadow: shadows of cubes and spheres, with alpha
         channels: red, green and blue
-        ink: text; `soft` for sentences, `quiet` for less important text, `faint` for minor lines
-        former: previous values; `worse`, a number that has not improved
+        ink: text
+        soft: sentences
+        quiet: less important text
+        faint: minor lines
+        former: previous values
+        worse: a number that has not improved
         accent: pinned and selected items, and buttons
         light: the current computation
-        push: backward arrows on cubes
-        wire: wires; `lit` for highlighted ones
-        panel: background of texts and curves, `rim` its border; `chip` of a button
-        ghost: curve of the other branch
-        metric: curve of a metric such as the accuracy; `loss` of the loss
+        push: gradient arrows on cubes
+        wire: wires
+        lit: highlighted wires
+        panel: background of texts and curves
+        rim: border of panels
+        chip: background of buttons
+        ghost: curve of another branch
+        metric: curve of a metric such as the accuracy
+        loss: curve of the loss
         controls: colors of the window's controls
     """
 
@@ -239,7 +249,7 @@ class Theme:
 
     @property
     def no_yes(self) -> tuple[str, str]:
-        """Colors of words and lines for no and yes."""
+        """Colors of text and lines for no and yes."""
         return self.answers.negative, self.answers.positive
 
     number: ClassVar[str] = NUMBER
@@ -247,14 +257,14 @@ class Theme:
 
     @cached_property
     def on_faces(self) -> tuple[str, str]:
-        """Colors of numbers on cube faces: for weak colors, and for those beyond `borders`."""
+        """Colors of numbers on cube faces: on weak colors, and on colors beyond `borders`."""
         return (NUMBER, DARK_NUMBER) if self.is_dark else (DARK_NUMBER, NUMBER)
 
     @cached_property
     def borders(self) -> tuple[float, float]:
-        """Fractions of the strongest color beyond which the second of `on_faces` has more contrast.
+        """Fractions of the strongest color beyond which the second color of `on_faces` is used.
 
-        The first is for negative values, the second for positive ones; 2 means never.
+        The first fraction is for negative values, the second for positive values; 2 means never.
         """
         places, (weak, strong) = np.linspace(0.0, 1.0, 501), rgb(self.on_faces)
         faces = self.map(np.stack([-places, places]))
@@ -263,7 +273,7 @@ class Theme:
         return found[0], found[1]
 
     def on_face(self, share: float) -> str:
-        """Return the color of a number on its cube's face, for a `share` of the strongest color."""
+        """Return the text color for a cube face that has `share` of the strongest color."""
         return self.on_faces[int(abs(share) >= self.borders[int(share > 0.0)])]
 
     @cached_property
@@ -376,7 +386,7 @@ SHADES = 511  # including the shade of 0 in the middle
 
 @lru_cache(maxsize=4)
 def heat_of(theme: str) -> npt.NDArray[np.uint8]:
-    """Return the colors of maps from -1 to 1 as bytes, (SHADES, 4); hue is the sign."""
+    """Return a color map of heat maps from -1 to 1 as bytes, (SHADES, 4); hue shows the sign."""
     parts = np.linspace(-1.0, 1.0, SHADES)
     minus, plus = (
         np.stack([np.interp(np.abs(parts), STOPS, each) for each in rgb(names).T], axis=1)
@@ -387,6 +397,6 @@ def heat_of(theme: str) -> npt.NDArray[np.uint8]:
 
 
 def shaded(parts: FloatArray, table: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return the colors of numbers from -1 to 1, from an evenly spaced table."""
+    """Look up the colors of numbers from -1 to 1 in an evenly spaced table."""
     places = 0.5 * (len(table) - 1) * (1.0 + parts) + 0.5
     return table[places.clip(0, len(table) - 1).astype(np.int16)]

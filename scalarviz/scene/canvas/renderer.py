@@ -1,4 +1,4 @@
-"""Renderer: draws a `Canvas2D` with OpenGL, all shapes by one program with distance fields."""
+"""Renderer: draws a `Canvas2D` with OpenGL, using one shader program with distance fields."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHEET = 1024  # minimum width in pixels of a sheet of images
 
 
 class Renderer:
-    """Draws canvases in one OpenGL context, each in one draw call."""
+    """Draws canvases in one OpenGL context, with one draw call per canvas."""
 
     def __init__(self) -> None:
         self._program = gloo.Program(
@@ -38,11 +38,11 @@ class Renderer:
     def draw(
         self, canvas: Canvas2D, width_px: int, height_px: int, corner: tuple[int, int] = (0, 0)
     ) -> None:
-        """Draw a canvas to the current framebuffer.
+        """Draw a canvas into the current framebuffer.
 
         Args:
             width_px, height_px: size of the viewport in device pixels
-            corner: its lower left corner in the framebuffer; by default (0, 0)
+            corner: lower left corner of the viewport in the framebuffer; default (0, 0)
         """
         vertices = canvas.vertices(self._sheet.place(canvas.images_in))
         if not len(vertices):
@@ -93,9 +93,9 @@ class Sheet:
         self._places: list[Floats] = []
 
     def place(self, images: list[Pixels]) -> list[Floats]:
-        """Upload new images; return left, top, width and height, as fractions of the sheet.
+        """Upload new images; return left, top, width and height, as fractions of the texture.
 
-        Images keep their positions while their number and sizes are unchanged.
+        Images keep their positions while their number and sizes do not change.
         """
         sizes = [image.shape[:2] for image in images]
         if sizes != self._sizes:
@@ -127,7 +127,7 @@ class Sheet:
 
 
 def framed(image: Pixels) -> Pixels:
-    """Return an image padded by one pixel on each side, copied from the edge."""
+    """Return an image padded by one pixel on each side, copied from its edge."""
     high, wide = image.shape[:2]
     made = np.empty((high + 2, wide + 2, 4), np.uint8)
     made[..., 3] = 255
@@ -146,10 +146,10 @@ def send(buffer: Any, data: Any) -> None:
 
 
 def clear(ground: str, width: int, height: int, corner: tuple[int, int] = (0, 0)) -> None:
-    """Fill a part of the current framebuffer, of this size in device pixels, with a color.
+    """Fill a rectangle of the current framebuffer with a color; sizes are in device pixels.
 
     Args:
-        corner: its lower left corner; by default (0, 0)
+        corner: lower left corner of the rectangle; default (0, 0)
     """
     STATE.clear()
     queue = gloo.get_current_canvas().context.glir
@@ -170,9 +170,9 @@ STATE: dict[object, object] = {}  # cached state: clear it if others may have ch
 
 @lru_cache(maxsize=64)
 def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[object, ...]]]:
-    """Return the OpenGL calls that set a state, such as (("blend", True),), with their keys.
+    """Return the OpenGL calls that set a state, such as (("blend", True),), each with a key.
 
-    Two calls with equal keys set the same state, and the last one counts.
+    Of several calls with the same key, only the last one has an effect.
     """
     calls: list[tuple[object, tuple[object, ...]]] = []
     for name, value in state:
@@ -188,7 +188,7 @@ def calls_of(state: tuple[tuple[str, Any], ...]) -> list[tuple[object, tuple[obj
 
 
 def set_state(preset: str | None = None, **state: Any) -> None:
-    """Set the state of OpenGL like `gloo.set_state`, unless it is already set."""
+    """Set OpenGL state like `gloo.set_state`, unless it is already set."""
     if preset is not None:
         STATE.clear()
         gloo.set_state(preset, **state)
@@ -208,10 +208,10 @@ def set_scissor(*box: int) -> None:
 
 
 class Drawing:
-    """Draws triangles with a program, without vispy's checks at each draw.
+    """Draws triangles with a shader program, without the checks that vispy makes in each draw call.
 
     Args:
-        program: of gloo, without pending variables
+        program: a gloo program without pending variables
     """
 
     def __init__(self, program: Any) -> None:
@@ -227,5 +227,5 @@ class Drawing:
         queue.command("DRAW", self._program._id, gl.GL_TRIANGLES, chosen, 1)
 
     def end(self) -> None:
-        """Send everything to OpenGL."""
+        """Flush all queued commands to OpenGL."""
         self._context.flush_commands()

@@ -1,1 +1,1 @@
-"""Exhibits: result plots of networks."""
+"""Exhibits: plots of a network's results."""

@@ -1,4 +1,4 @@
-"""Answers: predicted numbers or classes beside their targets, for inputs of any kind."""
+"""Answers: predicted numbers or classes next to their targets, for inputs of any kind."""
 
 from __future__ import annotations
 
@@ -30,13 +30,14 @@ ROW = 1.5  # line spacing, relative to the text size
 @final
 @dataclass(frozen=True)
 class Answers(Exhibit):
-    """The prediction for one sample beside its target, and the error over many.
+    """The prediction for one sample next to its target, and the error over all samples.
 
     Attributes:
-        outputs: of the samples, shape (samples, outputs); `targets` are their targets
-        names: of the outputs, or of the classes if `sorts`
-        sorts: whether the targets are classes: then the largest output is the prediction
-        focus: output and target of the current sample, one row each; None: the first sample
+        outputs: outputs for the samples, shape (samples, outputs)
+        targets: targets of the samples, same shape
+        names: names of the outputs, or of the classes if `sorts`
+        sorts: whether the targets are classes, so that the largest output is the prediction
+        focus: output and target of the current sample, one row each; None means the first sample
     """
 
     outputs: FloatArray
@@ -53,7 +54,7 @@ class Answers(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Answers:
-        """Return the exhibit with prediction and target of the current sample."""
+        """Return a copy that shows prediction and target of the current sample."""
         return replace(self, focus=in_rows(self.outputs.shape[1], outputs, target))
 
     def score(self) -> tuple[int, int] | None:
@@ -63,14 +64,14 @@ class Answers(Exhibit):
         return int((right & ~np.isnan(self.outputs).any(axis=1)).sum()), len(right)
 
     def off(self) -> float:
-        """Return the mean absolute error of the samples, over all outputs."""
+        """Return the mean absolute error over all samples and outputs."""
         return mean_error(self.outputs, self.targets)
 
     def places(self, box: Box, scale: float) -> Places:
         return self.pair(box, scale, most=TILE * max(scale, box.width / self.wide))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the prediction beside its target, each on a tile."""
+        """Draw the prediction next to its target, each on a tile."""
         places = self.places(box, canvas.scale)
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, places.out, theme)
@@ -81,7 +82,7 @@ class Answers(Exhibit):
         paint_tile(canvas, box, self._lines(0), theme)
 
     def _lines(self, row: int) -> list[str]:
-        """Return the text of the current sample: 0: its prediction, 1: its target."""
+        """Return the lines for the current sample: its prediction (row 0) or its target (row 1)."""
         shown = (self.outputs[0], self.targets[0]) if self.focus is None else self.focus
         if np.isnan(shown[row]).any():
             return []
@@ -96,9 +97,9 @@ class Answers(Exhibit):
 
 
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
-    """Draw a tile with centered words, limited to the lines that fit.
+    """Draw a tile with centered lines of text, leaving out lines that do not fit.
 
-    Wide text has smaller letters; a number without room for its name is shown alone.
+    Wide text gets smaller letters. A number is drawn without its name if both do not fit.
     """
     size = letter_size(canvas)
     canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)

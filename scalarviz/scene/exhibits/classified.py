@@ -54,19 +54,21 @@ ANSWER = 40.0, 24.0, 16.0, 12.0  # letter sizes of a prediction, the largest tha
 @final
 @dataclass(frozen=True, eq=False)
 class Sorting(Exhibit):
-    """Images, each in the column of the class that a network predicts, and a confusion matrix.
+    """Images in columns of their predicted class, and a confusion matrix.
 
     Attributes:
-        pictures: (n, height, width), ink from 0 to 1
-        labels: true classes; `said` are the predicted ones
-        confusion: matrix of these and further images; `of` is their name
-        focus: predicted and true class of the current sample; None: the classes of the first image
-        names: names of the classes, by default their numbers
-        wrong: some misclassified images, with their true and predicted class
-        answers: outputs for the current sample, whose image is `height`, `width`; `why` is the
-            reason of the prediction, if known
-        whole: whether to show all images in columns, and the matrix
-        reasons: whether to show reasons and errors
+        pictures: images, shape (n, height, width), with ink from 0 to 1
+        labels: true classes
+        said: predicted classes
+        confusion: confusion matrix of these and further images
+        of: name of the images in the matrix
+        focus: predicted and true class of the current sample; None means the first image
+        names: names of the classes; default: their numbers
+        wrong: some misclassified images, each with its true and predicted class
+        answers: outputs for the current sample
+        why: support of the prediction by each pixel, or None if unknown
+        whole: whether to show all images in columns, and the confusion matrix
+        reasons: whether to show the support of the prediction and the misclassified images
     """
 
     pictures: FloatArray
@@ -118,7 +120,7 @@ class Sorting(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Sorting:
-        """Return the exhibit with prediction and target of the current sample."""
+        """Return a copy that shows prediction and target of the current sample."""
         said, label = (
             None if each is None or np.isnan(each).any() else int(each.argmax())
             for each in (outputs, target)
@@ -152,7 +154,7 @@ class Sorting(Exhibit):
         return Places(out, goal, Box(box.x, out.bottom, box.width, high))
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw prediction and target, the reasons, and the remaining errors."""
+        """Draw prediction and target, the support of the prediction, and misclassified images."""
         places = self.places(box, canvas.scale)
         self.paint_heads(canvas, places, theme)
         shown = (self.said[0], self.labels[0]) if self.focus is None else self.focus
@@ -178,11 +180,11 @@ class Sorting(Exhibit):
 
     @property
     def class_names(self) -> Sequence[str]:
-        """The names of the classes, or their numbers."""
+        """The names of the classes; default: their numbers."""
         return self.names or [*map(str, range(len(self.confusion.counts)))]
 
     def _paint_plate(self, canvas: Canvas2D, box: Box, words: str, theme: Theme) -> None:
-        """Draw a tile with a prediction in the largest fitting letters."""
+        """Draw a tile with a prediction in the largest letters that fit."""
         canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)
         sizes = [each * canvas.scale for each in ANSWER]
         room, most = 0.9 * box.width, 0.7 * box.height
@@ -192,7 +194,7 @@ class Sorting(Exhibit):
         canvas.text(x, y, words, size=high, color=theme.ink, bold=True, anchor="center")
 
     def _paint_reasons(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
-        """Draw the reasons of the prediction, and the remaining errors."""
+        """Draw the support of the prediction, and below it misclassified images."""
         top = places.foot.bottom + BELOW * canvas.scale
         columns = self.pictures.shape[2]
 
@@ -212,7 +214,7 @@ class Sorting(Exhibit):
         )
 
     def _paint_all(self, canvas: Canvas2D, box: Box, places: Places, theme: Theme) -> None:
-        """Draw the images in columns, and the matrix if there is room."""
+        """Draw all images in columns, and the confusion matrix if it fits."""
         size, count = letter_size(canvas), len(self.confusion.counts)
         left, top = box.x + LABELS * size, places.foot.bottom + 0.5 * size
         across, gap, table = (box.right - left) / count, 0.8 * size, (HEADS + count * CELL) * size
@@ -282,7 +284,7 @@ LABELS, HEADS, CELL = 1.2, 1.6, 1.2
 @final
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """A confusion matrix: one row per true class, one column per predicted class."""
+    """A confusion matrix with one row per true class and one column per predicted class."""
 
     counts: npt.NDArray[np.int64]
 
@@ -299,20 +301,20 @@ class ConfusionMatrix:
         return self.right / max(1, self.all)
 
     def worst(self) -> tuple[int, int, int]:
-        """Return the pair confused most often: true class, predicted class, number of cases."""
+        """Return the most frequent confusion: true class, predicted class and number of samples."""
         wrong = self.counts - np.diag(np.diag(self.counts))
         true, said = divmod(int(wrong.argmax()), len(wrong))
         return true, said, int(wrong[true, said])
 
     def colors(self, ground: FloatArray, map: ColorMap) -> FloatArray:
-        """Return a color per cell, stronger with its share of the row; empty cells are `ground`."""
+        """Return the color of each cell by its share of the row; empty cells are `ground`."""
         share = self.counts / np.maximum(1, self.counts.sum(axis=1, keepdims=True))
         strength = np.where(share > 0.0, FAINTEST + (1.0 - FAINTEST) * share, 0.0)
         full = map(np.where(np.eye(len(share)) > 0.0, RIGHT, WRONG))
         return faded(full, strength[..., np.newaxis], ground)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the cells with their counts, the true classes at the left, and the axes above."""
+        """Draw the cells with counts, the true classes on the left, and the axis names above."""
         size, count = letter_size(canvas), len(self.counts)
         left, top = box.x + LABELS * size, box.y + HEADS * size
         wide, high = (box.right - left) / count, (box.bottom - top) / count
@@ -336,7 +338,7 @@ class ConfusionMatrix:
 
 
 def readable_on(colors: FloatArray) -> FloatArray:
-    """Return black or white for each color, whichever has more contrast: at least 4.5."""
+    """Return black or white for each color, whichever has more contrast (at least 4.5)."""
     black, white = np.zeros(3), np.ones(3)
     better = contrast(colors, white) >= contrast(colors, black)
     return np.where(better[:, np.newaxis], white, black)

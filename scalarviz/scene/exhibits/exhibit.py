@@ -1,4 +1,4 @@
-"""Exhibit: base class of result plots, and the axes of plots."""
+"""Exhibit: base class of result plots; and the axes of plots."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RIM, WHITE = "#080b10", "#f0f4fa"  # around dots and marks, and the current one,
 
 
 class Places(NamedTuple):
-    """Positions of the parts of an exhibit: OUT, target, and the lines below both."""
+    """Positions of the parts of an exhibit: output, target, and the lines below them."""
 
     out: Box
     goal: Box
@@ -45,21 +45,21 @@ class Places(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Exhibit(ABC):
-    """The result of a network: OUT beside its target, the accuracy, and the output at step 0.
+    """A plot of a network's output next to its target, with accuracy and the output at step 0.
 
-    A subclass implements `paint`; it overrides the other methods for another size, a text summary,
-    or to mark the current sample. Where the mouse can pick inputs, it puts the painted boxes into
-    `_boxes`, and `_inputs_in` returns the inputs at a pixel of them.
+    Subclasses implement `paint`. They may override other methods to change the size, return a text
+    summary, or mark the current sample. If inputs can be selected with the mouse, `paint` stores
+    the painted boxes in `_boxes`, and `_inputs_in` returns the inputs at a pixel of a box.
 
     Attributes:
-        first: the exhibit of step 0, or None
-        by_hand: whether `first` is what was before a hand drags something
-        says: whether it writes how right the answers are: else a headline does
-        awaits: whether the step that is shown has not come to the answer yet
-        wide: wanted width in a stage of 1280 x 600 pixels
-        most: largest share of the width of a stage
-        small: side of the answer of step 0, relative to OUT
-        lines: how many lines bring the outputs to OUT
+        first: the exhibit at step 0, or None
+        by_hand: whether `first` is the exhibit before the user dragged something
+        says: whether the exhibit writes the accuracy; otherwise a headline does
+        awaits: whether the shown step has not computed the output yet
+        wide: preferred width in a stage of 1280 x 600 pixels
+        most: maximum fraction of the stage's width
+        small: side of the output at step 0, as a fraction of the side of the output
+        lines: number of lines that connect the outputs to the exhibit
     """
 
     first: Exhibit | None = field(default=None, kw_only=True)
@@ -74,18 +74,18 @@ class Exhibit(ABC):
 
     @abstractmethod
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw it into a box of a canvas, on the background of the picture."""
+        """Draw the exhibit into a box of a canvas, on the background of the picture."""
 
     def places(self, box: Box, scale: float) -> Places:
-        """Return the positions of its parts in a box of a picture with letters of this scale."""
+        """Return the positions of the exhibit's parts in a box; `scale` is the letter size."""
         return self.pair(box, scale)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw only the output, without samples; by default the whole exhibit."""
+        """Draw only the output, without samples; default: the whole exhibit."""
         self.paint(canvas, box, theme)
 
     def above(self, box: Box, scale: float, high: float) -> tuple[Exhibit, Box, Box | None]:
-        """Return the exhibit with a panel below it, its box, and the panel's; None: no room.
+        """Make room for a panel below; return the exhibit, its box, and the panel's box or None.
 
         Args:
             high: height of the panel
@@ -97,7 +97,7 @@ class Exhibit(ABC):
         return self.after(None), upper, Box(box.x, box.bottom - high, box.width, high)
 
     def doors(self, box: Box, scale: float) -> list[tuple[float, float]]:
-        """Return the pixels at which the lines from the outputs end: on the left edge of OUT.
+        """Return the points on the left edge of the output at which lines from the network end.
 
         Args:
             box: box of the exhibit
@@ -109,54 +109,54 @@ class Exhibit(ABC):
         return [(out.x, middle + (i - 0.5 * (self.lines - 1)) * apart) for i in range(self.lines)]
 
     def words(self) -> list[str]:
-        """Return a summary in plain text; by default the verdict."""
+        """Return a summary in plain text; default: the accuracy."""
         return [verdict] if (verdict := self.verdict()) else []
 
     def after(self, first: Exhibit | None) -> Exhibit:
-        """Return the exhibit together with the exhibit of step 0."""
+        """Return a copy with another exhibit as the state at step 0."""
         return replace(self, first=first)
 
     @property
     def since(self) -> str:
-        """The time of `first`, as text."""
+        """Label of `first`: the start, or before the user's change."""
         return text("headline.before") if self.by_hand else text("headline.start")
 
     def details(self, box: Box, scale: float) -> Box | None:
-        """Return the area in which a click shows details, or None."""
+        """Return the area in which a click opens details, or None."""
         return None
 
     def in_detail(self) -> Exhibit:
-        """Return the exhibit with all initially hidden details."""
+        """Return a copy that shows all details."""
         return self
 
     @property
     def border(self) -> Border | None:
-        """The boundary between two answers such as yes and no; None for others."""
+        """The boundary between two answers such as yes and no; None for other outputs."""
         return None
 
     @property
     def heads(self) -> list[str]:
-        """Candidate titles above OUT, best first; the first one that fits is drawn."""
+        """Candidate titles above the output; the first one that fits is drawn."""
         return [text("picture.out")]
 
     def headed(self) -> Exhibit:
-        """Return the exhibit for use below its headline, which may replace its verdict."""
+        """Return a copy to draw below its headline; it may omit the accuracy."""
         return self
 
     def verdict(self) -> str:
-        """Return the accuracy: "246 of 250 right", "off by .03"; "" if unknown."""
+        """Return the accuracy or error: "246 of 250 right", "off by .03"; "" if unknown."""
         score, off = self.score(), self.off()
         if score is not None:
             return text("exhibits.right", right=score[0], count=score[1])
         return "" if off is None or not isfinite(off) else text("outputs.off", error=decimal(off))
 
     def headline(self, things: str) -> tuple[str, str, str, bool] | None:
-        """Return the quantity, its value at the start and now, and whether it has improved.
+        """Return the metric, its values at the start and now, and whether it has improved.
 
         Args:
             things: name of the samples
 
-        Returns None if the start is unknown.
+        Returns None if the value at the start is unknown.
         """
         first, score = self.first, self.score()
         if first is None:
@@ -181,15 +181,15 @@ class Exhibit(ABC):
         return said, decimal(was), decimal(off), off <= was
 
     def aside(self) -> str:
-        """Return an addition to the headline, such as previously known classes; or ""."""
+        """Return an addition to the headline, such as the accuracy of known classes, or ""."""
         return ""
 
     def score(self) -> tuple[int, int] | None:
-        """Return the number of right samples, and the total; None if not applicable."""
+        """Return the number of right samples and of all samples; None if not applicable."""
         return None
 
     def off(self) -> float | None:
-        """Return the mean absolute error of the shown predictions; None if unknown."""
+        """Return the mean absolute error of the predictions; None if unknown."""
         return None
 
     def wanted(self, width: float, height: float) -> float:
@@ -203,19 +203,19 @@ class Exhibit(ABC):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Exhibit:
-        """Return the exhibit with the current sample, its prediction and target, if known."""
+        """Return a copy that marks the current sample, with prediction and target if known."""
         return self
 
     def inputs_at(self, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs at a pixel of the last painted map, by index.
+        """Return the inputs at a pixel of the last painted map, by input index.
 
-        Empty outside the map. The default implementation returns no inputs.
+        The result is empty outside the map, and always empty by default.
         """
         box = next((each for each in self._boxes if each.has(x, y)), None)
         return {} if box is None else self._inputs_in(box, x, y)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs at a pixel of one of the last painted boxes."""
+        """Return the inputs at a pixel of a painted box, by input index."""
         return {}
 
     # OUT, target, and the lines below them.
@@ -231,16 +231,16 @@ class Exhibit(ABC):
         more: float = 0.0,
         beside: float = BESIDE,
     ) -> Places:
-        """Return the positions of OUT and target side by side, in the middle of a box.
+        """Return the positions of output and target, side by side in the middle of a box.
 
         Args:
-            aspect: aspect ratio of each
-            most: maximum width
-            count: 1: without a target beside OUT
-            more: height of the contents between OUT and the verdict
-            beside: from OUT to target, relative to the text size
+            aspect: aspect ratio of output and target
+            most: maximum width of each
+            count: 1 to leave out the target, otherwise 2
+            more: height of other contents between output and accuracy
+            beside: distance between output and target, relative to the text size
 
-        If space is short, step 0 is left out first, then `more`, then the verdict.
+        If space is short, the output at step 0 is left out first, then `more`, then the accuracy.
         """
         size = LETTERS * scale
         head, gap = HEAD * size, beside * size * (count - 1)
@@ -266,7 +266,7 @@ class Exhibit(ABC):
         return Places(out, goal, Box(box.x, top + high, box.width, below))
 
     def paint_heads(self, canvas: Canvas2D, places: Places, theme: Theme) -> None:
-        """Write OUT and goal above the two plates; OUT is dashed until its step computes it."""
+        """Write titles above output and target; an output not computed yet has a dashed frame."""
         size, out = letter_size(canvas), places.out
         if self.awaits and places.goal != out:
             ends = [(x, y) for x in (out.x, out.right) for y in (out.y, out.bottom)]
@@ -291,10 +291,10 @@ class Exhibit(ABC):
             )
 
     def paint_foot(self, canvas: Canvas2D, places: Places, theme: Theme, more: float = 0.0) -> None:
-        """Write the accuracy, and below it the output at step 0.
+        """Write the accuracy, and draw the output at step 0 below it.
 
         Args:
-            more: height of other contents below the verdict
+            more: height of other contents below the accuracy
         """
         size, foot = letter_size(canvas), places.foot
         large, words = RIGHT_YET / LETTERS * size, self.verdict() if self.says else ""
@@ -323,9 +323,10 @@ class Exhibit(ABC):
     def _paint_begun(
         self, canvas: Canvas2D, first: Exhibit, box: Box, theme: Theme, foot: Box
     ) -> None:
-        """Draw the output of step 0 in a dashed frame, with a sentence on its accuracy.
+        """Draw the output at step 0 in a dashed frame, with a sentence on its accuracy.
 
-        The sentence is to the right, or above it, inside `foot`. A low box has only words above it.
+        The sentence is to the right of the frame or above it, inside `foot`. A low box shows only
+        text.
         """
         size, said = letter_size(canvas), first.verdict()
         left, right = box.right + 1.5 * size, foot.right
@@ -356,7 +357,7 @@ def mean_error(outputs: FloatArray, targets: FloatArray) -> float:
 
 
 def in_rows(count: int, *rows: FloatArray | None) -> FloatArray:
-    """Return rows of numbers as an array, with NaN for unknown ones."""
+    """Stack rows of `count` numbers in an array, with NaN for rows that are None."""
     return np.stack([np.full(count, np.nan) if each is None else each for each in rows])
 
 
@@ -376,14 +377,14 @@ Key = tuple[str, Color, str]  # a kind of mark, as in `paint_key`, its color, an
 @final
 @dataclass(frozen=True)
 class Axes:
-    """The names of the axes x and y, and the numbers at their ends."""
+    """The names of the x and y axes, and the numbers at their ends."""
 
     names: tuple[str, str]
     low: tuple[float, float]
     high: tuple[float, float]
 
     def plot(self, canvas: Canvas2D, box: Box) -> Box:
-        """Return the part of a box that is left for the plot."""
+        """Return the part of a box inside the axes, available for the plot."""
         size = letter_size(canvas)
         words = (self.names[1], short(self.low[1]), short(self.high[1]))
         left = max(canvas.measure(each, size=size) for each in words) + 0.5 * size
@@ -391,7 +392,7 @@ class Axes:
         return Box(box.x + left, box.y, box.width - left, box.height - LINE_PITCH * size)
 
     def paint(self, canvas: Canvas2D, box: Box, plot: Box, theme: Theme) -> None:
-        """Draw the frame of the plot, and the names and numbers in the rest of the box."""
+        """Draw the frame of the plot, and the axis names and numbers around it."""
         size, quiet = letter_size(canvas), theme.quiet
         canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.faint)
         right = plot.x - 0.5 * size
@@ -416,15 +417,15 @@ class Axes:
 
 
 def short(value: float) -> str:
-    """Return a number with three digits, in full below a million: "1320", as in pages."""
+    """Return a number with three significant digits, without exponent below a million: "1320"."""
     return f"{float(f'{value:.3g}'):g}"
 
 
 def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) -> None:
-    """Draw the meanings of the marks that fit, in one line in the upper part of a box.
+    """Draw the key of the plot in one line at the top of a box, with the entries that fit.
 
     Args:
-        marks: "dot", "ring", "cross" or "line"
+        marks: entries as (kind, color, meaning), with kind "dot", "ring", "cross" or "line"
     """
     size = letter_size(canvas)
     wide = sum(canvas.measure(words, size=size) + 2.3 * size for _, _, words in marks) - 1.2 * size
@@ -448,7 +449,7 @@ def paint_key(canvas: Canvas2D, box: Box, marks: Sequence[Key], theme: Theme) ->
 def paint_crosses(
     canvas: Canvas2D, xy: FloatArray, half: float, colors: FloatArray, rim: str = RIM
 ) -> None:
-    """Draw crosses with a rim around (n, 2) points, in order; colors are (n, 3)."""
+    """Draw crosses with an outline around (n, 2) points, in order; `colors` is (n, 3)."""
     ways = half * np.array([(1.0, 1.0), (1.0, -1.0)] * 2)
     start, end = (np.repeat(xy, 4, axis=0) + side * np.tile(ways, (len(xy), 1)) for side in (-1, 1))
     paints = np.stack([np.tile(rgb((rim,)), (len(xy), 1)), colors], axis=1)

@@ -1,4 +1,4 @@
-"""Images and colors of samples: side by side, as swatches, and a pad for drawing."""
+"""Images and colors of samples: image pairs, color swatches, and a pad to draw on."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ RING = 5.0 / 12.0  # radius of the ring at the current point, relative to the te
 @final
 @dataclass(frozen=True)
 class Pictures(Exhibit):
-    """Two images of one size: output and target.
+    """Two images of the same size: output and target.
 
     Attributes:
-        images: both as returned by `image_bytes`
-        error: mean absolute error of all shown pixels, over three channels
+        images: output and target as returned by `image_bytes`
+        error: mean absolute error over all shown pixels and three channels
         said: a text summary
-        focus: the marked current point: 0 to 1 to the right, and down
-        answer: predicted red, green and blue there, or None
+        focus: the marked point, from 0 to 1 to the right and down
+        answer: predicted red, green and blue at that point, or None
     """
 
     images: tuple[Pixels, Pixels]
@@ -66,7 +66,7 @@ class Pictures(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Pictures:
-        """Return the images with a mark at the current point."""
+        """Return a copy with a mark at the current point."""
         return replace(self, focus=(float(inputs[0]), float(inputs[1])), answer=outputs)
 
     def off(self) -> float:
@@ -78,7 +78,7 @@ class Pictures(Exhibit):
         return self.pair(box, scale, aspect=columns / rows, more=more)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw output and target with a ring at the current point, and the initial output below."""
+        """Draw output and target with a ring at the current point, and the output at step 0."""
         places = self.places(box, canvas.scale)
         self._boxes[:] = places[:2]
         self.paint_heads(canvas, places, theme)
@@ -143,7 +143,7 @@ class Pictures(Exhibit):
 
 
 def paint_image(canvas: Canvas2D, box: Box, picture: Pixels) -> None:
-    """Draw an image; its pixels have hard edges where they are large."""
+    """Draw an image; large pixels have sharp edges."""
     canvas.image(*box.place, picture, smooth=box.width * canvas.ratio < SHARP * picture.shape[1])
 
 
@@ -166,10 +166,11 @@ class Swatches(Exhibit):
     """Colors from 0 to 1, one row per sample: inputs, outputs and targets.
 
     Attributes:
-        focus: input, output and target of the current sample, one row each; None: the first sample
+        focus: input, output and target of the current sample, one row each; None means the first
+            sample
         alone: whether only the current sample is drawn
 
-    Outputs of NaN are not computed yet, and are drawn empty.
+    Outputs of NaN are not computed yet and drawn empty.
     """
 
     inputs: FloatArray
@@ -182,17 +183,17 @@ class Swatches(Exhibit):
     lines = 3
 
     def verdict(self) -> str:
-        """Return the error of the shown prediction, as text."""
+        """Return the error of the current prediction as text."""
         error = self.error()
         return text("outputs.off", error=decimal(error)) if np.isfinite(error) else ""
 
     def error(self) -> float:
-        """Return the mean absolute error of the shown prediction."""
+        """Return the mean absolute error of the current prediction."""
         _, output, target = self.shown
         return mean_error(output, target)
 
     def off(self) -> float:
-        """Return the mean absolute error of the samples of the column, over three channels."""
+        """Return the mean absolute error over all samples and the three channels."""
         return mean_error(self.outputs, self.targets)
 
     def marked(
@@ -201,7 +202,7 @@ class Swatches(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Swatches:
-        """Return the colors including the current sample's; unknown ones are empty."""
+        """Return a copy with the colors of the current sample; unknown colors are drawn empty."""
         return replace(self, focus=in_rows(3, inputs, outputs, target))
 
     @property
@@ -228,7 +229,7 @@ class Swatches(Exhibit):
         return replace(self, alone=True), box, Box(box.x, top, box.width, high)
 
     def _column(self, box: Box, scale: float) -> tuple[float, Box]:
-        """Return the pixels of a unit, and the box of the samples with the words above them."""
+        """Return the pixels per unit of length, and the box of the column of samples."""
         head, count = HEAD * LETTERS * scale, len(self.inputs)
         high = PITCH * (count - 1) + FRAME[1]
         unit = min(box.width / self.wide, (box.height - head) / high)
@@ -236,7 +237,7 @@ class Swatches(Exhibit):
         return unit, Box(box.right - wide, box.y + 0.5 * (box.height - tall), wide, tall)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the prediction beside its target, and a column of samples on the right."""
+        """Draw the prediction next to its target, and a column of samples on the right."""
         places, size = self.places(box, canvas.scale), letter_size(canvas)
         self.paint_heads(canvas, places, theme)
         self.paint_answer(canvas, places.out.around(places.goal), theme)
@@ -271,7 +272,7 @@ class Swatches(Exhibit):
         self._paint_samples(canvas, *self._column(box, canvas.scale), theme)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw prediction and target as one plate, which has no seam if they are equal."""
+        """Draw prediction and target as one tile, without a visible seam if they are equal."""
         half = 0.5 * box.width
         for i, color in enumerate(self.shown[1:]):
             with canvas.clip(box.x + i * half, box.y, half, box.height):
@@ -331,7 +332,7 @@ def paint_swatches(
     theme: Theme,
     radius: float,
 ) -> None:
-    """Draw colors as rounded boxes; unknown ones are empty, and pale ones have an outline."""
+    """Draw colors as rounded boxes; unknown colors are empty, pale ones have an outline."""
     known = ~np.isnan(colors).any(axis=1)
     seen = clear(np.where(np.isnan(colors), 0.0, colors))
     canvas.boxes(corners[known], size, seen[known], radius=radius)
@@ -341,7 +342,7 @@ def paint_swatches(
 
 
 def clear(colors: FloatArray) -> FloatArray:
-    """Return outputs of a network clipped and rounded to displayable colors."""
+    """Clip and round outputs of a network to displayable colors."""
     return to_bytes(colors) / 255.0
 
 
@@ -353,7 +354,7 @@ PEN = 1.3  # pixels of the image from the center of a stroke to its end; the edg
 @final
 @dataclass(frozen=True)
 class Pad(Exhibit):
-    """An image of numbers from `low` to `high`, shape (rows, columns); higher ones are lighter."""
+    """An image of numbers from `low` to `high`, shape (rows, columns); larger is lighter."""
 
     image: FloatArray
     low: float = 0.0
@@ -362,12 +363,12 @@ class Pad(Exhibit):
 
     @property
     def light(self) -> FloatArray:
-        """The image from 0 to 1, in three channels."""
+        """The image scaled to 0 to 1, with three channels."""
         part = np.clip((self.image - self.low) / ((self.high - self.low) or 1.0), 0.0, 1.0)
         return np.repeat(part[:, :, np.newaxis], 3, axis=2)
 
     def paint(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw the image as large as possible, under its title."""
+        """Draw the image as large as possible, with its title above."""
         size = letter_size(canvas)
         head = 1.8 * size
         rows, columns = self.image.shape
@@ -387,7 +388,7 @@ class Pad(Exhibit):
         canvas.box(*place.place, None, outline=theme.quiet)
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
-        """Return the inputs near a pixel after a stroke there."""
+        """Return the pixels that change if the user draws at a point, by index."""
         rows, columns = self.image.shape
         across = np.arange(columns) + 0.5 - (x - box.x) / box.width * columns
         down = np.arange(rows) + 0.5 - (y - box.y) / box.height * rows

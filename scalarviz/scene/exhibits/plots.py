@@ -1,4 +1,4 @@
-"""Plots of a network over its inputs: maps of a plane, and the graph of a function."""
+"""Plots of a network over its inputs: maps of a plane, and graphs of a function."""
 
 from __future__ import annotations
 
@@ -58,28 +58,30 @@ INSIDE = 1.0  # from words in a corner of the map to its edge, in text sizes
 @final
 @dataclass(frozen=True)
 class Plane(Exhibit):
-    """A map of a network's output; below `middle` is blue, above is orange.
+    """A map of a network's output; values below `middle` are blue, values above are orange.
 
-    With `classes`, the numbers are class indices, each with a separate color.
+    With `classes`, the values are class indices, each with its own color.
 
     Attributes:
-        values: (rows, columns), the outputs at cell centers; the first row is the top
-        reach: distance from the middle to the strongest colors
-        points: samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right
+        values: outputs at the cell centers, shape (rows, columns); the first row is the top
+        reach: distance from the middle to the values with the strongest colors
+        points: samples, one per row; (0, 0) is the lower left corner, (1, 1) the upper right one
         targets: targets of the samples
         names: names of the two axes
-        axes: the two inputs of the axes; empty if the inputs are features, see `inputs_of`
-        low: the lower left corner, `high` the upper right one
-        outputs: outputs of the samples
-        sorts: whether the samples belong to classes, so that they are right or wrong
-        sides: names of the two classes below and above the middle; empty: their targets are named
+        axes: indices of the inputs on the axes; empty if the inputs are features, see `inputs_of`
+        low: coordinates of the lower left corner
+        high: coordinates of the upper right corner
+        outputs: outputs for the samples
+        sorts: whether the samples belong to classes, so that each is right or wrong
+        sides: names of the classes below and above the middle; if empty, the targets are written
         focus: the marked current sample, as in `points`
         classes: names of the classes; empty if the outputs are not classes
-        inputs_of: returns the inputs of points of the plane, in axis units, or None
-        tests: held-out samples, as in `points`; `test_targets` are their targets
-        show_tests: whether these are also drawn, hollow
+        inputs_of: function that returns the inputs of points given in axis units, or None
+        tests: held-out samples, as in `points`
+        test_targets: targets of the held-out samples
+        show_tests: whether held-out samples are also drawn, as hollow marks
         discrete: whether the map has only the two strongest colors
-        corner: a corner of the map without samples, right or left and up or down; or None
+        corner: a corner of the map without samples, as (is right, is upper), or None
     """
 
     values: FloatArray
@@ -106,7 +108,7 @@ class Plane(Exhibit):
     small = 0.46
 
     def _parts(self, values: FloatArray) -> FloatArray:
-        """Return outputs as fractions of the strongest colors; -1 or 1 if discrete."""
+        """Return outputs as fractions of the strongest colors; -1 or 1 if the map is discrete."""
         with np.errstate(over="ignore", invalid="ignore"):  # targets may be beyond float32
             parts = (values - self.middle) / self.reach
         if self.discrete:
@@ -114,7 +116,7 @@ class Plane(Exhibit):
         return parts
 
     def _dots(self, targets: FloatArray, theme: Theme) -> FloatArray:
-        """Return the colors of samples on a map with the same colors."""
+        """Return the colors of samples, distinguishable on a map of the same colors."""
         if not self.classes:
             return np.asarray(rgb(theme.sides)[(targets > self.middle).astype(int)])
         return faded(class_colors(targets, theme.map.background), LIGHT, rgb((theme.ink,)))
@@ -123,7 +125,7 @@ class Plane(Exhibit):
 
     @cached_property
     def wrong(self) -> npt.NDArray[np.bool_]:
-        """Mask of samples with NaN, the wrong class, or an output on the wrong side."""
+        """Mask of misclassified samples: the wrong class, the wrong side of the middle, or NaN."""
         if not self.sorts:
             return np.zeros(len(self.targets), np.bool_)
         if self.classes:
@@ -139,9 +141,9 @@ class Plane(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> Plane:
-        """Return the map with a mark at the current sample.
+        """Return a copy with a mark at the current sample.
 
-        For features, it is the sample or the cell of the map with the closest features.
+        For features, the mark is at the sample or map cell whose features are closest.
         """
         low, high = np.array(self.low), np.array(self.high)
         if self.axes or self.inputs_of is None:
@@ -163,7 +165,7 @@ class Plane(Exhibit):
         return replace(self, says=False)
 
     def plot(self, box: Box, scale: float) -> Box:
-        """Return the box of the map: slightly inside OUT if samples are at its edge."""
+        """Return the box of the map, slightly smaller if samples are at its edge."""
         out = self.places(box, scale).out
         at_edge = np.abs(self.points - 0.5) > 0.46
         return out.inside(2.0 * self.radius(out, LETTERS * scale) if at_edge.any() else 0.0)
@@ -229,11 +231,11 @@ class Plane(Exhibit):
 
     @property
     def is_table(self) -> bool:
-        """Whether the samples are few enough to be rows of a table."""
+        """Whether the samples are few enough to be shown in a table."""
         return self.sorts and not self.classes and len(self.points) <= QUESTIONS
 
     def _paint_table(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
-        """Draw each input with its prediction at the start, the present one, and the target."""
+        """Draw a table of inputs, the predictions at the start and now, and targets."""
         size, first = letter_size(canvas), self.first
         if not box.height or (COLUMNS[1] - COLUMNS[0]) * box.width < 1.7 * size:
             return
@@ -283,7 +285,7 @@ class Plane(Exhibit):
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        """Write in a corner far from all samples that the network guesses there, if it fits."""
+        """Label a corner of the map far from all samples as a guess, if the text fits."""
         size, words = letter_size(canvas), text("exhibits.guesses")
         wide, edge = canvas.measure(words, size=size), INSIDE * size
         if self.corner is None or wide + edge > CORNER_PART[0] * plot.width:
@@ -306,7 +308,7 @@ class Plane(Exhibit):
         return min(wanted * size / LETTERS, part * box.width)
 
     def paint_samples(self, canvas: Canvas2D, plot: Box, radius: float, theme: Theme) -> None:
-        """Draw the samples on a map that fills `plot`, and a frame around the current one."""
+        """Draw the samples on a map that fills `plot`, with a frame around the current sample."""
 
         def place(points: FloatArray) -> FloatArray:
             inside = np.clip(np.stack([points[:, 0], 1.0 - points[:, 1]], axis=1), 0.0, 1.0)
@@ -341,8 +343,7 @@ class Plane(Exhibit):
     def _rows(self, width: float, size: float) -> list[list[Mark]]:
         """Return the key of the marks on the map, in lines of at most this width.
 
-        The mark of wrong samples is included even if there are none, so that the map keeps its
-        size.
+        The mark of wrong samples is always included, so that the size of the map does not change.
         """
         names = self.sides or [text("exhibits.plane.target", target=each) for each in self.answers]
         marks: list[Mark] = [*zip((1, 0), reversed(names), strict=True)]
@@ -365,7 +366,7 @@ class Plane(Exhibit):
 
     @property
     def answers(self) -> list[str]:
-        """The names of the answers below and above the middle, or their numbers."""
+        """The names of the answers below and above the middle, or numbers if they have no names."""
         ends = self.middle - self.reach, self.middle + self.reach
         return [*self.sides] or [short(each) for each in ends]
 
@@ -376,7 +377,7 @@ class Plane(Exhibit):
         return Border(self.middle, self.reach, self.answers)
 
     def _mark(self, mark: Mark, theme: Theme) -> Key:
-        """Return an entry of the key in its color."""
+        """Return an entry of the key with its color."""
         kind, name = mark
         if isinstance(kind, str):
             return kind, theme.quiet, name
@@ -387,7 +388,7 @@ class Plane(Exhibit):
 def paint_tick(
     canvas: Canvas2D, x: float, y: float, size: float, theme: Theme, *, right: bool
 ) -> None:
-    """Draw a check mark for a right answer, a cross for a wrong one."""
+    """Draw a check mark for a right answer, or a cross for a wrong one."""
     half = 0.34 * size
     if right:
         points = [(x - half, y), (x - 0.3 * half, y + 0.8 * half), (x + half, y - 0.9 * half)]
@@ -401,7 +402,7 @@ def paint_tick(
 def cells(side: int) -> FloatArray:
     """Return the cell centers of a map, (side * side, 2), row by row from the top left.
 
-    They are fractions of the map; (0, 0) is its lower left corner.
+    They are fractions of the map's size; (0, 0) is the lower left corner.
     """
     part = (np.arange(side) + 0.5) / side
     return np.stack(np.meshgrid(part, 1.0 - part), axis=-1).reshape(-1, 2)
@@ -427,12 +428,12 @@ DOT, SMALL_DOT = 0.17, 0.013  # maximum radius of a sample: relative to the text
 @final
 @dataclass(frozen=True)
 class NeuronMap(Exhibit):
-    """The function of a neuron over the plane, with the samples and the current one.
+    """The output of a neuron over the input plane, with the samples.
 
     Attributes:
-        values: its numbers, (side, side); the first row is the top
-        parts: the numbers as fractions of the strongest colors, from -1 to 1
-        plane: the map of the network's output, which has the axes and the samples
+        values: outputs of the neuron, shape (side, side); the first row is the top
+        parts: outputs as fractions of the strongest colors, from -1 to 1
+        plane: the map of the network's output, whose axes and samples are also drawn
     """
 
     values: FloatArray
@@ -476,12 +477,12 @@ MISSED, BARS = 2.0, 24  # error in dot radii from which on it is drawn as a bar;
 @final
 @dataclass(frozen=True)
 class FunctionPlot(Exhibit):
-    """The outputs at evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
+    """The outputs for evenly spaced inputs from `low` to `high`, and samples (x, y), one per row.
 
     Attributes:
-        names: of the input and the output
+        names: names of the input and the output
         axis: index of the input
-        focus: input, output and target of the marked current sample
+        focus: input, output and target of the current sample, which is marked
     """
 
     outputs: FloatArray
@@ -501,7 +502,7 @@ class FunctionPlot(Exhibit):
         return super().headline(text("things.dots"))
 
     def range(self) -> tuple[float, float]:
-        """Return the ends of the y axis: the range of the samples' targets, with a margin."""
+        """Return the limits of the y axis: the range of the targets, with a margin."""
         values = self.points[:, 1]
         low, high = float(values.min()), float(values.max())
         room = 0.15 * (high - low) or 1.0
@@ -513,17 +514,17 @@ class FunctionPlot(Exhibit):
         outputs: FloatArray | None = None,
         target: FloatArray | None = None,
     ) -> FunctionPlot:
-        """Return the plot with a mark at the current sample."""
+        """Return a copy with a mark at the current sample."""
         x = float(inputs[self.axis])
         goal = np.nan if target is None else float(target[0])
         return replace(self, focus=(x, float(self.at(x)), goal))
 
     def at(self, x: Any) -> Any:
-        """Return the outputs at some inputs."""
+        """Return the interpolated outputs at the inputs `x`."""
         return np.interp(x, np.linspace(self.low, self.high, len(self.outputs)), self.outputs)
 
     def off(self) -> float:
-        """Return the mean absolute error of the samples, interpolated between the known outputs."""
+        """Return the mean absolute error of the samples, with interpolated outputs."""
         return mean_error(self.at(self.points[:, 0]), self.points[:, 1])
 
     def _inputs_in(self, box: Box, x: float, y: float) -> Mapping[int, float]:
@@ -543,7 +544,7 @@ class FunctionPlot(Exhibit):
         return [(places.out.x, places.out.y + part * high)]
 
     def _below(self, places: Places, scale: float) -> float:
-        """Return the height of the names below the plot, in the foot if there is room."""
+        """Return the height of the axis names below the plot, or 0 if they do not fit there."""
         line = LINE_PITCH * LETTERS * scale
         return line if places.foot.height > VERDICT * LETTERS * scale + line else 0.0
 

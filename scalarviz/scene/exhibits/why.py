@@ -1,9 +1,9 @@
-"""Why: the image regions that support a prediction, and the images that are still misclassified.
+"""Why: the pixels that support a prediction, and the images that are still misclassified.
 
 Each pixel of the image is erased in turn. Orange pixels support the prediction: erasing them
-reduces its lead. Blue ones oppose it.
+reduces the margin of the largest output over the second largest. Blue pixels oppose it.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -40,12 +40,14 @@ Pictures = Callable[[int, float, float, float], None]  # draws one by its corner
 
 @dataclass(frozen=True)
 class Why:
-    """The support of the largest of some outputs.
+    """How much each pixel supports the largest output.
 
     Attributes:
-        said, other: indices of the prediction and of the second largest output
-        lead: difference between them
-        falls: contribution of each pixel to the lead; `across` of them are in a row
+        said: index of the largest output, the prediction
+        other: index of the second largest output
+        lead: difference between these two outputs
+        falls: contribution of each pixel to the difference
+        across: pixels per row of the image
     """
 
     said: int
@@ -56,15 +58,16 @@ class Why:
 
     @property
     def strongest(self) -> int:
-        """The pixel with the largest contribution."""
+        """Index of the pixel with the largest contribution."""
         return self.falls.index(max(self.falls))
 
 
 def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
-    """Return the support of a prediction.
+    """Return how much each pixel supports the prediction.
 
     Args:
-        outputs: of the image, and with each of its pixels erased
+        outputs: outputs for the image, then for copies in which one pixel is erased
+        across: pixels per row of the image
     """
     whole: list[float] = [float(each) for each in outputs[0]]
     said = whole.index(max(whole))
@@ -78,7 +81,7 @@ def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
 
 @dataclass(frozen=True)
 class Learned:
-    """Number of right samples of some classes at the start and now, and their total."""
+    """Number of right samples of some classes at the start and now, and of all samples."""
 
     classes: str
     before: int
@@ -89,13 +92,14 @@ class Learned:
 def learned_of(
     names: Sequence[str], counts: Sequence[int], before: Sequence[int], after: Sequence[int]
 ) -> list[Learned]:
-    """Return the results for new and for known classes; empty if there is no such pair.
+    """Return the results for new and for known classes; empty unless both exist.
 
-    New classes had no right sample at the start, known ones nearly all.
+    New classes had no right samples at the start; known classes had nearly all right.
 
     Args:
         counts: number of samples of each class
-        before, after: number of right ones at the start, and now
+        before: number of right samples of each class at the start
+        after: number of right samples of each class now
     """
     every = range(len(counts))
     new = [i for i in every if before[i] == 0 and counts[i] > 0]
@@ -113,7 +117,7 @@ def learned_of(
 
 
 def sure_words(answers: Sequence[float], goal: int) -> list[str]:
-    """Return whether the prediction is right, and its probability; "" without probabilities."""
+    """Return text that says whether the prediction is right, and its probability if available."""
     sizes: list[float] = [float(each) for each in answers]
     most = max(sizes)
     said = text("why.right") if sizes.index(most) == goal else text("why.wrong")
@@ -130,11 +134,11 @@ def draw_why(
     names: Sequence[str],
     draw_map: Callable[[list[float], float, float, float], None],
 ) -> None:
-    """Draw the panel with the support of the prediction.
+    """Draw a panel that shows which pixels support the prediction.
 
     Args:
-        why: None until known
-        draw_map: draws fractions of the strongest pixel by its corner and the side of a pixel
+        why: support of each pixel; None until computed
+        draw_map: draws relative contributions of the pixels, given the corner and the pixel size
     """
     scale, size, pad = canvas.scale, LETTERS * canvas.scale, PAD * canvas.scale
     high = min(WHOLE * scale, box.height)
@@ -184,10 +188,11 @@ def draw_reasons(
     draw_map: Callable[[list[float], float, float, float], None],
     draw_picture: Pictures,
 ) -> None:
-    """Draw the support of the prediction, and below it the remaining errors that fit.
+    """Draw the support of the prediction, and below it the misclassified images that fit.
 
     Args:
-        wrong: classes of some images, and their predictions; `count` is the number of all
+        wrong: true and predicted class of some misclassified images
+        count: number of all misclassified images
     """
     scale, top = canvas.scale, box.y
     if box.height >= WHOLE * scale and box.width >= LEAST * scale:
@@ -210,7 +215,8 @@ def draw_wrong(
     """Draw some of the misclassified images.
 
     Args:
-        wrong: the classes of images, and their predictions; `count` is the number of all
+        wrong: true and predicted class of the images to draw
+        count: number of all misclassified images
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     names = [text("why.is"), text("why.said")]
@@ -250,11 +256,11 @@ def draw_columns(
     samples: Sequence[tuple[int, int]],
     draw_picture: Pictures,
 ) -> None:
-    """Draw images in the columns of their predictions, wrong ones first, with their classes.
+    """Draw images in columns of their predicted classes, wrong ones first, with their true classes.
 
     Args:
-        samples: prediction and class of each image; the last position of a column that is too long
-            has the number of the remaining ones
+        samples: predicted and true class of each image; if a column is too long, its last position
+            shows the number of remaining images
     """
     size, across = LETTERS * canvas.scale, box.width / len(names)
     top, side = box.y + 1.7 * size, across / ROOM

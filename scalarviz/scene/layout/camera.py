@@ -1,6 +1,6 @@
-"""The camera, as a few numbers that can be interpolated, and the table of camera presets.
+"""The camera, given by a few numbers that can be interpolated, and the camera presets.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Reach = Callable[[tuple[float, ...]], float]
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A rectangle of the picture, in logical pixels from its upper left corner."""
+    """A rectangle of the picture, in logical pixels from the upper left corner."""
 
     x: float
     y: float
@@ -39,7 +39,7 @@ class Box:
 
     @property
     def place(self) -> tuple[float, float, float, float]:
-        """x, y, width and height."""
+        """x, y, width and height of the box."""
         return self.x, self.y, self.width, self.height
 
     def inside(self, margin: float) -> Box:
@@ -48,7 +48,7 @@ class Box:
         return Box(self.x + margin, self.y + margin, wide, high)
 
     def around(self, other: Box | None) -> Box:
-        """Return the smallest box around this one and another one, if given."""
+        """Return the smallest box that contains this box and another one, if given."""
         if other is None:
             return self
         x, y = min(self.x, other.x), min(self.y, other.y)
@@ -63,14 +63,14 @@ class Box:
         return not (beside or self.bottom <= other.y or other.bottom <= self.y)
 
     def shortest(self, other: Box) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the ends of the shortest line to a box; between the centers where they overlap."""
+        """Return the ends of the shortest line to another box, or the middle of their overlap."""
         across = nearest(self.x, self.right, other.x, other.right)
         down = nearest(self.y, self.bottom, other.y, other.bottom)
         return (across[0], down[0]), (across[1], down[1])
 
 
 def nearest(low: float, high: float, first: float, last: float) -> tuple[float, float]:
-    """Return the closest points of two intervals; the middle of their intersection."""
+    """Return the closest points of two intervals, or twice the middle of their intersection."""
     if high < first:
         return high, first
     if last < low:
@@ -82,7 +82,7 @@ def nearest(low: float, high: float, first: float, last: float) -> tuple[float, 
 def turned(
     azimuth: float, elevation: float, right: float, up: float, toward: float
 ) -> tuple[float, ...]:
-    """Return a vector in space from its components right, up and toward a rotated viewer."""
+    """Return a vector in space from its components right, up and towards a rotated viewer."""
     a, e = azimuth * RADIANS, elevation * RADIANS
     deep = toward * math.cos(e) - up * math.sin(e)
     x, z = right * math.cos(a), right * math.sin(a)
@@ -91,14 +91,14 @@ def turned(
 
 @dataclass(frozen=True, slots=True)
 class Camera:
-    """A camera that looks at `target`; azimuth and elevation are 0 for a straight view.
+    """A camera that looks at `target`, straight from the front if azimuth and elevation are 0.
 
     Attributes:
         target: the point in space at the center of the picture
-        azimuth: degrees to the right
-        elevation: degrees upwards
+        azimuth: rotation to the right in degrees
+        elevation: rotation upwards in degrees
         height: visible height at the target, in cells
-        fov: vertical field of view in degrees; 0 for no perspective
+        fov: vertical field of view in degrees; 0 for an orthographic camera
     """
 
     target: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -109,31 +109,32 @@ class Camera:
 
     @property
     def is_front(self) -> bool:
-        """Whether rows are seen as at first: nobody has turned the picture."""
+        """Whether rows are seen from the front, as in the initial view."""
         return (self.azimuth, self.elevation) in (FRONT, LEVEL)
 
     @property
     def plane(self) -> tuple[float, float]:
-        """Angles of the picture's plane, which is rotated less than the eye by at most LAG degrees.
+        """Angles of the projection plane: the camera's angles, up to LAG degrees closer to 0.
 
-        Vertical and horizontal items remain vertical and horizontal in the picture, seen slightly
-        from the side and from above.
+        Since the plane is not perpendicular to the view direction, vertical and horizontal edges
+        remain vertical and horizontal in the picture, although they are seen from the side and from
+        above.
         """
         right, up = self.azimuth, self.elevation
         return right - min(LAG, max(-LAG, right)), up - min(LAG, max(-LAG, up))
 
     def way(self, right: float, up: float, toward: float) -> tuple[float, ...]:
-        """Return the vector in space with components right and up in the plane, and out of it."""
+        """Return the vector with these components in the projection plane and out of it."""
         return turned(*self.plane, right, up, toward)
 
     @property
     def lean(self) -> tuple[float, float]:
-        """Displacement in the plane, to the left and downwards, of a point one cell before it."""
+        """Offset, left and down, at which a point one cell in front of the plane appears on it."""
         right, up, deep = self.in_plane(*self.toward)
         return right / deep, up / deep
 
     def in_plane(self, x: float, y: float, z: float) -> tuple[float, float, float]:
-        """Return the components of a vector to the right and up in the plane, and out of it."""
+        """Return a vector's components right and up in the projection plane, and out of it."""
         azimuth, elevation = self.plane
         a, e = azimuth * RADIANS, elevation * RADIANS
         deep = x * math.sin(a) + z * math.cos(a)
@@ -141,7 +142,7 @@ class Camera:
         return right, up, y * math.sin(e) + deep * math.cos(e)
 
     def seen(self, x: float, y: float, z: float) -> tuple[float, ...]:
-        """Return the projected components of a vector to the right and up, and out of the plane."""
+        """Return the projected components of a vector to the right and up, and its depth."""
         right, up, deep = self.in_plane(x, y, z)
         left, down = self.lean
         return right - left * deep, up - down * deep, deep
@@ -153,20 +154,20 @@ class Camera:
 
     @property
     def slope(self) -> float:
-        """Half the visible height, divided by the distance from the eye; 0 without perspective."""
+        """Half the visible height divided by the distance; 0 for an orthographic camera."""
         return math.tan(0.5 * self.fov * RADIANS) if self.fov >= LEAST_FOV else 0.0
 
     @property
     def distance(self) -> float:
-        """Distance from the eye to the target; large for a camera without perspective."""
+        """Distance from the eye to the target; a large number for an orthographic camera."""
         return 0.5 * self.height / (self.slope or math.tan(0.5 * LEAST_FOV * RADIANS))
 
     def matrix(self, aspect: float, reach: float = 1e4) -> list[list[float]]:
-        """Return the rows of the matrix from space to clip coordinates; points are columns.
+        """Return the rows of the matrix from space to clip coordinates, for column vectors.
 
         Args:
             aspect: width of the picture divided by its height
-            reach: largest distance of anything in the scene from the target
+            reach: largest distance of any item in the scene from the target
         """
         middle, half, (left, down) = self.seen(*self.target), 0.5 * self.height, self.lean
         distance = self.distance * self.in_plane(*self.toward)[2]
@@ -186,20 +187,20 @@ class Camera:
         return [*sides, row(toward, 2, b, a), row(toward, 2, -1.0 / distance, 1.0)]
 
     def orbited(self, right: float, up: float) -> Camera:
-        """Return the camera rotated around its target by degrees, up to STEEPEST to each side."""
+        """Return the camera rotated around its target by degrees, at most to +-STEEPEST."""
         azimuth = min(STEEPEST, max(-STEEPEST, self.azimuth + right))
         elevation = min(STEEPEST, max(-STEEPEST, self.elevation + up))
         return replace(self, azimuth=azimuth, elevation=elevation)
 
     def moved(self, right: float, up: float) -> Camera:
-        """Return the camera moved sideways by fractions of the height of the picture."""
+        """Return the camera moved parallel to the picture, by fractions of the picture's height."""
         way = self.way(right * self.height, up * self.height, 0.0)
         return replace(self, target=tuple([a + b for a, b in zip(self.target, way, strict=True)]))
 
     def zoomed(self, factor: float, right: float = 0.0, up: float = 0.0) -> Camera:
         """Return the camera zoomed in by a factor.
 
-        The point at (right, up) picture heights from the center is fixed.
+        The point at (right, up) from the center, in picture heights, stays in place.
         """
         height = min(1e6, max(1e-2, self.height / factor))
         kept = 1.0 - height / self.height
@@ -209,9 +210,9 @@ class Camera:
         """Return a camera with the same direction, as close as possible with all points visible.
 
         Args:
-            reach: returns the extent of the points along a vector: their largest product with it
+            reach: function that returns the largest dot product of the points with a vector
             aspect: aspect ratio of the picture
-            margin: fraction of the picture that stays free on each side
+            margin: fraction of the picture kept free on each side
         """
         room = 1.0 - 2.0 * margin
         wide = room * aspect
@@ -232,7 +233,7 @@ class Camera:
         return replace(self, target=target, height=max(height, nearest, 1e-2))
 
     def blended(self, other: Camera, part: float) -> Camera:
-        """Return a camera between this one (part 0) and another one (1)."""
+        """Interpolate smoothly between this camera (part 0) and another one (part 1)."""
         part = part * part * (3.0 - 2.0 * part)
 
         def mix(a: float, b: float) -> float:

@@ -1,4 +1,4 @@
-"""Division of a picture into scene, panels and panes."""
+"""The division of a picture into scene, panels and panes."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ NOWHERE = Box(0.0, 0.0, 0.0, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Division:
-    """The boxes of a picture; an absent part has zero width or height.
+    """The boxes of a picture's parts; a missing part has zero width or height.
 
     Attributes:
-        whole: the picture
-        head: its title, and the legend to the right
-        scene: the stage, of the full width
+        whole: the whole picture
+        head: the title, and the legend to the right
+        scene: the stage, over the full width
         exhibit: the result plot, at the right end of the stage
-        card: the pinned weight, in place of the exhibit, which moves below it
-        inner: the rest of the stage, for the network
-        strip: the parts of a step
-        band: the loss curve, for selecting steps
+        card: the card of the pinned item; it takes the place of the exhibit, which moves below it
+        inner: the rest of the stage, used for the network
+        strip: the strip with the parts of a step
+        band: the loss curve, used to select steps
         scale: size of letters and margins, relative to a picture of 1280 x 800
-        chart: a large chart, below the network
+        chart: a large chart below the network
         headline: the progress of training, above the exhibit
     """
 
@@ -67,19 +67,19 @@ class Division:
 
     @property
     def margin(self) -> float:
-        """Pixels around the inner box in which the network and words may extend."""
+        """Pixels by which the network and its labels may extend beyond the inner box."""
         return self.inner.x - self.scene.x
 
     @property
     def view(self) -> Box:
-        """The visible part of the stage for the network: left of or above the panels."""
+        """The part of the stage that shows the network, not covered by panels."""
         right = min(self.scene.right, self.inner.right + self.margin)
         bottom = min(self.scene.bottom, self.inner.bottom + self.margin)
         return Box(self.scene.x, self.scene.y, right - self.scene.x, bottom - self.scene.y)
 
     @property
     def curve_left(self) -> float:
-        """Left end of the step strip and the loss curve, right of Play."""
+        """Left end of the step strip and the loss curve, to the right of the Play button."""
         return CURVE_LEFT * self.scale
 
     @staticmethod
@@ -95,18 +95,17 @@ class Division:
         panel: float = 0.0,
         chart: bool = False,
     ) -> Division:
-        """Divide a picture of this size, in logical pixels.
+        """Divide a picture of this size in logical pixels.
 
         Args:
-            exhibit: preferred width of the exhibit; by default 0 for none
-            card: whether there is a card; by default False
-            present: True: letters are larger, without loss, and the head is left to captions; by
-                default False
-            menus: width of menus at the right end of the head; 0, the default, for none
-            panel: width of a panel over the right end of the stage, in place of the card, above the
-                exhibit; by default 0 for none
-            chart: whether a large chart is below the network, in place of the band; by default
-                False
+            exhibit: preferred width of the exhibit; 0 (default) for none
+            card: whether a card is shown; default False
+            present: whether to use presentation mode, with larger letters, no loss curve, and
+                captions in the head; default False
+            menus: width of menus at the right end of the head; 0 (default) for none
+            panel: width of a panel at the right end of the stage, above the exhibit, which replaces
+                the card; 0 (default) for none
+            chart: whether a large chart below the network replaces the band; default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
@@ -148,13 +147,13 @@ class Division:
     def of_pane(
         width: float, height: float, scale: float, *, exhibit: float = 0.0, card: bool = False
     ) -> Division:
-        """Divide a pane of this size, one of several in a picture, without strip and band.
+        """Divide a pane of this size, one of several in a picture; panes have no strip and no band.
 
         Args:
             scale: size of letters and margins in the picture
             exhibit: preferred width of the exhibit, which is below the network in an upright pane;
-                by default 0 for none
-            card: whether there is a card; by default False
+                0 (default) for none
+            card: whether a card is shown; default False
         """
         head = min(PANE_HEAD * scale, PANE_SHARE * height)
         scene = Box(0.0, head, width, max(1.0, height - head))
@@ -184,13 +183,13 @@ def at_ends(
     panel: float = 0.0,
     least: float = LEAST,
 ) -> tuple[Box, Box, Box]:
-    """Split a box into the rest for the network, and the boxes of exhibit and card at its end.
+    """Split a box into boxes for the network, the exhibit, and a card.
 
-    An exhibit reserves the room of a card even without one, so that opening a card does not move
-    the network. OUT and target are below the card, or below a panel in its place.
+    With an exhibit, the space for a card is always reserved, so that opening a card does not move
+    the network. The exhibit is drawn below the card, or below a panel that replaces it.
 
     Args:
-        exhibit: preferred width; 0 for none
+        exhibit: preferred width of the exhibit; 0 for none
         is_below: whether the exhibit is below the network
     """
     whole = free.width + 2.0 * margin
@@ -211,9 +210,9 @@ def at_ends(
 
 
 def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]:
-    """Split the lower part of a box off for an exhibit; return the rest and that part.
+    """Split off the lower part of a box; return the rest and that part.
 
-    The part is empty if it would be narrower or lower than `least`.
+    The lower part is empty if it would be narrower or lower than `least`.
     """
     if min(high, box.width) < least:
         return box, Box(box.right, box.y, 0.0, box.height)
@@ -222,9 +221,9 @@ def below(box: Box, margin: float, least: float, high: float) -> tuple[Box, Box]
 
 
 def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[Box, Box]:
-    """Split the right end of a box off; return the rest and that end.
+    """Split off the right end of a box; return the rest and that end.
 
-    The end is empty if it would be narrower than `least`.
+    The right end is empty if it would be narrower than `least`.
     """
     if width < least or box.width - width - margin < 1.0:
         return box, Box(box.right, box.y, 0.0, box.height)
@@ -233,7 +232,7 @@ def taken(box: Box, width: float, margin: float, least: float = LEAST) -> tuple[
 
 
 def what_at(places: Sequence[tuple[Box, Found]], x: float, y: float) -> Found | None:
-    """Return the item of the first box that contains a pixel, or None."""
+    """Return the item of the first box that contains the point (x, y), or None."""
     return next((what for box, what in places if box.has(x, y)), None)
 
 
@@ -252,18 +251,18 @@ LEAST_TABLE = 380.0
 
 @dataclass(frozen=True, slots=True)
 class Panes:
-    """The boxes of a picture of several networks, in logical pixels.
+    """The boxes of a picture with several networks, in logical pixels.
 
     Attributes:
-        whole: the picture
-        panes: one for each network, row by row
-        line: caption and legend
-        table: a row for each network
-        chart: the loss curves
+        whole: the whole picture
+        panes: the pane of each network, row by row
+        line: the line with caption and legend
+        table: the table with one row per network
+        chart: the chart of the loss curves
         row: height of a row of the table
         scale: size of letters and margins, relative to a picture of 1280 x 800
 
-    Parts without room have no height.
+    Parts that do not fit have zero height.
     """
 
     whole: Box
@@ -276,7 +275,7 @@ class Panes:
 
     @property
     def division(self) -> Division:
-        """The picture as the boxes of one network: all panes are its stage, the line its head."""
+        """The same picture as a Division: all panes are the stage, the caption line is the head."""
         high = self.line.y if self.line.height else self.table.y
         scene = Box(0.0, 0.0, self.whole.width, high)
         none = Box(0.0, high, self.whole.width, 0.0)
@@ -301,11 +300,11 @@ class Panes:
 
     @staticmethod
     def of(count: int, width: float, height: float, *, present: bool = False) -> Panes:
-        """Divide a picture of this size, in logical pixels.
+        """Divide a picture of this size in logical pixels.
 
         Args:
             count: number of networks
-            present: whether letters are larger; by default False
+            present: whether letters are larger, for presentations; default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
@@ -335,9 +334,9 @@ class Panes:
 
 
 def panes_of(count: int, width: float, height: float) -> tuple[Box, ...]:
-    """Return `count` equal boxes in rows, with the best aspect ratio for a network.
+    """Return `count` equal boxes in rows, with an aspect ratio that suits networks.
 
-    The last row may have fewer. Edges are whole pixels.
+    The last row may have fewer boxes. Edges are on whole pixels.
     """
 
     def room(columns: int) -> float:

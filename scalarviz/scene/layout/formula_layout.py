@@ -1,7 +1,7 @@
-"""Layouts of a compiled function without its graph.
+"""Layouts of a compiled function that do not show its graph.
 
-A function is shown as its formula with cubes in place of letters, or as a wall for each named
-parameter.
+A function is shown as its formula with cubes in place of the parameters, or as one wall of cubes
+per named parameter.
 """
 
 from __future__ import annotations
@@ -64,14 +64,15 @@ def of_formula(
     aspect: float,
     nodes: Mapping[int, tuple[str, int]],
 ) -> Layout | None:
-    """Lay out a formula returned by formula_of; None if it is missing or too long.
+    """Lay out the formula returned by formula_of; None if it is incomplete or too long.
 
-    Inputs are balls in it, and each result is a ball below its part of the formula.
+    Inputs are drawn as spheres in the formula, and each result as a sphere below its part.
 
     Args:
-        rows: bank indices of the parameters, in order; `names` likewise
-        aspect: aspect ratio of the free stage
-        nodes: buffer and operation of each input and result, by index
+        rows: bank indices of the parameters, in order
+        names: names of the parameters, in the same order
+        aspect: aspect ratio of the available stage
+        nodes: buffer and operation of each input and result, by index in the trace
     """
     known: set[Piece] = set()
     shown: list[Piece] = []
@@ -136,7 +137,7 @@ def of_formula(
 def bracket_over(
     point: FloatArray, start: float, end: float, operation: int, neurons: int
 ) -> Wires:
-    """Return the bracket below a part of a formula, over the value of the part."""
+    """Return the bracket between a part of a formula and the sphere with its value."""
     high = float(point[1]) + RADIUS + OVER
     corners = [(start + TICK, high + TICK), (start + TICK, high), (end - TICK, high)]
     ends = np.array([(x, y, 0.0) for x, y in [*corners, (end - TICK, high + TICK)]])
@@ -144,7 +145,7 @@ def bracket_over(
 
 
 def raised(pieces: Sequence[Piece]) -> list[Part]:
-    """Return the parts of a formula, with powers of e as raised exponents without brackets."""
+    """Return the parts of a formula, with "exp(x)" written as e and a raised exponent."""
     found: list[Part] = []
     deep = 0  # brackets around a letter of an exponent
     for piece in pieces:
@@ -166,18 +167,18 @@ def raised(pieces: Sequence[Piece]) -> list[Part]:
 
 
 def width_of(words: str) -> float:
-    """Return the width of words, in cells."""
+    """Return the width of a text, in cells."""
     return LETTERS * sum(font(PIXELS, False).advances(words)) / PIXELS
 
 
 def words_at(words: str, middle: FloatArray, size: float = 1.0, least: float = 0.0) -> WrittenWords:
-    """Return words in the size of the cubes of their formula."""
+    """Return a text at the letter size of a formula, centered at `middle`."""
     half = round(0.5 * size * width_of(words), 3)  # same precision as in pages
     return WrittenWords(words, middle, half * RIGHT, least)
 
 
 def name_below(name: str, foot: FloatArray) -> WrittenWords:
-    """Return the name of a value, below it, at most a cell wide unless letters are small."""
+    """Return the name of a value, written below it in a width of one cell if possible."""
     half = 0.045 * min(len(name), 10) * RIGHT
     return WrittenWords(name, foot + NAME * DOWN, half, LEAST)
 
@@ -193,10 +194,10 @@ NAME_SHARE = 0.05  # fraction of the largest wall, additional spacing for names 
 
 
 def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
-    """Lay out walls by name in lines or in columns, whichever fills a stage of this shape better.
+    """Lay out walls of cubes in rows or columns, whichever fills the stage better.
 
     Args:
-        aspect: aspect ratio of the free stage
+        aspect: aspect ratio of the available stage
     """
     sizes = np.array([(1, 1, *wall.shape)[-2:] for wall in walls.values()], np.float64)
     below = BELOW + NAME_SHARE * float(sizes[:, 0].max())
@@ -217,11 +218,11 @@ def of_walls(walls: Mapping[str, Wall], aspect: float) -> Layout:
 
 
 def walls_in_lines(sizes: FloatArray, count: int, gaps: tuple[float, float]) -> FloatArray:
-    """Return the corners of boxes in about `count` lines: along the line, and across lines.
+    """Return the positions of boxes in about `count` lines: along the line, and across lines.
 
     Args:
-        sizes: (n, 2), along and across
-        gaps: between boxes of a line, and between lines
+        sizes: sizes of the boxes along and across the lines, shape (n, 2)
+        gaps: gap between the boxes of a line, and gap between lines
     """
     most = max((sizes[:, 0] + gaps[0]).sum() / count, sizes[:, 0].max())
     places, along, across, line = [], 0.0, 0.0, 0.0

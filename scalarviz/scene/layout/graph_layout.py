@@ -1,6 +1,6 @@
-"""Layout of the graph of a compiled function: operations from left to right, after their operands.
+"""The layout of a compiled function's graph, from left to right: operands before operations.
 
-Parameters used by a single node are placed before it as a block, others in a separate column.
+Parameters used by a single node are a block to the left of that node; others have a column.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ PASSAGE = 0.4  # cells between edges that pass a column
 
 @final
 class GraphScene:
-    """The layout of a graph during construction.
+    """Builds the layout of a graph.
 
     Attributes:
         right, down: distance between columns, and between nodes of a column
         points: positions, by index in the trace
-        doors: ends of edges at nodes with a block before them
+        doors: end points of the edges to nodes that have a block in front of them
     """
 
     def __init__(self, program: TraceProgram, names: Mapping[int, str], aspect: float) -> None:
@@ -70,13 +70,13 @@ class GraphScene:
         return np.asarray(self.right * column * RIGHT + self.down * height * DOWN)
 
     def size_of(self, place: int) -> float:
-        """Return the height of a node or a block, in cells."""
+        """Return the height of a node or block, in cells."""
         if place not in self.graph.blocks or self.graph.is_node(place):
             return 1.0
         return min(TALLEST, max(1.0, TALL * math.sqrt(len(self.graph.blocks[place]))))
 
     def room_of_blocks(self, at: Mapping[int, int]) -> float:
-        """Return the additional width of columns for blocks before nodes, except the first ones."""
+        """Return the additional column width for blocks before nodes, except the first column."""
         blocks = self.graph.blocks.items()
         own = [(at[place], len(rows)) for place, rows in blocks if self.graph.is_node(place)]
         inner = [count for i, count in own if self.found.columns[i] > 0]
@@ -84,7 +84,7 @@ class GraphScene:
         return min(WIDEST, PITCH * math.sqrt(max(inner))) if inner else 1.0 * others
 
     def put_leaf(self, place: int) -> None:
-        """Place a parameter, or a block of several."""
+        """Place a parameter, or a block of several parameters."""
         rows, point = self.graph.blocks[place], self.points[place]
         names = [self.names[row] for row in rows]
         if len(rows) == 1:
@@ -99,7 +99,7 @@ class GraphScene:
         self.signs.append(Sign("", words, point, 0.5 * high, self.down))
 
     def put_before(self, place: int) -> None:
-        """Place the parameters used by a single node before it."""
+        """Place the parameters that are used only by this node in front of it."""
         rows, point = self.graph.blocks[place], self.points[place]
         names, room = (
             [self.names[row] for row in rows],
@@ -110,7 +110,7 @@ class GraphScene:
         self.doors[place] = point - (RADIUS + GAP + wide) * RIGHT
 
     def wires(self, lines: Mapping[str, int]) -> Iterator[Wires]:
-        """Yield the edges to each node: the last pieces, which end there, and those before."""
+        """Yield the wires of each node: the last sections of its edges, and all sections before."""
         for i, operation in enumerate(self.program.operations):
             place = operation.target.offset
             ways = [
@@ -130,9 +130,9 @@ def of_graph(
     """Lay out the graph of a compiled function.
 
     Args:
-        names: of the parameters, by their bank indices
-        aspect: aspect ratio of the free stage
-        inputs: their names, or empty
+        names: names of the parameters, by bank index
+        aspect: aspect ratio of the available stage
+        inputs: names of the inputs; may be empty
     """
     trace, made, neurons = program.trace, GraphScene(program, names, aspect), list[Neurons]()
     called = {i: name_of(trace, i) for i in range(trace.inputs)} | dict(enumerate(inputs))
@@ -157,14 +157,14 @@ def of_graph(
 
 
 def lines_of_array(names: Sequence[str]) -> int:
-    """Return the number of lines of the array whose cells have these names; 1 if it is none."""
+    """Return the number of rows of the array whose cells have these names; 1 for other names."""
     last = re.search(r", (\d+)\]$", names[-1])
     columns = len(names) if last is None else int(last[1]) + 1
     return max(1, len(names) // columns)
 
 
 def name_of_block(names: Sequence[str], has_room: bool) -> str:
-    """Return the common array of parameters, such as w for w[0] and w[1], or their count.
+    """Return the common name of array cells, such as w for w[0] and w[1], or the number of names.
 
     A few short names are listed instead.
     """
@@ -180,11 +180,13 @@ def name_of_block(names: Sequence[str], has_room: bool) -> str:
 def block(
     rows: Sequence[int], names: Sequence[str], middle: FloatArray, room: tuple[float, float]
 ) -> tuple[list[Plate], float, float]:
-    """Return parameters as a block of cubes that fits in a room, with its width and height.
+    """Return a block of cubes for parameters, with its width and height.
 
     Args:
-        rows: their bank indices, and their `names`
-        middle: center of the block; `room`, its maximum width and height
+        rows: bank indices of the parameters
+        names: names of the parameters
+        middle: center of the block
+        room: maximum width and height of the block
     """
     count, (wide, high) = len(rows), room
     sizes = {n: min(wide / -(-count // n), high / n, PITCH) for n in range(1, count + 1)}
@@ -210,17 +212,17 @@ MANY_PARAMETERS = 20  # maximum parameters of a node that are drawn with edges
 
 @final
 class DrawnGraph:
-    """The drawn items of a compiled function: inputs, parameters and nodes, by index in the trace.
+    """The items to draw for a function: inputs, parameters and nodes, by index in the trace.
 
-    A node has the index of its result. If a node represents several operations, parameters used by
-    only one of them are placed before it, and parameters used by the same nodes form a block. A
-    node that uses most of the parameters, such as a sum of their squares, has a word for them and
-    no edges.
+    A node has the index of its result. Where nodes represent several operations, parameters used by
+    only one node are placed in front of it, and parameters used by the same nodes form a block. A
+    node that uses most parameters, such as a sum of squares, shows their number as text instead of
+    edges.
 
     Attributes:
-        taken: operands of each drawn item
-        blocks: bank indices of the parameters at each index: of a block, or before a node
-        all: number of parameters of such a node, by its index
+        taken: indices of the operands of each item
+        blocks: bank indices of the parameters of each block, by the index of the block or its node
+        all: number of parameters of each node that shows it as text
     """
 
     def __init__(self, program: TraceProgram) -> None:
@@ -268,7 +270,7 @@ class DrawnGraph:
         return place >= self.program.trace.first_made
 
     def in_order(self) -> list[int]:
-        """Return all drawn items in formula order, each after its operands."""
+        """Return all items in the order of the formula, each after its operands."""
         outputs = [self.program.node(each).offset for each in self.program.trace.outputs]
         found, begun = dict[int, None](), set[int]()
         waiting = [*self.taken, *(each for each in reversed(outputs) if each in self.taken)]

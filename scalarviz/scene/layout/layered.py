@@ -1,8 +1,9 @@
-"""A layered graph layout, from left to right, without overlaps.
+"""A layered graph layout from left to right, without overlaps.
 
 Every node is in a column to the right of its inputs. An edge that crosses columns passes through a
-gap in each, shared by all edges from the same node. Sweeps in both directions order each column by
-the barycenters of its neighbors, then set heights as close to the neighbors as the order allows.
+gap in each of them; all edges from the same node share that gap. Sweeps in both directions order
+each column by the barycenters of its neighbors, then move nodes as close to their neighbors as the
+order allows.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ STRAIGHT = 100.0  # weight of keeping an edge straight, relative to centering a 
 
 @dataclass(eq=False)
 class ColumnPlace:
-    """A slot in a column, for a node or a passing edge.
+    """A slot in a column, for a node or for an edge that crosses the column.
 
-    `chain` holds all slots of the same edge; it is empty for a node.
+    `chain` contains all slots of the same edge; it is empty for a node.
     """
 
     column: int
@@ -40,7 +41,7 @@ class GraphLayout:
 
     Attributes:
         columns: the column of each node
-        heights: the y of the center of each node
+        heights: the y coordinate of each node's center
         ways: for each edge, the (column, y) points between its ends
     """
 
@@ -55,11 +56,11 @@ def lay_out(
     gap: float = NODE_GAP,
     passage: float = EDGE_GAP,
 ) -> GraphLayout:
-    """Lay out nodes of these heights; `inputs` lists the inputs of each, which precede it.
+    """Lay out nodes of the given heights; `inputs` lists each node's inputs, which come earlier.
 
     Args:
-        gap: between two nodes of a column
-        passage: height reserved for an edge
+        gap: minimum gap between two nodes of a column
+        passage: height of the gap for an edge
     """
     columns = columns_of(inputs)
     spots = [
@@ -113,7 +114,7 @@ def connect(source: ColumnPlace, target: ColumnPlace) -> None:
 
 
 def ordered(rows: list[list[ColumnPlace]]) -> list[list[ColumnPlace]]:
-    """Return the slots of each column in an order with few crossings."""
+    """Return the slots of each column in an order with few edge crossings."""
     number(rows)
     best, fewest = [list(row) for row in rows], crossings(rows)
     for sweep in range(SWEEPS):
@@ -133,14 +134,14 @@ def ordered(rows: list[list[ColumnPlace]]) -> list[list[ColumnPlace]]:
 
 
 def number(rows: list[list[ColumnPlace]]) -> None:
-    """Set the order of each column's slots, as fractions of its height."""
+    """Set `place` of each slot to its rank in the column, as a fraction from 0 to 1."""
     for row in rows:
         for i, spot in enumerate(row):
             spot.place = (i + 0.5) / len(row)
 
 
 def crossings(rows: list[list[ColumnPlace]]) -> int:
-    """Return the number of crossing pairs of edges."""
+    """Return the number of pairs of edges that cross."""
     total = 0
     for row in rows:
         seen: list[float] = []  # ends of edges that begin above, in order
@@ -151,7 +152,7 @@ def crossings(rows: list[list[ColumnPlace]]) -> int:
 
 
 def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
-    """Set the y of every slot, keeping the order of its column."""
+    """Set the y coordinate of every slot without changing the order in its column."""
     for row in rows:
         stack(row, [(0.0, 1.0)] * len(row), gap)
     for sweep in range(4 * SWEEPS):
@@ -163,10 +164,10 @@ def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
 
 
 def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tuple[float, float]:
-    """Return the preferred y of a slot, the mean of its neighbors', and its weight.
+    """Return the preferred y coordinate of a slot, the mean of its neighbors, and a weight.
 
-    An edge that crosses columns should be straight, with a larger weight. A node without edges is
-    centered on all others.
+    Slots of a crossing edge get a larger weight, so that the edge is straight. A node without edges
+    is placed at the mean of all others.
     """
     beside = [*spot.before, *spot.after]
     if settled and spot.chain:
@@ -180,7 +181,7 @@ def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tupl
 def stack(row: list[ColumnPlace], wishes: Sequence[tuple[float, float]], gap: float) -> None:
     """Place a column's slots as close as possible to their preferred y, without overlaps.
 
-    Slots that would overlap move together to the weighted mean of their preferences.
+    Slots that would overlap move together to the weighted mean of their preferred positions.
     """
     offsets = [0.0]
     for above, below in pairwise(row):

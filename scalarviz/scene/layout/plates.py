@@ -1,11 +1,12 @@
-"""Geometry of the scene: plates of cubes, rows of neurons, wires and labels.
+"""Geometry of the scene: plates of cubes, lines of neurons, wires and labels.
 
-A plate is a grid of cubes, one for each number of the bank, `columns` to a row, each in the center
-of a cell. A plate may be divided into tiles of one size with empty cells between them: for a
-convolution, one for each kernel and input channel. Between plates are rows of neurons and fans: the
-lines into the cubes of a layer, and from them to its neurons.
+A plate is a grid of cubes, one per number of the bank, each in the center of a cell. A plate may be
+divided into equal tiles with empty cells between them: for a convolution, one tile per kernel and
+input channel. Between plates are lines of neurons, and fans: a fan contains the lines into the
+cubes of a layer and from the cubes to its neurons.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/layout.js.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in
+web/layout.js.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ FULL, FLUSH = 0.9, 1.05  # maximum fraction of a cell for a cube; seat by half a
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Division of a plate into tiles; pairs are (downwards, to the right).
+    """Division of a plate into tiles; each pair gives the values downwards and to the right.
 
     Attributes:
-        size: rows and columns of cubes of a tile
-        pitch: cells between tiles
-        stride: bank indices between tiles
+        size: rows and columns of cubes in a tile
+        pitch: cells from the start of one tile to the next
+        stride: bank indices from one tile to the next
     """
 
     size: tuple[int, int]
@@ -62,17 +63,20 @@ class Plate:
 
     Attributes:
         first: bank index of the first cube
-        rows: number of rows of cells; `columns` likewise
+        rows: number of rows of cells
+        columns: number of columns of cells
         stride: bank indices between rows of the plate, or of a tile
         origin: outer corner of the first cell, in space
-        along: the vector between columns, `across` between rows, and `toward` the unit vector to
-            the viewer: orthogonal
+        along: vector from one column to the next
+        across: vector from one row to the next
+        toward: unit vector to the viewer, orthogonal to both
         role: role of its numbers: weight, bias, gain, shift or value
-        operation: index in the program, and `layer` in the network; NONE without one
-        tiles: its division; None for an undivided plate
-        seat: from the center of a cell to the base of cubes, forwards and downwards: a cube of half
-            side h has its center seat - h away from it, in both directions; at most half a cell
-            downwards; 0, the default, for cubes in the center of their cells
+        operation: index of the operation in the program, or NONE
+        layer: index of the layer in the network, or NONE
+        tiles: division into tiles; None for an undivided plate
+        seat: distance from the center of a cell to the base of its cube, both forwards and
+            downwards; a cube with half side h is shifted by seat - h in both directions; 0
+            (default) centers each cube in its cell
     """
 
     first: int
@@ -100,54 +104,54 @@ class Plate:
 
     @property
     def axes(self) -> FloatArray:
-        """Its unit vectors, one per row: along, across, and to the viewer."""
+        """Unit vectors of the plate, one per row: along, across, and towards the viewer."""
         width, height = self.cell
         return np.stack([self.along / width, self.across / height, self.toward])
 
     @property
     def unit(self) -> float:
-        """Size of its cubes: 1, or less in small cells; with a seat, by seat and cells."""
+        """Size factor of the cubes: 1, or less if cells or seat are small."""
         if self.seat:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
         return (FIELD if self.tiles else 1.0) * min(1.0, *self.cell)
 
     @cached_property
     def half(self) -> float:
-        """Half the side of its largest cube, in space."""
+        """Half the side of the largest cube, in space."""
         return HALF * self.unit
 
     @property
     def in_row(self) -> bool:
-        """Whether its cubes are side by side in rows, each at its position, or it is one cube."""
+        """Whether the cubes stand next to each other in a row, or the plate is a single cube."""
         return (self.seat > 0.0 or self.size == 1) and self.tiles is None
 
     @property
     def is_numbered(self) -> bool:
-        """Whether its cubes may be numbered at rest."""
+        """Whether cubes may show numbers without being selected."""
         return self.in_row or self.role in ("gain", "shift")
 
     @property
     def gap(self) -> float:
-        """Room for numbers between its rows, in cube sizes."""
+        """Space for numbers between the rows of the plate, relative to the cube size."""
         return self.cell[1] / self.unit - 1.0 if self.is_numbered else 0.0
 
     @property
     def least(self) -> float:
-        """Side of its smallest cube relative to the largest."""
+        """Side of the smallest cube relative to the largest."""
         if self.tiles is not None:
             return 1.0
         return LEAST if self.seat else LEAST_ON_WALL
 
     @property
     def standing_at(self) -> float:
-        """Its seat; negative if its cubes are of one size, as shaders read it."""
+        """The seat, or a negative number if all cubes have the same size; used by shaders."""
         return self.seat if self.tiles is None else -1.0
 
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
-        """Return half the side of the cube of each number; NaN is drawn largest.
+        """Return half the side of the cube of each number; NaN gets the largest cube.
 
         Args:
-            top: the number of the largest cube
+            top: the number that has the largest cube
         """
         parts = np.cbrt(np.abs(np.asarray(sizes, np.float64)) / top)
         parts = np.minimum(np.maximum(parts, self.least), MOST)
@@ -155,7 +159,7 @@ class Plate:
 
     @cached_property
     def grid(self) -> Tiles:
-        """Its tiles; an undivided plate is one tile."""
+        """The tiles of the plate; an undivided plate is a single tile."""
         whole = self.rows, self.columns
         return Tiles(whole, whole) if self.tiles is None else self.tiles
 
@@ -173,11 +177,11 @@ class Plate:
 
     @cached_property
     def indices(self) -> slice:
-        """Bank indices from its first to its last cube."""
+        """Slice of bank indices from the first to the last cube."""
         return slice(self.first, self.index_of(self.rows - 1, self.columns - 1) + 1)
 
     def cells(self) -> tuple[Places, Places, Places]:
-        """Return row and column of the cell of each cube, and its bank index."""
+        """Return row, column and bank index of each cube."""
         grid, (down, right) = self.grid, self.count
         i, j, k, m = np.ogrid[:down, : grid.size[0], :right, : grid.size[1]]
         shown = self.first + i * grid.stride[0] + k * grid.stride[1] + j * self.stride + m
@@ -188,36 +192,36 @@ class Plate:
 
     @cached_property
     def face(self) -> FloatArray:
-        """Corners of the central plane of its cubes, in order, (4, 3)."""
+        """Corners of the plane through the centers of the cells, in order, (4, 3)."""
         columns, rows = self.columns, self.rows
         return self.point(np.array([0, columns, columns, 0]), np.array([0, 0, rows, rows]))
 
     @cached_property
     def shadows(self) -> tuple[FloatArray, Places]:
-        """Centers of the cells in space, and the bank index of the cube in each."""
+        """Centers of all cells in space, and the bank index of the cube in each cell."""
         row, column, indices = self.cells()
         return self.point(column + 0.5, row + 0.5), indices
 
     def point(self, column: Any, row: Any, height: Any = 0.0) -> FloatArray:
-        """Return points in space for positions on the plate; (.5, .5) is the first center."""
+        """Return the points in space of positions on the plate, in cells from its first corner."""
         places = np.stack(np.broadcast_arrays(column, row, height), axis=-1).astype(np.float64)
         return np.asarray(self.origin + places @ np.stack([self.along, self.across, self.toward]))
 
     def middle(self, row: Any, column: Any, half: Any = None) -> FloatArray:
-        """Return centers of cubes in space; `half` are their half sides, by default the largest."""
+        """Return the centers of cubes in space; `half` is half the side, default: the largest."""
         return self.point(*self.standing(row, column, self.half if half is None else half))
 
     def standing(self, row: Any, column: Any, half: Any) -> list[Any]:
-        """Return the position on the plate of a cube's center, and its height."""
+        """Return the column, row and height of a cube's center on the plate."""
         low = self.lowered(half)
         return [column + 0.5, row + 0.5 + low / self.cell[1], low]
 
     def lowered(self, half: Any) -> Any:
-        """Return the distance between a cube's and its cell's centers, forwards and downwards."""
+        """Return how far a cube is shifted from the center of its cell, forwards and downwards."""
         return self.seat - half if self.seat else 0.0 * half
 
     def place_of(self, index: int) -> tuple[int, int] | None:
-        """Return row and column of the cell of a bank index, or None."""
+        """Return row and column of the cube of a bank index; None if it is not on the plate."""
         if index < self.first:
             return None
         grid, count, left, at = self.grid, self.count, index - self.first, [0, 0]
@@ -240,12 +244,12 @@ class Plate:
         return self.first + i * grid.stride[0] + k * grid.stride[1] + down * self.stride + right
 
     def corners_of(self, row: int, column: int, half: float, margin: float = 0.0) -> FloatArray:
-        """Return the corners of a cube with this half side, and a margin, in space, (8, 3)."""
+        """Return the corners in space of a cube with this half side plus a margin, (8, 3)."""
         signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
         return np.asarray(self.middle(row, column, half) + (half + margin) * signs @ self.axes)
 
     def corners(self, height: float = 0.5) -> FloatArray:
-        """Return the eight corners of the box around its cubes, (8, 3), read-only."""
+        """Return the eight corners of the box around the cubes, (8, 3), read-only."""
         if height not in self._corners:
             c, r, h = np.array(np.meshgrid([0, self.columns], [0, self.rows], [-height, height]))
             found = self.point(c.ravel(), r.ravel(), h.ravel() + self.lowered(self.half))
@@ -256,26 +260,26 @@ class Plate:
 
 @dataclass(frozen=True, slots=True)
 class Neurons:
-    """A row of neurons, which show their weighted sums until their outputs are computed.
+    """A line of neurons, which show their weighted sums until their outputs are computed.
 
     Attributes:
-        points: (n, 3), centers
-        sums: the buffer of the weighted sums, or ""
-        values: the buffer of the outputs
+        points: centers of the neurons, (n, 3)
+        sums: name of the buffer with the weighted sums, or ""
+        values: name of the buffer with the outputs
         names: name of each neuron; may be empty
-        layer: index in the network; NONE for the inputs
-        shape: (channels, height, width) if the neurons are the pixels of images, one per channel
+        layer: index of the layer in the network; NONE for the inputs
+        shape: (channels, height, width) if the neurons are pixels of images, one image per channel
         side: cells between pixels
-        also: further buffers with the same numbers as `values`
-        way: (n, 3), the line of a skip connection that is added here; or None
-        radius: of the neurons
-        tied: center of the color represented by these neurons, to which lines lead; or None
-        square: whether they are squares that show their functions, with `radius` half the side
+        also: names of further buffers with the same numbers as `values`
+        way: points of the skip connection that ends here, (n, 3), or None
+        radius: radius of the neurons
+        tied: center of the color that these neurons represent, to which lines are drawn; or None
+        square: whether neurons are squares that show their functions; `radius` is half the side
         along: unit vector along the rows of images
-        told: whether the number of each is below it
-        scores: whether each has its number as a bar beside it, and no ball
-        bends: heights of the curve of their activation around 0; a straight line without
-        curve: name of the activation, or of what evens them out
+        told: whether the number of each neuron is written below it
+        scores: whether each neuron is drawn as a bar with its number instead of a sphere
+        bends: points of the activation's curve around 0; empty for a straight line
+        curve: name of the activation or normalization
     """
 
     points: FloatArray
@@ -298,27 +302,27 @@ class Neurons:
 
     @property
     def is_color(self) -> bool:
-        """Whether its neurons are the channels of a color."""
+        """Whether the neurons are the channels of a color."""
         return (*self.names,) == RGB
 
     @property
     def buffer(self) -> str:
-        """The buffer that names its neurons."""
+        """Name of the buffer that identifies the neurons."""
         return self.values or self.sums
 
     @property
     def buffers(self) -> tuple[str, ...]:
-        """All buffers that are drawn here."""
+        """Names of all buffers shown by this line of neurons."""
         return tuple(name for name in (self.sums, self.values, *self.also) if name)
 
     @property
     def count(self) -> int:
-        """Number of its neurons."""
+        """Number of neurons."""
         return int(self.points.shape[0])
 
     @property
     def stops(self) -> list[int]:
-        """The indices of keyboard selection: for an image, its center."""
+        """Indices of the neurons that the keyboard selects; for an image, its center."""
         if not self.shape:
             return [*range(self.count)]
         channels, height, width = self.shape
@@ -326,7 +330,7 @@ class Neurons:
         return [channel * height * width + middle for channel in range(channels)]
 
     def corners(self) -> FloatArray:
-        """Return (channels, 3, 3): upper left, upper right and lower left corner of each image."""
+        """Return upper left, upper right and lower left corner of each image, (channels, 3, 3)."""
         grid = self.points.reshape(*self.shape, 3)
         right, down = 0.5 * self.side * np.array(self.along), 0.5 * self.side * DOWN
         ends = (
@@ -339,12 +343,12 @@ class Neurons:
 
 @dataclass(frozen=True, slots=True)
 class Wires:
-    """Straight wires from `start` to `end`, (n, 3) each, between lines without trays.
+    """Straight wires from `start` to `end`, (n, 3) each, between lines of neurons without trays.
 
     Attributes:
-        operation: index in the program
-        neurons: index of the row of neurons in the layout
-        outgoing: whether the wires begin at the neurons
+        operation: index of the operation in the program
+        neurons: index of the line of neurons in the layout
+        outgoing: whether the wires begin at these neurons
     """
 
     start: FloatArray
@@ -356,28 +360,30 @@ class Wires:
 
 @dataclass(frozen=True)
 class Fan:
-    """The lines of the sums of a layer, or of one of its groups, with their ends.
+    """The lines into the cubes of a layer or group, and from the cubes to its neurons.
 
     Attributes:
-        weights, inputs: first bank index of the weights, and their number for each unit after them
-        biases: first bank index of the biases; NONE without
-        starts: (n, 3), the units before it
-        columns: (n, 3), their columns, and last the one of the biases
-        ends, rows: (m, 3), the units after it, and their rows: a cube is at rows[i] + columns[j]
-        operation: index in the program
-        before, after: indices of the lines of neurons in the layout; NONE without
-        begin: from its first column to the beginning of its trays
-        foot: from the center of a cell to the origin of its cube's lines
-        reads: indices of the numbers read from the line before it
-        radius: of the units after it
-        top: for a wall, from the center of a cell of the first row to above and before it; None for
-            trays
-        stride: bank indices between the weights of units: with a bias between them, or their number
-            of inputs
-        is_direct: whether its lines connect neurons directly, without cubes
-        form: "nested": wires come from above, the first unit to the last column; "long": the units
-            are repeated above their columns; "upright": a single row, whose cubes are next to the
-            units; else ""
+        weights: bank index of the first weight
+        inputs: number of weights of each unit
+        biases: bank index of the first bias; NONE if there are no biases
+        starts: positions of the input units, (n, 3)
+        columns: positions of the columns of cubes, (n, 3), the column of the biases last
+        ends: positions of the output units, (m, 3)
+        rows: positions of the rows, (m, 3); a cube is at rows[i] + columns[j]
+        operation: index of the operation in the program
+        before, after: indices of the lines of neurons in the layout, or NONE
+        begin: offset from the first column to the start of the trays
+        foot: offset from the center of a cell to the start of its cube's lines
+        reads: indices of the numbers that are read from the line before
+        radius: radius of the output units
+        top: for a wall, offset from the center of a cell of the first row to a point above the
+            wall; None for trays
+        stride: bank indices from the weights of one unit to the next, including a bias stored
+            between them
+        is_direct: whether the lines connect neurons directly, without cubes
+        form: "nested" (wires come from above, the first unit to the last column), "long" (the input
+            units are repeated above their columns), "upright" (a single row, whose cubes are next
+            to the input units) or ""
     """
 
     weights: int
@@ -401,42 +407,42 @@ class Fan:
 
     @cached_property
     def units(self) -> int:
-        """Number of units after it."""
+        """Number of output units."""
         return int(self.ends.shape[0])
 
     @cached_property
     def inputs_count(self) -> int:
-        """Number of units before it."""
+        """Number of input units."""
         return int(self.columns.shape[0]) - (self.biases != NONE)
 
     @cached_property
     def pixels(self) -> int:
-        """Number of weights between two units: more than 1 in a kernel."""
+        """Number of weights between an input unit and an output unit; more than 1 for a kernel."""
         return max(1, self.inputs // max(1, self.inputs_count))
 
     @property
     def is_wired(self) -> bool:
-        """Whether each unit before it has a separate wire to all rows."""
+        """Whether each input unit has its own wire to all rows."""
         count = self.inputs_count
         return count == 1 or (count <= WIRED and count == self.inputs)
 
     @property
     def is_tiled(self) -> bool:
-        """Whether each unit before it is read by a tile of weights."""
+        """Whether each input unit is read by a tile of weights, a kernel."""
         return self.inputs > self.inputs_count
 
     def is_apart(self, index: int) -> bool:
-        """Whether a bank index is a bias stored separately in the bank."""
+        """Whether a bank index is a bias of this layer stored after all weights."""
         is_any = self.biases != NONE and self.stride == self.inputs
         return is_any and self.biases <= index < self.biases + self.units
 
     def bias_of(self, unit: int) -> int:
-        """Return the bank index of a bias."""
+        """Return the bank index of a unit's bias."""
         return self.biases + unit * (1 if self.stride == self.inputs else self.stride)
 
     @cached_property
     def all_rows(self) -> Places:
-        """Bank indices by unit after it: its weights, and its bias last if there is one."""
+        """Bank indices of the weights and bias of each unit, one unit per row, the bias last."""
         units = np.arange(self.units)[:, np.newaxis]
         rows = self.weights + units * self.stride + np.arange(self.inputs)
         if self.biases == NONE:
@@ -445,46 +451,46 @@ class Fan:
 
     @cached_property
     def first_rows(self) -> Places:
-        """Bank indices of its cubes by unit after it and column, for kernels the first ones."""
+        """Bank index of each cube by unit and column; for a kernel, its first weight."""
         rows = self.all_rows
         return np.column_stack([rows[:, : self.inputs : self.pixels], rows[:, self.inputs :]])
 
     def ends_of(self, index: int, unit: int) -> list[list[float]]:
-        """Return the positions of the units joined by a bank index; for a bias, of its sum."""
+        """Return the positions of the units that a weight connects; for a bias, of one unit."""
         column = self.unit_before(index)
         before = [row3(self.starts, column)] if column < self.inputs_count else []
         return [*before, row3(self.ends, unit)]
 
     def row_of(self, unit: int, column: int) -> int:
-        """Return the bank index of a cube, for a kernel the first one."""
+        """Return the bank index of a cube; for a kernel, of its first weight."""
         if column >= self.inputs_count:
             return self.bias_of(unit)
         return self.weights + unit * self.stride + column * self.pixels
 
     def unit_of(self, index: int) -> int | None:
-        """Return the unit to whose sum a bank index belongs; None if it is not of this layer."""
+        """Return the unit whose sum contains a bank index; None if it is not in this layer."""
         if self.weights <= index < self.weights + self.units * self.stride:
             return (index - self.weights) // self.stride
         return index - self.biases if self.is_apart(index) else None
 
     def unit_before(self, index: int) -> int:
-        """Return the unit multiplied by a bank index; for a bias, the number of units."""
+        """Return the input unit that a weight multiplies; for a bias, the number of input units."""
         if self.is_apart(index):
             return self.inputs_count
         return (index - self.weights) % self.stride // self.pixels
 
     def rows_of(self, unit: int) -> range:
-        """Return the bank indices of the weights of a sum."""
+        """Return the bank indices of the weights of a unit."""
         first = self.weights + unit * self.stride
         return range(first, first + self.inputs)
 
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A label beside a plate: the name of its layer, and a description.
+    """A label next to a plate: the name of its layer, and a description.
 
     Attributes:
-        place: position above its subject
+        place: position of the label, above its layer
         rows: bank indices of the layer's parameters
     """
 
@@ -496,11 +502,11 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class WrittenWords:
-    """Words in space, centered on a part of a line, at most as wide as that.
+    """Text in space, centered at `middle`, with letters that fill the width between its ends.
 
     Attributes:
-        half: from the center to the right end
-        least: minimum letter size in logical pixels
+        half: vector from the center to the right end
+        least: minimum letter size in logical pixels; 0 for none
     """
 
     words: str
@@ -510,7 +516,7 @@ class WrittenWords:
 
     @property
     def ends(self) -> list[FloatArray]:
-        """The left and the right end of their part of the line."""
+        """The left and right end of the text."""
         return [self.middle - self.half, self.middle + self.half]
 
 
@@ -519,10 +525,10 @@ class Sign:
     """The labels of a graph node: its operation above it, its name below it.
 
     Attributes:
-        middle, radius: of the node, in space
+        middle, radius: center and radius of the node, in space
         apart: distance between nodes of a column
-        buffer: the buffer of the program that it shows; "" for a cube
-        row: bank index of the cube; NONE without
+        buffer: name of the buffer that the node shows; "" for a cube
+        row: bank index of the cube; NONE for other nodes
     """
 
     above: str
@@ -534,22 +540,22 @@ class Sign:
     row: int = NONE
 
     def room(self) -> FloatArray:
-        """Return the ends of its area, including the words above and below, (3, 3)."""
+        """Return points at the ends of the node's area including its labels, (3, 3)."""
         ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
         return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """All items placed in the scene.
+    """All items of the scene with their positions.
 
     Attributes:
-        views: specific camera presets, by name
-        fans: the sums of each layer
-        written: the words between cubes
-        signs: the labels of graph nodes
-        thread: for squares, the path with the largest contribution, the last layer first
-        heads: words above columns
+        views: camera presets of this layout, by name
+        fans: the lines into and out of the cubes of each layer
+        written: texts between the cubes
+        signs: labels of graph nodes
+        thread: for squares, the path with the largest contribution, starting at the last layer
+        heads: texts above columns
     """
 
     plates: Sequence[Plate]
@@ -569,7 +575,7 @@ class Layout:
 
     @cached_property
     def extent(self) -> FloatArray:
-        """Points in space that a complete picture should include."""
+        """Points in space that the camera should include."""
         return np.vstack(
             [
                 np.zeros((0, 3)),
@@ -594,28 +600,28 @@ class Layout:
         )
 
     def fan_of(self, index: int) -> tuple[Fan, int] | None:
-        """Return the fan of a bank index and the unit of its sum, or None."""
+        """Return the fan and unit of the sum that contains a bank index, or None."""
         units = ((fan, fan.unit_of(index)) for fan in self.fans)
         return next(((fan, unit) for fan, unit in units if unit is not None), None)
 
     def line_of(self, neuron: Neuron) -> tuple[Neurons, int] | None:
-        """Return the line of a neuron (buffer, index), and its position there; or None."""
+        """Return the line that contains a neuron (buffer, index), and its index there; or None."""
         name, place = neuron
         found = [line for line in self.neurons if name in line.buffers and place < line.count]
         return (found[0], place) if found else None
 
     def fan_into(self, neuron: Neuron) -> tuple[Fan, int] | None:
-        """Return the fan of lines that end at a neuron (buffer, index), and its unit there."""
+        """Return the fan whose lines end at a neuron (buffer, index), and the unit; or None."""
         return self._fan_at(neuron, lambda fan: fan.ends)
 
     def fan_from(self, neuron: Neuron) -> tuple[Fan, int] | None:
-        """Return the fan of lines that begin at a neuron (buffer, index), and its column there."""
+        """Return the fan whose lines start at a neuron (buffer, index), and the column; or None."""
         return self._fan_at(neuron, lambda fan: fan.starts)
 
     def _fan_at(
         self, neuron: Neuron, places: Callable[[Fan], FloatArray]
     ) -> tuple[Fan, int] | None:
-        """Return the first fan with a point at a neuron, and the index of the point."""
+        """Return the first fan with a point at a neuron's position, and the point's index."""
         found = self.line_of(neuron)
         if found is not None:
             at = found[0].points[found[1]]
@@ -626,14 +632,14 @@ class Layout:
         return None
 
     def once(self, key: object, make: Callable[[Layout], Found]) -> Found:
-        """Return a value that depends only on the layout and a key, cached."""
+        """Return `make(self)`, cached by a key."""
         if key not in self._known:
             self._known[key] = make(self)
         found: Found = self._known[key]
         return found
 
     def plate_number(self, index: int) -> int:
-        """Return the index of the plate of a bank index."""
+        """Return the index of the plate that contains a bank index."""
         return self.once(
             ("number", index),
             lambda _: next(
@@ -642,7 +648,7 @@ class Layout:
         )
 
     def plate_of(self, index: int) -> tuple[Plate, int, int] | None:
-        """Return the plate, row and column of a bank index; None if it is on no plate."""
+        """Return plate, row and column of a bank index; None if it is on no plate."""
         for plate in self.plates:
             place = plate.place_of(index)
             if place is not None:

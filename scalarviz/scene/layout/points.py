@@ -1,4 +1,4 @@
-"""Points in space, as numpy arrays; pages have the same functions in web/projection.js."""
+"""Points in space as numpy arrays; pages have the same functions in web/projection.js."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Vector = Sequence[float] | FloatArray
 
 
 def dot3(one: Vector, other: Vector) -> float:
-    """Return the inner product of two vectors."""
+    """Return the dot product of two vectors."""
     return float(one[0] * other[0] + one[1] * other[1] + one[2] * other[2])
 
 
@@ -23,17 +23,17 @@ def minus3(one: Vector, other: Vector) -> tuple[float, ...]:
 
 
 def row3(points: FloatArray, place: int) -> list[float]:
-    """Return one of points, (n, 3)."""
+    """Return the point with index `place` from an array (n, 3), as a list."""
     return list(points[place].tolist())
 
 
 def reach_of(points: FloatArray) -> Reach:
-    """Return the function for the extent of points, (n, 3), along a vector."""
+    """Return a function that gives the largest dot product of points, (n, 3), with a vector."""
     return lambda way: float((points @ way).max(initial=-np.inf))
 
 
 def sphere_on(points: FloatArray, radius: float, start: Vector, ray: Vector) -> tuple[int, float]:
-    """Return the index of the first sphere of a row on a ray, and its distance in ray lengths."""
+    """Return the index of the first sphere that a ray hits, and its distance in ray lengths."""
     apart = points - start
     along, length = apart @ ray, dot3(ray, ray)
     within = along**2 - length * ((apart**2).sum(axis=1) - radius**2)
@@ -52,7 +52,7 @@ def square_on(
     start: Vector,
     ray: Vector,
 ) -> tuple[int, float]:
-    """Return the index of the square of a row at a pixel, and its distance in ray lengths."""
+    """Return the index of the square at a pixel, and its distance along the ray in ray lengths."""
     seen = see(points)
     inside = np.abs(seen.xy - xy).max(axis=1) <= radius * seen.unit
     place = int(np.argmax(inside))

@@ -1,6 +1,7 @@
 """Projection of points in space into a picture.
 
-Pages run it as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in web/projection.js.
+Pages run this module as JavaScript, see docs/TRANSLATOR.md; methods over arrays are in
+web/projection.js.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True, slots=True)
 class ProjectedPoints:
-    """Projected points: (n, 2) logical pixels, depths, and pixels per cell at each point."""
+    """Projected points: logical pixels (n, 2), depths, and pixels per cell at each point."""
 
     xy: FloatArray
     depth: FloatArray
@@ -29,10 +30,10 @@ class ProjectedPoints:
 
 @dataclass(frozen=True, eq=False)
 class Projection:
-    """A camera whose view fills a box of a picture; the surroundings of the box are also visible.
+    """A camera whose view fills a box of a picture; the area around the box is also visible.
 
-    A picture reuses it while layout, camera and size are unchanged: it caches values that depend
-    only on these.
+    It is reused while layout, camera and size do not change, and caches values that depend only on
+    them.
     """
 
     camera: Camera
@@ -47,7 +48,7 @@ class Projection:
 
     @cached_property
     def rows(self) -> list[list[float]]:
-        """The rows of `matrix`."""
+        """The rows of `matrix`, as lists."""
         box = self.box
         right, up, depth, w = self.camera.matrix(box.width / box.height, self.reach)
         wide, high = box.width / self.width, box.height / self.height
@@ -71,7 +72,7 @@ class Projection:
         return np.array(self.camera.toward)
 
     def __call__(self, points: FloatArray) -> ProjectedPoints:
-        """Project (n, 3) points; those behind the eye become NaN."""
+        """Project points, (n, 3); those behind the eye become NaN."""
         clip = np.asarray(points).reshape(-1, 3) @ self.matrix.T[:3] + self.matrix.T[3]
         w = clip[:, 3]
         w[w <= 1e-3] = np.nan
@@ -79,18 +80,18 @@ class Projection:
         return ProjectedPoints(xy, clip[:, 2] / w, self.box.height / self.camera.height / w)
 
     def of(self, points: FloatArray) -> ProjectedPoints:
-        """Return `self(points)`, cached, for constant points."""
+        """Return `self(points)`, cached by the identity of `points`, which must not change."""
         return self.once(id(points), points, self)
 
     def once(self, key: Hashable, given: object, make: Callable[[Any], Found]) -> Found:
-        """Return `make(given)`, cached by a key; `given` must be constant."""
+        """Return `make(given)`, cached by a key; `given` must not change."""
         if key not in self._known:
             self._known[key] = given, make(given)
         found: Found = self._known[key][1]
         return found
 
     def ray(self, x: float, y: float) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Return origin and direction of a pixel's ray, from the eye or before the scene."""
+        """Return origin and direction of a pixel's ray, from the eye or a plane in front."""
         box, camera = self.box, self.camera
         cell = camera.height / box.height
         right, up = cell * (x - box.x - 0.5 * box.width), cell * (box.y + 0.5 * box.height - y)

@@ -1,7 +1,7 @@
 """The layout "squares": large layers as blocks of squares, without cubes.
 
-Each line of neurons is a block of squares that face the viewer; lines connect the blocks. Walls are
-the alternative layout of the same networks, with a cube for every weight.
+Each line of neurons is a block of squares that face the viewer, and lines connect the blocks. The
+layout "walls" shows the same networks with a cube for every weight.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def squares_layout(
     """Lay out a program as blocks of squares.
 
     Args:
-        names: returns the names of the neurons of a buffer
-        aspect: aspect ratio of the free stage
-        squares: buffers whose neurons are squares
+        names: names of the neurons of each buffer
+        aspect: aspect ratio of the available stage
+        squares: names of the buffers whose neurons are squares
     """
     stations = stations_of(program, names, squares)
     lines = [each for each in stations if each.kind == "line"]
@@ -77,7 +77,7 @@ def squares_layout(
 def words_of(
     neurons: Sequence[Neurons], sizes: Sequence[tuple[int, int]], fans: Sequence[Fan]
 ) -> list[WrittenWords]:
-    """Return the labels of blocks, squares and the cubes between them, above and below them."""
+    """Return the labels above and below the blocks, squares and cubes."""
     found: list[tuple[str, FloatArray]] = []
     blocks = [i for i, (_, columns) in enumerate(sizes) if columns > PAIRS]
     for i in blocks:
@@ -111,13 +111,13 @@ def written(words: str, middle: FloatArray) -> WrittenWords:
 
 
 def top_of(line: Neurons, up: float) -> FloatArray:
-    """Return a position above the center of a block."""
+    """Return a position above the center of a block of neurons."""
     low, high = line.points.min(axis=0), line.points.max(axis=0)
     return np.asarray(0.5 * (low + high) + (0.5 * (high[1] - low[1]) + up) * UP)
 
 
 def size_of(line: Station) -> tuple[int, int]:
-    """Return rows and columns of the block of a line."""
+    """Return the number of rows and columns of the block of a line of neurons."""
     count = line.units.count
     if count <= FEW:
         return count, 1
@@ -126,14 +126,14 @@ def size_of(line: Station) -> tuple[int, int]:
 
 
 def places(count: int, rows: int, columns: int) -> FloatArray:
-    """Return the positions of squares, row by row, around the center of their block."""
+    """Return the positions of squares, row by row, relative to the center of their block."""
     down, right = np.divmod(np.arange(count), columns)
     found: FloatArray = (down - (rows - 1) / 2.0)[:, np.newaxis] * DOWN
     return found + (right - (columns - 1) / 2.0)[:, np.newaxis] * RIGHT
 
 
 def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place: int) -> Fan:
-    """Return the sums of a layer without cubes."""
+    """Return the fan of a layer that is drawn without cubes."""
     operation = program.operations[station.place]
     before, behind, biased = neurons[place], neurons[place + 1], operation.biases != NONE
     count = len(before.points)
@@ -149,7 +149,7 @@ def fan_of(program: Program, station: Station, neurons: Sequence[Neurons], place
 
 
 def joined(neurons: Sequence[Neurons], place: int, operation: int) -> Wires:
-    """Return wires from each neuron of a line to the dependent ones of the next."""
+    """Return wires from each neuron of a line to the neurons of the next line that depend on it."""
     starts, ends = neurons[place - 1].points, neurons[place].points
     each = max(1, len(ends) // max(1, len(starts)))
     starts = np.repeat(starts, each, axis=0)[: len(ends)]

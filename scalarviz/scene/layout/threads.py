@@ -1,6 +1,6 @@
 """Threads: the path with the largest contribution through large layers, for one sample.
 
-Squares have a cube for each of its weights, between their blocks; on walls it is lit.
+The layout of squares shows a cube for each weight of the path; on walls, the path is highlighted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ LARGE, SEAT = 2.0, 0.78  # cells of a cube between squares, and its seat, see `P
 
 
 def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatArray:
-    """Return the output of each unit before a layer, for images the mean; zeros if unknown.
+    """Return the output of each input unit of a layer (mean for images); zeros if unknown.
 
     Args:
-        known: values of the neurons by buffer, for one sample
+        known: values of the neurons for one sample, by buffer name
     """
     line = layout.neurons[fan.before]
     values = known.get(line.values, known.get(line.sums, np.zeros(0)))
@@ -35,13 +35,13 @@ def said_to(fan: Fan, layout: Layout, known: Mapping[str, FloatArray]) -> FloatA
 def thread_of(
     layout: Layout, weights: FloatArray, known: Mapping[str, FloatArray]
 ) -> tuple[Step, ...]:
-    """Return the path with the largest contribution, from the last layer back; () if unknown.
+    """Return the path with the largest contribution, starting at the last layer; () if unknown.
 
-    For squares it is the one with the largest contribution to the first output, or to the first
-    color.
+    For squares, it is the path with the largest contribution to the first output or color channel.
 
     Args:
-        weights: all numbers of the bank; `known` as in `said_to`
+        weights: all numbers of the bank
+        known: values of the neurons for one sample, by buffer name
     """
     found: list[Step] = []
     unit, operation = NONE, NONE
@@ -67,12 +67,12 @@ def thread_of(
 
 
 def with_thread(layout: Layout, thread: Sequence[Step]) -> Layout:
-    """Return a layout of squares with a cube for each weight of a path, between the blocks."""
+    """Return a layout of squares with a cube between the blocks for each weight of a path."""
     return replace(layout, plates=[cube_at(layout, *step) for step in thread], thread=tuple(thread))
 
 
 def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
-    """Return the cube of a weight, halfway between its blocks on its line."""
+    """Return the cube of a weight, halfway between two blocks on the line of the weight."""
     fan = layout.fans[number]
     before, behind = layout.neurons[fan.before], layout.neurons[fan.after]
     start, end = fan.starts[column], fan.ends[unit]
@@ -84,7 +84,7 @@ def cube_at(layout: Layout, number: int, unit: int, column: int) -> Plate:
 
 
 def turned_cube(row: int, operation: int, middle: FloatArray) -> Plate:
-    """Return a single cube with three visible sides."""
+    """Return the plate of a single cube, rotated to show three sides."""
     along, across, toward = (np.array(turned(*TURNED, *each)) for each in (RIGHT, DOWN, NEAR))
     along, across = LARGE * along, LARGE * across
     origin = middle - 0.5 * (along + across)

@@ -1,10 +1,10 @@
-"""The layout of rows: the weights of a neuron form a row before its ball.
+"""The layout of rows: the weights of each neuron form a row in front of its sphere.
 
-The lines of neurons are vertical, along the flow from left to right. Before each neuron is its
-tray, along the flow: a cube for each input, in columns shared by all rows of the layer, and the
-bias last. At its end are the gate and the ball, so the rows of a layer are the rows of its matrix.
-Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene is seen
-nearly from the front.
+Data flows from left to right, and each line of neurons is vertical. In front of each neuron is its
+tray, a row with one cube per input and the bias last; the columns are shared by all rows of the
+layer. The row ends at the gate and the sphere of the neuron, so the rows of a layer are the rows of
+its weight matrix. Images of a convolution are squares, and its kernels are tiles of cubes on the
+trays. The camera sees the scene nearly from the front.
 """
 
 from __future__ import annotations
@@ -76,10 +76,10 @@ BESIDE_IN = 0.2  # beside that image, whose words are wide
 # Cells that long rows take beyond others, for numbers and bars of an upright one, and before it for
 # what comes in, by whether it is long.
 REST, BARS, SAYS = 0.4, 2.93, (0.96, 0.8)
-BEADS, STRUNG = (0.06, 0.12), 0.12  # radius of what is evened out, before and behind; between them
+BEADS, STRUNG = (0.06, 0.12), 0.12  # radius before and after a normalization; gap
 BENDS = 8  # points of the curve of an activation to each side
 PASSING = 1.0  # from the rows to a skip connection
-FOLDED = 1.4  # aspect below which a second layer stands below the first
+FOLDED = 1.4  # aspect below which a second layer is below the first
 TALLER = 1.5  # rows of the second layer by those of the first, which are shorter
 NAMED = 0.6  # cells for the letter above biases
 KEPT_LAYOUTS = 4  # layouts of a program
@@ -92,7 +92,7 @@ AboutPlate = tuple[str, int, int]  # role, operation and layer of a plate
 
 @dataclass(frozen=True)
 class Units:
-    """The units of a line: neurons or images."""
+    """The number and type of the units of a line: neurons or images."""
 
     count: int
     images: bool = False
@@ -100,27 +100,29 @@ class Units:
 
 @dataclass(eq=False)
 class Station:
-    """An item along the flow: a line, the rows of a layer, gains and shifts.
+    """An item along the flow: a line of neurons, the rows of a layer, or gains and shifts.
 
     Attributes:
         kind: "line", "rows" or "scale"
         place: index of its operation in the program; NONE for the inputs
-        units: of the line, or of the line after rows; `before` are those of the line before these
-        shape: of the images of a line
-        tile: rows and columns of cubes for one unit; () if each weight is separate
-        neurons: the neurons of a line, without points
-        joins: the station where a skip connection begins that ends here
-        wired: whether wires come from above: from neurons that are not inputs
-        first: unit with the wire from the first one of the line before
-        drop: for an upright row, distance between its cubes; else 0
+        units: units of the line, or of the line that follows the rows
+        before: units of the line that precedes the rows
+        shape: shape of the images of a line
+        tile: rows and columns of cubes per unit; () if each weight is separate
+        neurons: the neurons of a line, without positions
+        joins: index of the station where a skip connection to this one begins, or NONE
+        wired: whether wires come from above, as from neurons that are not inputs
+        first: index of the unit connected to the first unit of the line before
+        drop: for an upright row, distance between its cubes; otherwise 0
         pitch: vertical distance between rows or units
         step: distance between columns of rows
-        edge: of its largest cubes; `gap`, minimum room between two images, and `share`, the
-            fraction for an image, or for the largest square
-        deep: whether its rows run in depth, as in walls
-        inputs: weights of each of its rows
-        named: cells above its rows that are kept free
-        x, lift, aside: its middle along the flow, upwards, and in depth
+        edge: side of the largest cubes
+        gap: minimum gap between two images
+        share: fraction of the available space used by an image or square
+        deep: whether the rows run in depth, as on walls
+        inputs: number of weights per row
+        named: cells kept free above the rows
+        x, lift, aside: position of its center along the flow, upwards, and in depth
     """
 
     kind: str
@@ -149,7 +151,7 @@ class Station:
 
     @property
     def half(self) -> float:
-        """Half the size of a unit of a line."""
+        """Half the size of a unit of the line."""
         if self.shape:
             return 0.5 * self.share * min(IMAGE * self.pitch, self.pitch - self.gap)
         if not self.neurons.square:
@@ -159,24 +161,24 @@ class Station:
 
     @property
     def grain(self) -> float:
-        """Side of a cell of its kernels."""
+        """Side of a cell of the kernels."""
         return min(self.step, self.pitch) / (max(self.tile) + 1.0)
 
     @property
     def length(self) -> float:
-        """Length of its rows."""
+        """Length of the rows."""
         if self.form == "upright":
             return self.edge
         return self.step * (self.before.count + self.bias)
 
     @property
     def bias(self) -> float:
-        """Columns from the last weight of a row to the bias."""
+        """Distance from the last weight of a row to the bias, in columns."""
         return 1.5 if self.deep else 0.75 if self.tile else 1.0
 
     @property
     def along(self) -> FloatArray:
-        """Unit vector along its rows; `toward` points from them to the viewer."""
+        """Unit vector along the rows; `toward` is the unit vector from them to the viewer."""
         return NEAR if self.deep else RIGHT
 
     @property
@@ -185,7 +187,7 @@ class Station:
 
     @property
     def form(self) -> str:
-        """Form of the wires to its cubes, see `Fan`."""
+        """Form of the wires to the cubes, see `Fan`."""
         count = self.before.count
         if self.opens:
             return "open"
@@ -199,17 +201,17 @@ class Station:
 
     @property
     def opens(self) -> bool:
-        """Whether it has long rows of kernels that read all images, and one is opened."""
+        """Whether one of its long rows of kernels can be enlarged; kernels must read all images."""
         is_whole = self.inputs == self.before.count * prod(self.tile)
         return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 
     def rows_at(self, units: Sequence[int] | range) -> FloatArray:
-        """Return the positions of units below each other, (n, 3), from the station's center."""
+        """Return the offsets of units below each other from the station's center, (n, 3)."""
         down = (np.asarray(units, np.float64) - (self.units.count - 1) / 2.0) * self.pitch
         return np.asarray(down[:, np.newaxis] * DOWN)
 
     def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
-        """Return the positions of columns, (n, 3); the one after the last is the bias."""
+        """Return the offsets of columns, (n, 3); the column after the last one is the bias."""
         count, numbers = self.before.count, np.asarray(columns, np.float64)
         if self.form == "upright":
             return np.asarray(((numbers - (count - 1) / 2.0) * self.drop)[:, np.newaxis] * DOWN)
@@ -221,7 +223,7 @@ class Station:
 
     @property
     def origin(self) -> FloatArray:
-        """Position of its center."""
+        """Position of the station's center."""
         return np.asarray(self.x * RIGHT - self.lift * DOWN + self.aside * NEAR)
 
 
@@ -229,10 +231,10 @@ class Station:
 
 
 def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> list[Station]:
-    """Return the items along the flow of a program, without positions.
+    """Return the items along the flow of a program, not yet placed.
 
     Args:
-        squares: buffers whose neurons are squares
+        squares: names of the buffers whose neurons are squares
     """
     inputs = program.inputs
     units = Units(inputs.shape[0] if inputs.shape else inputs.size, bool(inputs.shape))
@@ -300,13 +302,13 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
 
 
 def is_evened(program: Layered, line: Station) -> bool:
-    """Return whether a line of single neurons is evenly spaced."""
+    """Return whether a line of neurons is the output of a normalization."""
     place = NONE if line.shape or line.kind != "line" else line.place
     return place != NONE and program.operations[place].formula.endswith("norm")
 
 
 def with_curve(line: Neurons, operation: Operation) -> Neurons:
-    """Return a line with the curve of its activation around 0."""
+    """Return the neurons with the curve of their activation around 0."""
     value = ACTIVATIONS[operation.formula].value
     bends = tuple(float(value(REACH * each / BENDS)) for each in range(-BENDS, BENDS + 1))
     return replace(line, bends=bends, curve=operation.formula)
@@ -327,7 +329,7 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
 
 
 def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
-    """Return units after rows, and the units before them that they read: all, or a group."""
+    """Return the output units of each group of a layer, and the input units that it reads."""
     operation = program.operations[station.place]
     groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
     rows, columns = station.units.count // groups, station.before.count // groups
@@ -338,12 +340,12 @@ def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
 
 
 def is_open(last: Station) -> bool:
-    """Return whether the last line has only sums, so that an activation belongs to it."""
+    """Return whether the last line shows only sums, so that it can include an activation."""
     return not last.neurons.sums and last.neurons.layer != NONE
 
 
 def shape_at(program: Layered, place: int) -> Shape:
-    """Return the shape of an operation's outputs, or of the activation in the same line."""
+    """Return the shape of an operation's outputs, or of the activation drawn in the same line."""
     operations = program.operations
     shape = operations[place].target.shape
     if not shape and place + 1 < len(operations) and operations[place + 1].kind == "activation":
@@ -352,13 +354,13 @@ def shape_at(program: Layered, place: int) -> Shape:
 
 
 def units_of(program: Layered, place: int) -> Units:
-    """Return the units of the output of an operation."""
+    """Return the units of an operation's output."""
     shape, size = shape_at(program, place), program.operations[place].target.size
     return Units(shape[0] if shape else size, bool(shape))
 
 
 def tile_of(operation: Operation, images: Shape) -> Shape:
-    """Return rows and columns of cubes for one unit; () if each weight is separate."""
+    """Return the rows and columns of cubes per unit; () if each weight is separate."""
     shape = operation.shape
     if len(shape) > 2:
         return shape[2:]
@@ -372,7 +374,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
     """Place stations so that they fill a stage of this aspect ratio.
 
     Args:
-        before: reserved cells before the inputs; by default none
+        before: cells reserved in front of the inputs; default 0
     """
     size(stations)
     rows = [each for each in stations if each.kind == "rows"]
@@ -411,7 +413,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
 
 
 def place_bands(stations: list[Station], aspect: float, before: float) -> None:
-    """Place the second layer below the first one: its wires come round the right side."""
+    """Place the second layer below the first one, with wires around the right side."""
     inputs, first, hidden, second, outputs = stations
     above, below = hidden.units.count, outputs.units.count
     lanes = LANE * above + BEFORE
@@ -438,7 +440,7 @@ def place_bands(stations: list[Station], aspect: float, before: float) -> None:
 
 
 def size(stations: list[Station]) -> None:
-    """Set the pitches of all lines, and the largest cubes of their rows."""
+    """Set the distance between units in all lines, and the size of the largest cubes."""
     lines = [each for each in stations if each.kind == "line"]
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
@@ -477,10 +479,10 @@ def size(stations: list[Station]) -> None:
 
 
 def make_room(station: Station, behind: Station, has_foot: bool) -> None:
-    """Make room above the rows of a station, for the runs of wires or the column headings.
+    """Make space above the rows of a station for wires or column headings.
 
     Args:
-        has_foot: whether a bias is below them
+        has_foot: whether a bias is below the rows
     """
     is_long, rows = station.form == "long", behind.units.count - 1
     runs = HEADS if is_long else RUN * station.before.count + RUNS + 0.75 * station.edge
@@ -496,7 +498,7 @@ def along(stations: list[Station], looser: float) -> float:
     """Place stations along the flow; return the total width.
 
     Args:
-        looser: factor of the rooms for wires
+        looser: factor for the space around wires
     """
     x, last = 0.0, stations[0]
     for station in stations[1:]:
@@ -525,7 +527,7 @@ def along(stations: list[Station], looser: float) -> float:
 
 
 def rows(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of rows: the weights of each group, and the biases."""
+    """Return the plates of a layer's rows: the weights of each group, and the biases."""
     operation, found = program.operations[station.place], []
     parts = parts_of(program, station)
     inputs = len(parts[0][1]) * prod(station.tile)
@@ -557,12 +559,12 @@ def rows(program: Layered, station: Station) -> list[Plate]:
 
 
 def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
-    """Return the bank indices between the weights of successive neurons."""
+    """Return the bank indices from the weights of one neuron to the next."""
     return inputs + (isinstance(program, Chain) and operation.biases != NONE)
 
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
-    """Return the center of a cell of rows."""
+    """Return the center of a cell of the rows."""
     inside = station.rows_at([row])[0] + station.columns_at([column])[0]
     return np.asarray(station.origin + inside)
 
@@ -574,14 +576,14 @@ def column(
     axes: tuple[FloatArray, FloatArray, FloatArray],
     about: AboutPlate,
 ) -> Plate:
-    """Return a plate with one cube in each row, the first around `begin`."""
+    """Return a plate with one cube per row, the first one centered at `begin`."""
     return Plate(first, count, 1, 1, begin - 0.5 * (axes[0] + axes[1]), *axes, *about)
 
 
 def kernels(
     station: Station, first: int, units: range, read: range, begin: FloatArray, about: AboutPlate
 ) -> Plate:
-    """Return a plate of tiles, vertical like the images they belong to."""
+    """Return a plate of kernels, vertical like the images that they read."""
     height, width = station.tile
     pixels = height * width
     down, right = (max(1, round(each / station.grain)) for each in (station.pitch, station.step))
@@ -593,7 +595,7 @@ def kernels(
 
 
 def scale(program: Layered, station: Station) -> list[Plate]:
-    """Return the plates of gains and shifts: a cube for each unit on its line."""
+    """Return the plates of gains and shifts, with a cube for each unit at the unit's height."""
     units, operation, found = station.units, program.operations[station.place], []
     parts = [("gain", operation.weights), ("shift", operation.biases)]
     parts = [(role, first) for role, first in parts if first != NONE]
@@ -614,7 +616,7 @@ def scale(program: Layered, station: Station) -> list[Plate]:
 def by_pixel(
     program: Layered, station: Station, first: int, at: FloatArray, about: AboutPlate
 ) -> Plate:
-    """Return a plate with one cell per pixel, shaped like the images of a line."""
+    """Return a plate with one cell per pixel, arranged like the images of a line."""
     count, (_, height, width) = station.units.count, program.operations[station.place].source.shape
     rows = max(height, width) + 1
     cell = station.pitch / rows
@@ -632,10 +634,10 @@ def by_pixel(
 def fans_of(
     program: Layered, stations: list[Station], number: int, lines: tuple[int, int]
 ) -> list[Fan]:
-    """Return the fans of rows, one for each group.
+    """Return the fans of a layer's rows, one per group.
 
     Args:
-        lines: indices of the lines before and after them in the layout
+        lines: indices in the layout of the lines of neurons before and after the rows
     """
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     operation, found = program.operations[station.place], []
@@ -672,7 +674,7 @@ def fans_of(
 
 
 def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
-    """Return the wires from the line before, unit by unit, if no rows are in between."""
+    """Return wires from the line before to the same units; empty if there are rows between."""
     station, before = stations[number], stations[number - 1]
     if before.kind == "scale":
         before = stations[number - 2]
@@ -686,7 +688,7 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
 
 
 def way_of(stations: list[Station], number: int) -> FloatArray | None:
-    """Return the line of a skip connection that ends at a line, above everything it passes."""
+    """Return the line of a skip connection that ends at this station, above all items it passes."""
     station = stations[number]
     if station.joins == NONE:
         return None
@@ -710,14 +712,14 @@ def trays_layout(
     tied: bool = False,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program as rows before the balls of its neurons.
+    """Lay out a program as rows of cubes in front of the spheres of their neurons.
 
     Args:
-        about: returns the name and a description of a layer
-        names: returns the names of the neurons of a buffer
-        aspect: aspect ratio of the free stage
-        tied: whether the inputs represent a color, which is placed before them
-        squares: buffers whose neurons are squares
+        about: function that returns the name and a description of a layer
+        names: names of the neurons of each buffer
+        aspect: aspect ratio of the available stage
+        tied: whether the inputs represent a color, which is drawn in front of them
+        squares: names of the buffers whose neurons are squares
     """
     own = {} if names is None else names
     known = KNOWN.setdefault(program, {})
@@ -785,7 +787,7 @@ def layout_at(
 
 
 def headings(stations: Sequence[Station]) -> list[WrittenWords]:
-    """Return the headings of the first kernels and of the images after them."""
+    """Return the headings of the first kernels and of the images that follow them."""
     found: list[WrittenWords] = []
     for before, station in pairwise(stations):
         if station.opens or not (station.tile or station.shape) or station.deep:
@@ -804,7 +806,7 @@ def headings(stations: Sequence[Station]) -> list[WrittenWords]:
 
 
 def line_at(stations: list[Station], number: int) -> Neurons:
-    """Return the neurons of a line."""
+    """Return the neurons of a line with their positions."""
     station = stations[number]
     points = station.rows_at(range(station.units.count)) + station.origin
     pixel = 1.0
@@ -821,7 +823,7 @@ def line_at(stations: list[Station], number: int) -> Neurons:
 
 
 def heads_of_scale(program: Layered, stations: list[Station], number: int) -> list[WrittenWords]:
-    """Return the signs above gains and shifts, and the heading of the line before them."""
+    """Return the signs above gains and shifts, and a heading for the line before them."""
     station, line = stations[number], stations[number - 1]
     top = station.rows_at([0])[0] + min(0.72 * station.pitch, HEADED_SCALE) * UP
     operation = program.operations[station.place]
@@ -840,22 +842,22 @@ def heads_of_scale(program: Layered, stations: list[Station], number: int) -> li
 
 
 def sides_of(station: Station, count: int) -> list[float]:
-    """Return the horizontal offsets of the plates of gains and shifts from its center."""
+    """Return the horizontal offsets of the plates of gains and shifts from the station's center."""
     return [BESIDE * station.step * (i - (count - 1) / 2.0) for i in range(count)]
 
 
 def heads_of(station: Station, line: Neurons) -> Neurons:
-    """Return the neurons of a line again, above the columns of the rows that read them."""
+    """Return copies of a line's neurons, placed above the columns of the rows that read them."""
     up = HEADS * UP + 0.5 * SEAT * station.edge * (station.toward + DOWN)
     points = station.columns_at(range(line.count)) + station.rows_at([0]) + station.origin + up
     return replace(line, points=points, names=(), radius=HEAD * station.step, way=None)
 
 
 def label_of(words: tuple[str, str], plates: Sequence[Plate], above: float = 0.0) -> Label:
-    """Return the label of a layer, above the middle of its plates, or where else there is room.
+    """Return the label of a layer, centered above its plates.
 
     Args:
-        above: cells between them; by default none
+        above: cells between plates and label; default 0
     """
     corners = np.concatenate([plate.corners(0.0) for plate in plates])
     low, high = corners.min(axis=0), corners.max(axis=0)

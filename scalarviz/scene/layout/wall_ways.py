@@ -1,10 +1,10 @@
-"""Paths over walls: the lines of large layers in the picture.
+"""Lines over walls: the paths between large layers in the picture.
 
-The neurons with the largest outputs have hairlines from the ends of their rows, up in a lane before
-the next wall, over its top, and down into their columns. A lit path continues down its column to
-its cube, and from there along the row to its neuron.
+The neurons with the largest outputs have thin lines that start at the ends of their rows, rise in
+front of the next wall, pass over its top and end at their columns. A highlighted path continues
+down its column to its cube, and from there along the row to its neuron.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ class SeenWall:
     """A wall in the picture, in logical pixels.
 
     Attributes:
-        starts: center and radius of the units before it
-        gates: above each of their columns
+        starts: center and radius of the input units
+        gates: points above the columns of the input units
         scale: size of letters and lines
-        lines: cached lines over it, by column
+        lines: cached lines over the wall, by column
     """
 
     starts: list[Ring]
@@ -37,16 +37,16 @@ class SeenWall:
 
 
 def known_over(wall: SeenWall, column: int) -> list[Point]:
-    """Return the line of a unit, computed once per view."""
+    """Return the line from an input unit to its column, cached."""
     if column not in wall.lines:
         wall.lines[column] = over(wall, column)
     return wall.lines[column]
 
 
 def over(wall: SeenWall, column: int) -> list[Point]:
-    """Return the line of a unit, from its rim over the top of the wall into its column.
+    """Return the line from an input unit over the top of the wall to its column.
 
-    Between rows of walls, for units that are not before the wall, only its end is drawn.
+    For input units in another row of walls, only the end of the line is drawn.
     """
     (x, y, radius), (right, top), first = wall.starts[column], wall.gates[column], wall.gates[0]
     count, scale = len(wall.starts), wall.scale
@@ -59,7 +59,7 @@ def over(wall: SeenWall, column: int) -> list[Point]:
 
 
 def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
-    """Return the lines of the units with the largest outputs."""
+    """Return the lines of the input units with the largest outputs."""
     sizes = sorted([abs(value) for value in values])
     least, top = max(1e-12, sizes[-min(HAIRS, len(sizes))]), max(1e-12, sizes[-1])
     found = []
@@ -77,10 +77,13 @@ def hairlines(wall: SeenWall, values: list[float]) -> list[Stroke]:
 def lit_way(
     wall: SeenWall, column: int, value: float, weight: float, cube: Point, end: Point
 ) -> list[Stroke]:
-    """Return a lit path: over the wall, down to a cube, and to its neuron; the last for a bias.
+    """Return a highlighted path over the wall, down to a cube, and along the row to its neuron.
+
+    For a bias, only the last part is returned.
 
     Args:
-        value, weight: input of the cube, and its number
+        value: input of the cube
+        weight: number of the cube
     """
     width, casing = LIT * wall.scale, CASING * wall.scale
     paths = [[cube, end]]

@@ -1,9 +1,9 @@
 """The layout "walls": every weight of every layer is a cube, and every layer is a wall.
 
-The trays of a layer are stacked: a row is a neuron, a column is an input, the biases are a column
-after a gap. The outputs of neurons are at the ends of their rows: balls, or images. Walls are
-spaced along the flow so that none hides part of another at the angle at which they fill the stage;
-deep networks continue in further rows of walls.
+The trays of a layer are stacked: a row is a neuron, a column is an input, and the biases are a
+column after a gap. The outputs of neurons are spheres or images at the ends of their rows. Walls
+are spaced along the flow so that none hides part of another at the camera's angle, which is chosen
+to fill the stage. Deep networks continue in further rows of walls.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def walls(
     aspect: float = 1.75,
     squares: Sequence[str] = (),
 ) -> Layout:
-    """Lay out a program as walls; arguments as for `trays_layout`."""
+    """Lay out a program as walls, with the same arguments as `trays_layout`."""
     stations = stations_of(program, names or {}, squares)
     made = layout_at(program, about, stations, placed(stations, aspect))
     lines = [each for each in stations if each.kind == "line"]
@@ -65,7 +65,7 @@ def walls(
 
 
 def placed(stations: Sequence[Station], aspect: float) -> Camera:
-    """Place stations along the flow, in rows if there are many; return the camera."""
+    """Place stations along the flow, in several rows if there are many; return the camera."""
     groups = grouped(stations)
     for each in stations:
         each.deep, each.gap = True, APART
@@ -86,7 +86,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
     between, wide = BETWEEN * high, sum(wides)
 
     def tried(rows: int) -> tuple[float, float, int]:
-        """Return the visible size of a number of rows, the angle, and the number."""
+        """Return the visible size with a number of rows, the camera angle, and the number."""
         free = aspect * rows * below - len(groups) / rows * between
         off = degrees(acos(min(max(free * rows / wide, 0.0), 1.0)))
         off = min(max(off, ANGLES[0]), ANGLES[1])
@@ -110,7 +110,7 @@ def placed(stations: Sequence[Station], aspect: float) -> Camera:
 
 
 def grouped(stations: Sequence[Station]) -> list[list[Station]]:
-    """Return groups of stations: usually a wall, and the items at the ends of its rows."""
+    """Return groups of stations: usually a wall with the neurons at the ends of its rows."""
     found: list[list[Station]] = []
     for station in stations:
         if not found or station.kind == "rows" or station.units != found[-1][-1].units:
@@ -120,7 +120,7 @@ def grouped(stations: Sequence[Station]) -> list[list[Station]]:
 
 
 def line_up(group: Sequence[Station], high: float) -> float:
-    """Set lines at the ends of the rows of their wall, `high` the highest; return their width."""
+    """Place lines of neurons at the ends of the wall's rows; return the total width."""
     wall, count = group[0], group[0].units.count
     is_wall = wall.kind == "rows"
     start = far = 0.5 * wall.length if is_wall else 0.0

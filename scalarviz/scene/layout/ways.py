@@ -1,16 +1,16 @@
-"""Ways: the lines of rows in the picture.
+"""Ways: the lines to and from the rows of a layer in the picture.
 
-The output of a neuron goes to all rows of the next layer along one wire: from its ball it rises in
-a separate lane, runs above the rows, and down its column, where an arm leads into the cube of each
-row. The wires of a layer are nested: none crosses another. Inputs, which are beside their rows,
-have a wire from the first row to the last. Products leave the foot of their cubes, run below the
-tray, and meet in the gate before the ball. In a long row the strongest have separate strands, the
-rest a gray one. Rows that are too long for wires have a ribbon: above rows of up to twenty it ends
-at their heads, which are the units themselves. A single long row is vertical, each weight next to
-its unit, with its product beside it as a bar from a zero line. Hue is the sign of the value of a
-line, width its size.
+The output of a neuron reaches all rows of the next layer on one wire. The wire leaves the sphere,
+rises in its own lane, runs above the rows, and goes down its column; a short arm leads into the
+cube of each row. The wires of a layer are nested, so that none crosses another. Inputs are next to
+their rows and have a wire from the first row to the last. Products leave the bottom of their cubes,
+run below the tray, and meet in the gate in front of the sphere. In a long row, the largest products
+have separate lines and the rest share a gray one. Rows that are too long for wires have one ribbon;
+for rows of up to twenty, it ends at copies of the input units above the columns. A single long row
+is vertical, with each weight next to its unit and its product beside it as a bar. The hue of a line
+is the sign of its value, the width is the magnitude.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -76,20 +76,20 @@ class SeenFan:
     """The rows of a layer in the picture, in logical pixels.
 
     Attributes:
-        starts: center and radius of the units before them, without the bias
-        ends: the same of the units after them
-        feet: by unit after them: below each of its cubes, the last of which is the bias if it has
+        starts: center and radius of the input units, without the bias
+        ends: center and radius of the output units
+        feet: for each output unit, the point below each of its cubes, with the bias last if it has
             one
         left: left end of the rows
-        top: above the cubes of the first row at maximum size
-        slot: distance between cubes of a row
-        cell: pixels of a cell
+        top: y above the cubes of the first row, if they have maximum size
+        slot: distance between the cubes of a row
+        cell: size of a cell
         scale: size of letters and lines
-        square: whether the units after them are squares
+        square: whether the output units are squares
         tubes: whether the inputs are channels of a color
         form: "nested", "long" or "upright", see `Fan`
-        wired: whether each unit before them has a wire
-        tiled: whether a unit before them is read by a tile of cubes
+        wired: whether each input unit has a wire
+        tiled: whether each input unit is read by a tile of cubes
     """
 
     starts: list[Ring]
@@ -108,22 +108,22 @@ class SeenFan:
 
     @cached_property
     def count(self) -> int:
-        """Number of units before the layer."""
+        """Number of input units."""
         return len(self.starts)
 
     @cached_property
     def first(self) -> float:
-        """The x of the first lane."""
+        """x coordinate of the first lane of wires."""
         return max([x + radius for x, _, radius in self.starts]) + ASIDE * self.scale
 
     @cached_property
     def is_below(self) -> bool:
-        """Whether the rows are below the units before them, so that wires pass on the right."""
+        """Whether the rows are below the input units, so that wires pass on the right."""
         return self.form == "nested" and self.left < self.first
 
     @cached_property
     def apart(self) -> float:
-        """Pixels from lane to lane."""
+        """Distance between the lanes of wires, in pixels."""
         if self.is_below:
             return LANES * self.scale * 0.7
         room = self.left - self.first
@@ -131,12 +131,12 @@ class SeenFan:
 
     @cached_property
     def runs(self) -> float:
-        """Pixels from run to run."""
+        """Distance between the horizontal runs of wires, in pixels."""
         return min(RUNS * self.scale, (0.5 * RUN if self.is_below else RUN) * self.cell)
 
     @cached_property
     def arm(self) -> float:
-        """Height above the feet at which inputs enter the cubes."""
+        """Height above the bottom of the cubes at which inputs enter."""
         return min(ARM * self.scale, 0.2 * self.slot)
 
     @cached_property
@@ -150,35 +150,35 @@ class SeenFan:
 
     @cached_property
     def bus(self) -> float:
-        """The y of the ribbon above the heads of a long row."""
+        """y coordinate of the ribbon above the columns of a long row."""
         return self.feet[0][0][1] - HEADS * self.cell - HEAD * self.slot - TRUNK * self.scale
 
     @cached_property
     def bars(self) -> list[float]:
-        """Beside an upright row: x of the zero line, and of the sum line; the longest bar."""
+        """For an upright row: x of the zero line, x of the sum line, length of the longest bar."""
         x, _ = self.feet[0][0]
         left = x + HALF_CUBE * self.slot
         room = self.gates[0][0] - self.half_gate - left
         return [left + ZERO * room, left + ADDED * room, LONGEST * room]
 
     def column(self, column: int) -> float:
-        """Return the x of the wire of a column."""
+        """Return the x coordinate of the wire of a column."""
         return self.feet[0][column][0] - COLUMN * self.slot
 
 
 @dataclass
 class Stroke:
-    """A line, and its drawing style; weak ones are mixed with the background.
+    """A line and its drawing style; weak lines are blended with the background.
 
     Attributes:
         kind: "in", "arm", "product", "rest", "ribbon" or "sum"
-        points: its path
-        unit: unit after its cubes; -1 for lines of a whole layer
-        column: of its cube; -1 for lines of a whole row
-        value: the value it carries, which determines its hue
-        width: in logical pixels
-        casing: dark, on each side of it
-        strength: fraction of its color, the rest is the background
+        points: points of the path
+        unit: output unit of its cube; -1 for lines of a whole layer
+        column: column of its cube; -1 for lines of a whole row
+        value: number that the line carries; its sign is the hue
+        width: width in logical pixels
+        casing: width of the dark edge on each side
+        strength: weight of the line color when blended with the background
     """
 
     kind: str
@@ -192,7 +192,7 @@ class Stroke:
 
 
 def rounded(points: list[Point], radius: float) -> list[Point]:
-    """Return a path with round corners."""
+    """Return a path with rounded corners."""
     found = [points[0]]
     for before, (x, y), after in zip(points, points[1:], points[2:], strict=False):
         ax, ay, bx, by = before[0] - x, before[1] - y, after[0] - x, after[1] - y
@@ -214,7 +214,7 @@ def curve(start: Point, end: Point) -> list[Point]:
 
 
 def part_of(points: list[Point], first: float, last: float) -> list[Point]:
-    """Return a part of a path, from 0 to 1 of its length."""
+    """Return the part of a path between two fractions of its length."""
     count = len(points)
     ends, far = [0.0], 0.0
     for i in range(1, count):
@@ -239,7 +239,7 @@ def part_of(points: list[Point], first: float, last: float) -> list[Point]:
 
 
 def wire(fan: SeenFan, column: int) -> list[Point]:
-    """Return the corners of the wire of a unit, from its rim to the top of its column."""
+    """Return the corners of the wire of an input unit, from its edge to the top of its column."""
     x, y, radius = fan.starts[column]
     down = fan.column(column)
     if fan.form == "long":
@@ -258,7 +258,7 @@ def wire(fan: SeenFan, column: int) -> list[Point]:
 
 
 def wires(fan: SeenFan, column: int) -> list[list[Point]]:
-    """Return the lines of a unit before all rows."""
+    """Return the wires from an input unit to all rows."""
     down, path = fan.column(column), wire(fan, column)
     first, last = [feet[column][1] - fan.arm for feet in (fan.feet[0], fan.feet[-1])]
     radius = ROUND * fan.scale
@@ -272,9 +272,9 @@ def wires(fan: SeenFan, column: int) -> list[list[Point]]:
 
 
 def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
-    """Return the line of an input, from the neuron to its cube with half side `half`.
+    """Return the line from an input unit to its cube, which has half the side `half`.
 
-    It is empty for a bias, which has no input.
+    The line is empty for a bias, which has no input.
     """
     if column >= fan.count:
         return []
@@ -290,7 +290,7 @@ def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
 
 
 def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]:
-    """Return the line of a product, from the foot of its cube to the gate of its row.
+    """Return the line of a product, from the bottom of its cube to the gate of its row.
 
     Args:
         track: index of the line below the tray
@@ -310,12 +310,13 @@ def way_out(fan: SeenFan, unit: int, column: int, track: int = 0) -> list[Point]
 def lit_parts(
     fan: SeenFan, unit: int, column: int, half: float, back: bool, part: float, count: int
 ) -> list[tuple[list[Point], float, bool]]:
-    """Return the lit parts before and after a cube: path, width, and whether it leads backward.
+    """Return the lit parts of the lines at a cube: path, width, and whether light goes backward.
 
     Args:
         half: half the side of the cube
-        back: whether light also leads backward before the cube; else it meets the input there
-        part: finished fraction of an operation: light leaves a trail
+        back: whether light also travels backward in the line before the cube; otherwise it travels
+            forward
+        part: finished fraction of the operation; the path behind the light stays lit
         count: number of cubes of the operation
     """
     early, late = min(1.0, part / 0.45), min(1.0, max(0.0, (part - 0.5) / 0.45))
@@ -340,13 +341,13 @@ def strokes_of(
     *,
     summed: bool,
 ) -> list[Stroke]:
-    """Return the lines of a layer, bottom ones first.
+    """Return the lines of a layer in drawing order.
 
     Args:
-        values: outputs of the units before it
-        terms: by unit after it, the contribution of each cube to its sum
+        values: outputs of the input units
+        terms: for each output unit, the contribution of each cube to its sum
         halves: half the side of each cube, in cells
-        summed: whether the sums are computed: else there are no products
+        summed: whether the sums are computed; otherwise there are no lines of products
     """
     if fan.form == "upright":
         return upright(fan, values, terms[0] if summed else [], halves[0])
@@ -359,7 +360,7 @@ def strokes_of(
 def upright(
     fan: SeenFan, values: list[float], terms: list[float], halves: list[float]
 ) -> list[Stroke]:
-    """Return the lines of an upright row: to its cubes, the zero line, and the sum to its unit."""
+    """Return the lines of an upright row: inputs, zero line, and the line of the sum."""
     came, scale = max([1e-12, *[abs(value) for value in values]]), fan.scale
     found: list[Stroke] = []
     for column in range(fan.count):
@@ -383,7 +384,7 @@ def upright(
 
 
 def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> list[Stroke]:
-    """Return the wires of all units before the rows, and their arms."""
+    """Return the wires of all input units, and their arms into the cubes."""
     came, scale = max([1e-12, *[abs(value) for value in values]]), fan.scale
     found: list[Stroke] = []
     arms: list[Stroke] = []
@@ -406,7 +407,7 @@ def wires_in(fan: SeenFan, values: list[float], halves: list[list[float]]) -> li
 
 
 def ribbons(fan: SeenFan) -> list[Stroke]:
-    """Return the ribbon that connects all inputs to each of the rows."""
+    """Return the ribbon that connects all inputs to each row."""
     scale, x = fan.scale, fan.first
     if fan.form == "long":
         stubs = [[(at + radius, y), (x, y)] for at, y, radius in fan.starts]
@@ -424,7 +425,7 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
 
 
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
-    """Return the lines that carry the products, and those after each gate."""
+    """Return the lines of the products, and the line after each gate."""
     scale = fan.scale
     totals = [sum(row) for row in terms]
     most = max([1e-12, *[abs(total) for total in totals]])
@@ -468,7 +469,8 @@ def alone_in(own: Sequence[float], top: float) -> list[int]:
     """Return the columns of a row whose products have separate lines.
 
     Args:
-        own: sizes of the products; `top` is the largest one of all rows
+        own: magnitudes of the products of the row
+        top: largest magnitude of all rows
     """
     least = SMALL * top
     if len(own) > FEW:
@@ -486,7 +488,7 @@ def above_band(fan: SeenFan) -> float:
 
 
 def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> None:
-    """Draw a band through the biases of all rows, `named` with their letter above it."""
+    """Draw a band behind the biases of all rows, with the letter b above it if `named`."""
     if fan.form == "upright" and len(fan.feet[0]) > fan.count:
         x, y = fan.feet[0][fan.count]
         left, low, size = x - 0.6 * fan.slot, y - 0.2 * fan.slot, 12.0 * fan.scale
@@ -506,7 +508,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
 
 
 def on_curve(bends: Sequence[float], number: float) -> Point:
-    """Return the position of a number on a curve: x from -1 to 1, and height."""
+    """Return the point of a curve for a number: x from -1 to 1, and the height."""
     if not -REACH < number < REACH:
         return (-1.0, bends[0]) if number < 0.0 else (1.0, bends[len(bends) - 1])
     place = 0.5 * (number / REACH + 1.0) * (len(bends) - 1)
@@ -522,11 +524,11 @@ def draw_gates(
     sums: Sequence[float],
     depth: float,
 ) -> None:
-    """Draw a gate before each ball: the curve applied to the sum.
+    """Draw a gate in front of each sphere: a box with the curve of the activation.
 
     Args:
-        bends: heights of the curve, from left to right; two if the sum is the output
-        sums: the sums, each with a dot on its curve; empty while unknown
+        bends: heights of the curve, from left to right; two if the activation is linear
+        sums: sums, each drawn as a dot on its curve; empty if unknown
     """
     half, scale, last = fan.half_gate, fan.scale, max(1, len(bends) - 1)
     low: float = min([0.0, *bends])
@@ -556,7 +558,7 @@ def draw_gates(
 
 
 def draw_joined(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
-    """Draw the full connections of neurons to the next ones without cubes."""
+    """Draw the full connection between two lines of neurons that have no cubes in between."""
     ends = fan.starts, fan.ends
     left, right = (
         max([x + half for x, _, half in ends[0]]),
@@ -576,11 +578,11 @@ def frame_thread(
     said: Sequence[float],
     added: str,
 ) -> None:
-    """Draw frames around the squares of the main path, with their numbers.
+    """Draw frames around the squares of the path with the largest contribution, with numbers.
 
     Args:
-        said: output of the unit before each weight; no numbers are drawn if it is empty
-        added: text on the sum at the end of the main path, below all other texts
+        said: output of the input unit of each weight; if empty, no numbers are drawn
+        added: text about the sum at the end of the path, written below all other texts
     """
     look, size = 1.8 * canvas.scale, LETTERS * canvas.scale
     for place, (number, unit, column) in enumerate(thread):
@@ -617,11 +619,13 @@ def frame_thread(
 def thread_words(
     weight: float, column: int, came: float, terms: Sequence[float], total: float, out: float
 ) -> str:
-    """Return the sum at the end of the main path, and the result of its activation, as text.
+    """Return the sum at the end of the main path and the result of its activation, as text.
 
     Args:
-        weight: the last one of the way, of this column, into which `came` comes
-        terms: all products without the bias
+        weight: the last weight of the path
+        column: column of that weight
+        came: input of that weight
+        terms: all products of the sum, without the bias
     """
     hundreds = round(100.0 * terms[column])
     few, more = digits_of_factors(came, weight, hundreds) or (2, 2)
@@ -634,9 +638,9 @@ def thread_words(
 def thread_strokes(
     fan: SeenFan, unit: int, column: int, value: float, product: float
 ) -> list[Stroke]:
-    """Return the line of a weight of the main path, to its cube and beyond.
+    """Return the line of a weight of the main path, before and after its cube.
 
-    Gray ones, one for each row of units before it, represent all inputs of the same unit.
+    Gray lines represent the other inputs of the same unit, one for each row of input units.
     """
     x, y, radius = fan.starts[column]
     end, below, reach = fan.ends[unit]
@@ -663,7 +667,7 @@ def thread_strokes(
 LETTERS, LEAST_SLOT, TALL = 12.0, 23.5, 94.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
-READABLE = 34.0  # pixels of slots, below which a row that is looked at has a sheet
+READABLE = 34.0  # pixels of slots, below which a highlighted row has a sheet
 MINUS, WIDER = 3.6, 20.0  # pixels of a minus, and of an open row beyond its layer
 APART_NUMBERS = 4.0  # pixels between two numbers of a row
 
@@ -673,13 +677,17 @@ class OpenRow:
     """A row with its numbers.
 
     Attributes:
-        unit: unit after it
-        inputs: number of its inputs, without a bias
-        comes: inputs of its cubes; 1 for the bias
-        weights: its numbers; `shares` are relative to the largest cube
-        terms: the products, whose sum is the `result`
-        largest: size of the largest product in all rows of the layer
-        says: output of the neuron for the result, by the `curve` of this name with points `bends`
+        unit: index of its output unit
+        inputs: number of inputs, without the bias
+        comes: inputs of the cubes; 1 for the bias
+        weights: weights and bias
+        shares: weights and bias relative to the largest cube
+        terms: products of inputs and weights
+        result: sum of the products
+        largest: largest magnitude of a product in all rows of the layer
+        says: output of the neuron
+        curve: name of the activation
+        bends: points of the activation's curve
     """
 
     unit: int
@@ -707,8 +715,8 @@ def draw_upright(
     """Draw the products of an upright row as bars from the zero line.
 
     Args:
-        row: None while its products are unknown
-        written: whether their arithmetic is beside them
+        row: the row, or None while its products are unknown
+        written: whether to write the inputs, weights and products next to the bars
     """
     zero, added, longest = fan.bars
     scale, size, feet = canvas.scale, LETTERS * canvas.scale, fan.feet[0]
@@ -760,10 +768,11 @@ def bars_from(
     size: tuple[float, float],
     signs: tuple[Color, Color],
 ) -> None:
-    """Draw bars from the x of a zero line, negative to the left.
+    """Draw bars from a zero line at x = `zero`, negative ones to the left.
 
     Args:
-        levels: their y, and `size`, the length of the largest one and the height
+        levels: y coordinates of the bars
+        size: length of the longest bar, and height of all bars
     """
     longest, high = size
     most = max([1e-12, *[abs(number) for number in numbers]])
@@ -775,7 +784,7 @@ def bars_from(
 
 
 def sum_words(terms: Sequence[float], total: float, most: int) -> str:
-    """Return the largest terms of a sum, and one for all others and b; they add up in print."""
+    """Return a sum as text, with its largest terms and one for the rest, correct as printed."""
     sizes = sorted([each for each in terms if each != 0.0], key=lambda each: -abs(each))
     hundreds = [round(100.0 * each) for each in sizes[:most]]
     rest = round(100.0 * total) - sum(hundreds)
@@ -795,10 +804,10 @@ def draw_open(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw a row with its numbers between the heads and the rows, and a frame around its origin.
+    """Draw a row enlarged with its numbers above the layer's rows, and frame the original row.
 
     Args:
-        signs: the colors of minus and plus
+        signs: colors of negative and positive numbers
     """
     scale, size, slot = canvas.scale, LETTERS * canvas.scale, fan.slot
     own, feet = frame_of(fan, row.unit), fan.feet[row.unit]
@@ -837,16 +846,17 @@ def frame_of(fan: SeenFan, unit: int) -> Box:
 
 
 def has_sheet(fan: SeenFan, scale: float) -> bool:
-    """Return whether a highlighted row has a sheet because numbers do not fit on its cubes."""
+    """Return whether a highlighted row needs a sheet: its numbers do not fit on its cubes."""
     is_open = fan.form in ("long", "upright") and fan.slot >= LEAST_SLOT * scale  # at its cubes
     return fan.slot < READABLE * scale and not is_open and not fan.tiled
 
 
 def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
-    """Return the box of a row with its numbers, below the row or above it; None without room.
+    """Return the box of a sheet with a row and its numbers; None if it does not fit.
 
     Args:
-        count: cubes of the row, whose feet are at the y `foot`
+        count: number of cubes of the row
+        foot: y coordinate of the bottom of its cubes
     """
     slot = min(SHEET_SLOT * scale, (view.width - (SUM + 16.0) * scale) / count)
     if slot < LEAST_SLOT * scale or SHEET * scale > MOST_SHEET * view.height:
@@ -865,7 +875,7 @@ def draw_sheet(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw a row whose cubes are small with its numbers, in a box, and a frame around it there."""
+    """Draw a row with small cubes enlarged on a sheet with numbers; frame the original row."""
     scale, count, rim = canvas.scale, len(row.weights), 8.0 * canvas.scale
     fill, outline, own = theme.panel[:7], theme.lit, frame_of(fan, row.unit)
     if fan.slot < LEAST_SLOT * scale:  # else on numbers
@@ -887,10 +897,11 @@ def write_row(
     signs: tuple[Color, Color],
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
-    """Draw the cubes of a row at some x in a box, with their inputs above, and the sum.
+    """Draw the cubes of a row in a box, with their inputs, weights and products, and the sum.
 
     Args:
-        side: of the largest cube
+        places: x coordinate of each cube
+        side: side of the largest cube
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     rim, top, low = 6.0 * scale, box.y, box.bottom - 0.55 * size
@@ -930,7 +941,7 @@ def write_row(
 
 
 def draw_short(canvas: Canvas2D, places: list[Point], said: list[str], color: Color) -> None:
-    """Write numbers around points, with a minus that is short."""
+    """Write numbers centered at points, with a short minus sign."""
     size, minus = LETTERS * canvas.scale, MINUS * canvas.scale
     at: list[Point] = []
     starts: list[Point] = []
@@ -948,7 +959,7 @@ def draw_short(canvas: Canvas2D, places: list[Point], said: list[str], color: Co
 
 
 def draw_heads(canvas: Canvas2D, theme: Theme, fan: SeenFan) -> None:
-    """Write the headings of the rows and the columns of long rows, above the ribbon."""
+    """Write a heading with the number of rows and columns above the ribbon of long rows."""
     rows, columns = len(fan.ends), fan.count
     words = text("long_rows.neurons", rows=rows, columns=columns)
     if fan.square:

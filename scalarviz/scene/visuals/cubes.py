@@ -3,8 +3,8 @@
     cubes = CubesVisual(plates, len(bank))
     cubes.numbers(bank.value, bank.grad)
 
-The flat arrays are uploaded as textures, once per frame, limited to the parts drawn cube by cube;
-`shaders` describes the drawing. The first draw checks the driver, and allocates the textures.
+The arrays are uploaded as textures once per frame, limited to the parts that are drawn cube by
+cube. See `shaders` for the drawing. The first draw checks the driver and allocates the textures.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ LINES = np.dtype([(f"a_{name}", np.float32, 4) for name in TABLE])
 
 
 class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
-    """Visual that draws the numbers of a bank on plates.
+    """Visual that draws the numbers of a bank as cubes on plates.
 
     Args:
-        plates: positions of the cubes
-        count: length of the bank
+        plates: the plates with the positions of the cubes
+        count: number of elements of the bank
 
-    Its transform must be linear, with or without perspective.
+    The transform of the visual must be linear, with or without perspective.
     """
 
     def __init__(self, plates: Sequence[Plate], count: int) -> None:
@@ -106,11 +106,11 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     # Data to draw.
 
     def numbers(self, colors: FloatArray, sizes: FloatArray) -> None:
-        """Set the numbers.
+        """Set the numbers of the cubes.
 
         Args:
-            colors: numbers shown by colors, an array of the bank's length
-            sizes: numbers shown by sizes, likewise
+            colors: numbers shown by colors, one per element of the bank
+            sizes: numbers shown by sizes, one per element of the bank
         """
         with np.errstate(over="ignore"):  # infinite in float32: drawn as the largest
             given = np.ascontiguousarray(colors, np.float32)
@@ -122,11 +122,11 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self.update()
 
     def scales(self, colors: Any, sizes: Any) -> None:
-        """Set the number with the strongest color and the one with the largest cube.
+        """Set the numbers that have the strongest color and the largest cube.
 
         Args:
-            colors: magnitude with the strongest color: one number, or one for each plate
-            sizes: magnitude with the largest cube: one number, or one for each plate
+            colors: magnitude with the strongest color, one number or one per plate
+            sizes: magnitude with the largest cube, one number or one per plate
         """
         ends = [np.asarray(each, np.float64) for each in (colors, sizes)]
         self._is_huge = any(bool((each > LARGEST).any()) for each in ends)
@@ -141,12 +141,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         outside: Any = None,
         focus: Any = EVERYWHERE,
     ) -> None:
-        """Set the light on each plate; see `shaders`.
+        """Set the brightness of each plate; see `shaders`.
 
         Args:
-            dim: brightness, 1 (the default) or less
-            outside: brightness out of focus; None, the default: `dim`
-            focus: cells in focus, (plates, 4), see `shaders`; by default all
+            dim: brightness, 1 (default) or less
+            outside: brightness of cells out of focus; None (default) means `dim`
+            focus: cells in focus, (plates, 4), see `shaders`; default: all cells
         """
         self._table[:, 2, 0] = dim
         self._table[:, 2, 3] = dim if outside is None else outside
@@ -157,8 +157,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         """Set the color map and the background color.
 
         Args:
-            colors: color map of the numbers; None: a gray ramp from -1 (black) to 1 (white)
-            ground: color of the background, such as "#101010"
+            colors: color map of the numbers; None means a gray ramp from -1 (black) to 1 (white)
+            ground: background color, such as "#101010"
         """
         values = np.linspace(-1.0, 1.0, COLORS)
         table = np.repeat(values[:, None], 3, 1) * 0.5 + 0.5 if colors is None else colors(values)
@@ -171,7 +171,8 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def release(self) -> None:
         """Free the GPU memory; the next draw allocates it again.
 
-        Visuals contain reference cycles, so otherwise the garbage collector decides when.
+        Without this call, the memory is freed only by the garbage collector, since visuals contain
+        reference cycles.
         """
         for part in self._made:
             part.delete()
@@ -193,7 +194,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
     def _allocate(self) -> None:
         """Allocate the resources for the current context, within the limits of its driver.
 
-        Raise DisplayError if it has no float textures.
+        Raise DisplayError if the context has no float textures.
         """
         check_float_textures()
         largest = largest_texture()
@@ -239,7 +240,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._made.append(self._index_buffer)
 
     def _rows(self) -> Any:
-        """Return the table with a row for each corner of the boxes."""
+        """Return the table of plates with one row per corner of a box."""
         rows = np.repeat(self._table[self._shown], 8, axis=0)
         return rows.reshape(-1, 4 * len(TABLE)).view(LINES)[:, 0]
 
@@ -268,9 +269,9 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         return (self._palette[np.newaxis, :-1] * 255.0).round().astype(np.uint8)
 
     def _lay_out_means(self, largest: int) -> None:
-        """Allocate the mip levels of all plates, stacked vertically.
+        """Assign a place in one texture to the mip levels of each plate, stacked vertically.
 
-        A plate whose levels exceed the `largest` texture is drawn cube by cube, without levels.
+        A plate whose mip levels would exceed the `largest` texture is drawn cube by cube.
         """
         top, width = 0, 1
         self._levels = np.zeros(len(self._table), np.float32)
@@ -284,7 +285,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._means = np.zeros((max(top, 1), width, 4), np.uint8)
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
-        """Return the range of all plates along an axis, used by cameras for framing."""
+        """Return the range of all plates along an axis, which cameras use for framing."""
         if not self.plates:
             return None
         along = np.concatenate([plate.corners()[:, axis] for plate in self.plates])
@@ -329,12 +330,12 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
             draw_triangles(self)
 
     def _use_shader(self, *, far: bool) -> None:
-        """Use the shader that also draws small cubes, or the faster one without."""
+        """Use the shader that also draws small cubes if `far`, otherwise a faster one."""
         self._far = far
         self.shared_program.vert, self.shared_program.frag = self._shaders(far=far)
 
     def _upload(self, near: list[Near]) -> None:
-        """Upload the visible part of the data: numbers of near plates, mip levels of far ones."""
+        """Upload the visible data: numbers of near plates, mip levels of far plates."""
         given = self._given
         if self._is_huge:  # float32 cannot divide all of them by the scale
             given = np.clip(given[0], -LARGEST, LARGEST), np.clip(given[1], -LARGEST, LARGEST)
@@ -375,7 +376,7 @@ class CubesVisual(Visual):  # type: ignore[misc]  # vispy has no types
 
 
 def boxes_of(plate: Plate) -> Any:
-    """Return the cells of the cubes with a box each, column and row; -1 for a common box."""
+    """Return column and row of each cube that has its own box; (-1, -1) for one common box."""
     row, column, _ = plate.cells()
     return np.c_[column, row] if plate.seat and plate.size <= FEW else [(-1, -1)]
 

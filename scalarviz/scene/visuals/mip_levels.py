@@ -1,11 +1,11 @@
 """Mip levels of a plate, used where its cubes are smaller than a pixel.
 
-Level k has one texel for 2**k times 2**k cubes: the color of their mean, and the fraction of the
-plate that they cover. The mean of many numbers of both signs is close to 0, so it is multiplied by
-half the side of the block: then independent numbers have the same contrast on all levels, and
-common structure of neighbors stands out. On higher levels it is measured relative to the spread of
-the plate, so that a layer of small weights also shows structure. The levels of a plate are side by
-side in a texture of bytes.
+Level k has one texel per block of 2**k x 2**k cubes: the color of their mean, and the fraction of
+the area that they cover. The mean of many numbers of both signs is close to 0. It is therefore
+multiplied by half the side of the block, so that independent numbers have the same contrast on all
+levels and common structure of neighbors stands out. On higher levels, it is measured relative to
+the spread of the plate, so that structure is also visible in a layer of small weights. The levels
+of a plate are side by side in a texture of bytes.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Scale = tuple[float, ...]  # 1 / color scale, 1 / size scale
 
 
 def levels_of(plate: Plate) -> int:
-    """Return the number of mip levels of a plate."""
+    """Return the number of mip levels of a plate; 0 if it is small."""
     longest = max(plate.rows, plate.columns)
     return 0 if longest < WORTH else max(1, math.ceil(math.log2(longest)) - 2)
 
 
 def room_of(plate: Plate) -> tuple[int, int]:
-    """Return rows and columns of level 1, padded so that each level is half the one before."""
+    """Return rows and columns of level 1, padded so that they can be halved for each level."""
     unit = 2 ** (levels_of(plate) - 1)
     rows, columns = (-(-length // 2) for length in (plate.rows, plate.columns))
     return -(-rows // unit) * unit, -(-columns // unit) * unit
 
 
 def place_of(level: int, columns: int) -> int:
-    """Return the column offset of a level from level 1, which has `columns` columns."""
+    """Return the first column of a level in the texture; level 1 has `columns` columns."""
     return 2 * columns - (columns >> (level - 2) if level >= 2 else 2 * columns)
 
 
@@ -55,10 +55,10 @@ def fill(
     palette: FloatArray,
     finest: int,
 ) -> None:
-    """Write the mip levels of a plate, from level `finest` on, into its part of the table.
+    """Write the mip levels of a plate, starting with level `finest`, to its part of the table.
 
-    `colors` and `sizes` are float32 arrays of the bank's length. The palette contains the colors of
-    the numbers from -1 to 1, and last the color of NaN.
+    `colors` and `sizes` are float32 arrays with one number per element of the bank. `palette`
+    contains the colors of numbers from -1 to 1, followed by the color of NaN.
     """
     from scalarviz.scene.visuals import mip_means  # numba takes long to import
 
@@ -91,7 +91,7 @@ def fill(
 
 
 def strength_of(level: int, spread: float) -> float:
-    """Return the factor of the means of a level.
+    """Return the factor by which the means of a level are multiplied.
 
     Args:
         spread: root mean square of the plate's numbers, relative to the color scale
@@ -101,7 +101,7 @@ def strength_of(level: int, spread: float) -> float:
 
 
 def spread_of(numbers: FloatArray) -> float:
-    """Return the root mean square of the finite numbers, or of a sample of many."""
+    """Return the root mean square of the finite numbers, or of a sample if there are many."""
     own = numbers[:: max(1, len(numbers) // SAMPLE)]
     own = own[np.isfinite(own)].astype(np.float64)
     return float(np.sqrt((own**2).mean())) if len(own) else 0.0

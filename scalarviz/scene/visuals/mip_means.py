@@ -1,4 +1,4 @@
-"""Kernels that compute mip levels: means of blocks of cubes, and their bytes; see `mip_levels`."""
+"""Kernels that compute mip levels, the means of blocks of cubes, as bytes; see `mip_levels`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scalarviz.base.kernel_files import enable_caching, keep_whole_files
 
 @njit(inline="always")
 def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
-    """Return the number of a cube relative to the scale, and the covered fraction of its cell."""
+    """Return a cube's number relative to the scale, and the fraction of its cell that it covers."""
     one = np.float32(1.0)
     number = colors[at] * scale[0]
     place = min(max(number, -one), one) if number == number else number
@@ -24,9 +24,9 @@ def cube(colors: Any, sizes: Any, at: int, scale: Any) -> Any:
 
 @njit(inline="always")
 def cells_of(i: int, j: int, side: int, rows: int, columns: int) -> Any:
-    """Return the first row and column of a block of a plate, and the ends of both.
+    """Return the first row and column of a block of a plate, and the ends of both ranges.
 
-    Cells outside the plate repeat those at its border.
+    A block outside the plate gets the nearest cells at the border.
     """
     top = min(i * side, rows - 1)
     left = min(j * side, columns - 1)
@@ -38,7 +38,7 @@ def cells_of(i: int, j: int, side: int, rows: int, columns: int) -> Any:
 def block_means(
     colors: Any, sizes: Any, shape: Any, rows: int, columns: int, level: int, scale: Any
 ) -> Any:
-    """Return (rows, columns, 2): mean of the numbers, times coverage, and coverage."""
+    """Return mean number times coverage, and mean coverage, per block, (rows, columns, 2)."""
     first, stride, plate_rows, plate_columns = shape
     side = 1 << level
     found = np.empty((rows, columns, 2), np.float32)
@@ -69,7 +69,7 @@ def tile_means(
     level: int,
     scale: Any,
 ) -> Any:
-    """Return the same for a tiled plate, whose cells between tiles are empty."""
+    """Return the same as `block_means`, for a plate of tiles with empty cells between them."""
     first, stride, plate_rows, plate_columns = shape
     high, wide, pitch, across, down, aside = tiles
     side = 1 << level
@@ -117,14 +117,14 @@ def halve_row(means: Any, found: Any, i: int) -> None:
 
 @njit(parallel=True)
 def write_bytes(means: Any, palette: Any, strength: Any, table: Any) -> None:
-    """Write the colors of means, multiplied by `strength`, and coverage as bytes."""
+    """Write the color of each mean, multiplied by `strength`, and its coverage, as bytes."""
     for i in prange(means.shape[0]):
         write_row(means, palette, strength, table, i)
 
 
 @njit(parallel=True)
 def halved(means: Any) -> Any:
-    """Return the next level, with half as many rows and columns."""
+    """Return the means of the next level, with half the rows and half the columns."""
     rows, columns, count = means.shape
     found = np.empty((rows // 2, columns // 2, count), np.float32)
     for i in prange(rows // 2):
@@ -134,9 +134,9 @@ def halved(means: Any) -> Any:
 
 @njit
 def write_levels(means: Any, palette: Any, strengths: Any, table: Any, places: Any) -> None:
-    """Write a level and all after it, each with its strength and its first column in the table.
+    """Write a level and all higher levels, each with its strength and its first column.
 
-    Single-threaded: for a few thousand means, threads cost more than they save.
+    This runs in one thread, since threads cost more than they save for a few thousand means.
     """
     for number in range(len(strengths)):
         rows, columns, count = means.shape

@@ -1,6 +1,6 @@
-"""Level of detail: how many cells of a plate one pixel covers, and which plates are in view.
+"""Level of detail: how many cells of a plate a pixel covers, and which plates are visible.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ EDGE_ON = 1e-12  # pixels of a cell seen edge-on
 
 @dataclass(frozen=True)
 class Near:
-    """Cells per pixel: the range along its longer side, and its shorter side.
+    """Cells per pixel on a plate: the range along the pixel's longer side, and the shorter side.
 
-    The shader of the cubes computes the same. The default is a plate outside the view.
+    The shader of the cubes computes the same numbers. The defaults mean a plate outside the view.
     """
 
     least: float = math.inf
@@ -44,14 +44,14 @@ def near_of(
     half: tuple[float, float],
     oblique: float,
 ) -> Near:
-    """Return the level of detail of a plate from the corners of the box around its cubes.
+    """Return the level of detail of a plate, given the corners of the box around its cubes.
 
     Points are x, y and w in clip coordinates.
 
     Args:
-        plane: corners of its central plane, in order
-        half: half the size of the viewport, in pixels
-        oblique: maximum ratio of the longer to the shorter side of a pixel
+        plane: corners of the plate's central plane, in order
+        half: half the width and height of the viewport, in pixels
+        oblique: maximum ratio of the longer to the shorter side of a pixel on the plate
     """
     outside = [[x * a + y * b + w * c < 0.0 for x, y, w in box] for a, b, c in INSIDE]
     if any(all(each) for each in outside):
@@ -81,7 +81,7 @@ def near_of(
 
 
 def clipped(polygon: list[tuple[float, ...]], side: tuple[float, ...]) -> list[tuple[float, ...]]:
-    """Return the part of a convex polygon on the inside of a plane."""
+    """Return the part of a convex polygon on the inner side of a plane."""
     corners: list[tuple[float, ...]] = []
     inside = [
         each[0] * side[0] + each[1] * side[1] + (each[2] - 1e-6) * side[2] for each in polygon

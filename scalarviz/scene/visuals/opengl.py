@@ -1,4 +1,4 @@
-"""OpenGL and vispy functions for the visuals: float textures, transforms, smooth edges."""
+"""OpenGL and vispy functions for the visuals: float textures, transforms, and smooth edges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USUAL_TEXTURE = 8192  # texels along a side supported by all current drivers
 
 
 def check_float_textures() -> None:
-    """Raise DisplayError if textures of the current context cannot hold float32."""
+    """Raise DisplayError if textures of the current context cannot store float32."""
     version = str(gl.glGetParameter(gl.GL_VERSION))
     is_new = int(version.partition(".")[0]) >= LEAST_VERSION
     if not is_new and not set(FLOAT_TEXTURES) <= set(gl.glGetParameter(gl.GL_EXTENSIONS).split()):
@@ -34,7 +34,7 @@ def check_float_textures() -> None:
 
 
 def largest_texture() -> int:
-    """Return the number of texels along a side of the driver's largest texture."""
+    """Return the maximum side of a texture that the driver supports, in texels."""
     canvas = gloo.get_current_canvas()
     if canvas is None:
         return USUAL_TEXTURE
@@ -50,13 +50,15 @@ def largest_texture() -> int:
 
 
 class Eye:
-    """The view of a vispy node; shared by the nodes of one view, and computed once.
+    """The transform and viewport of a vispy view, computed once and shared by its nodes.
 
     Attributes:
-        transform: (4, 4), to clip coordinates; points are rows; `inverse` is its inverse
-        viewport: width and height in device pixels, `ratio` of them per logical pixel
-        version: of the matrix; 0 before the first
-        is_flat: whether the matrix maps space to a plane
+        transform: (4, 4), from space to clip coordinates, for row vectors
+        inverse: the inverse matrix
+        viewport: width and height in device pixels
+        ratio: device pixels per logical pixel
+        version: number of changes of the matrix; 0 before the first
+        is_flat: whether the matrix is singular, so that nothing is visible
     """
 
     def __init__(self) -> None:
@@ -65,11 +67,11 @@ class Eye:
         self.mirrors, self.version, self.is_shared, self._is_known = False, 0, False, False
 
     def change(self) -> None:
-        """Update at the next draw."""
+        """Request an update at the next draw."""
         self._is_known, self.is_shared = False, True
 
     def look(self, view: Any) -> bool:
-        """Update for a visual; return whether it is visible."""
+        """Update the matrix from a visual's transform; return whether the visual is visible."""
         if not (self._is_known and self.is_shared):
             matrix = matrix_of(view.get_transform())
             size, ratio = viewport_of(view.transforms), ratio_of(view.transforms)
@@ -84,13 +86,13 @@ class Eye:
         return not self.is_flat
 
     def show(self, program: Any, names: Sequence[str]) -> None:
-        """Set the variables of a program that depend on it, with these names."""
+        """Set the uniform variables of a program with these names, such as "transform"."""
         for name in names:
             program[f"u_{name}"] = getattr(self, name)
 
 
 def draw_triangles(visual: Any) -> None:
-    """Draw one of our visuals."""
+    """Draw one of the visuals of this package."""
     if not visual.eye.is_shared:  # in a scene of vispy
         STATE.clear()
     set_state(**visual._vshare.gl_state)
@@ -105,9 +107,9 @@ BASIS = np.vstack([np.eye(4), [0.375, -0.75, 0.5, 1.0]])
 
 
 def matrix_of(transform: Any) -> FloatArray:
-    """Return the (4, 4) matrix of a linear vispy transform; points are rows.
+    """Return the (4, 4) matrix of a linear vispy transform, for row vectors.
 
-    Raise DisplayError if the transform is not linear, such as a logarithmic axis.
+    Raise DisplayError if the transform is not linear, as for a logarithmic axis.
     """
     with np.errstate(all="ignore"):  # a logarithm of these points is not finite
         mapped = np.asarray(transform.map(BASIS), np.float64)
@@ -122,7 +124,7 @@ def matrix_of(transform: Any) -> FloatArray:
 
 
 def viewport_of(system: Any) -> tuple[float, float]:
-    """Return width and height of the viewport in device pixels, from a TransformSystem."""
+    """Return the width and height of the viewport in device pixels, from a TransformSystem."""
     corner, other = system.framebuffer_transform.map(np.array([(0.0, 0.0), (1.0, 1.0)]))[:, :2]
     width, height = np.abs(2.0 / (other - corner))
     return float(width), float(height)
@@ -145,9 +147,9 @@ CORNERS = np.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], np.float32)
 
 @final
 class Smooth:
-    """Draws into a separate framebuffer with four pixels for each shown one.
+    """Supersampling: draws four pixels into a separate framebuffer for each shown pixel.
 
-    All methods are called with a current context.
+    All methods must be called with a current context.
     """
 
     def __init__(self) -> None:
@@ -157,13 +159,13 @@ class Smooth:
 
     @staticmethod
     def is_quick() -> bool:
-        """Return whether drawing uses a GPU, for which four times the pixels are cheap."""
+        """Return whether a GPU draws, which is fast enough for four times the pixels."""
         return not SOFTWARE.search(str(gloo.gl.glGetParameter(gloo.gl.GL_RENDERER)))
 
     def draw(
         self, draw: Callable[[int, int, float], object], width: int, height: int, ratio: float
     ) -> None:
-        """Show the result of `draw(width, height, ratio)`, without supersampling if unsupported."""
+        """Show what `draw(width, height, ratio)` draws, with supersampling if possible."""
         if DRAWN_SIDE * max(width, height) > largest_texture():
             draw(width, height, ratio)
             return
@@ -188,5 +190,5 @@ class Smooth:
         self._size = width, height
 
     def release(self) -> None:
-        """Free its memory; the next picture allocates it again."""
+        """Free the GPU memory; the next picture allocates it again."""
         self._buffer, self._program, self._size = None, None, (0, 0)

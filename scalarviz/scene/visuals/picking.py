@@ -1,6 +1,6 @@
-"""Picking: the cube or neuron under a pixel, by the ray walk of the shader, or next by keys.
+"""Picking: the cube or neuron under a pixel, or the next one in the direction of an arrow key.
 
-It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ Half = Callable[[Plate, int], float]  # (plate, bank index) -> half the side of 
 def seen_at(
     layout: Layout, see: Projection, x: float, y: float, half: Half
 ) -> tuple[int, Neuron | None]:
-    """Return the bank index of the cube at a logical pixel, or NONE, or the neuron.
+    """Return the bank index of the cube at a logical pixel, or NONE and the neuron there or None.
 
     Args:
-        half: half(plate, index) returns half the side of a cube
+        half: function of (plate, bank index) that returns half the side of a cube
     """
     start, ray = see.ray(x, y)
     row, far = NONE, math.inf
@@ -45,7 +45,7 @@ def seen_at(
 
 
 def walk(plate: Plate, start: Vector, ray: Vector, half: Half) -> tuple[int, float]:
-    """Return the bank index of the first cube of a plate on a ray, and its distance; else NONE."""
+    """Return the bank index of the first cube that a ray hits, or NONE, and its distance."""
     width, height = plate.cell
     grid, most = (plate.columns, plate.rows), MOST * plate.half
     apart = minus3(start, plate.origin)
@@ -86,7 +86,7 @@ def passed(
 
 
 def pixel_on(line: Neurons, start: Vector, ray: Vector) -> tuple[int, float]:
-    """Return the index of the first image pixel of a line on a ray, and its distance."""
+    """Return the index of the first image pixel that a ray hits, and its distance."""
     channels, height, width = line.shape
     along, side = line.along, line.side
     normal = (-along[2], 0.0, along[0])
@@ -119,8 +119,8 @@ def next_place(
 
     Args:
         places: positions of cubes and neurons
-        here: index of the starting point; None: the center of a box, in all directions
-        way: of DIRECTIONS; None: all directions
+        here: index of the starting point; None starts at the center of `box`, in all directions
+        way: a value of DIRECTIONS; None means all directions
     """
     x, y = (box.x + 0.5 * box.width, box.y + 0.5 * box.height) if here is None else places[here]
     costs = [cost_of(a - x, b - y, None if here is None else way) for a, b in places]
@@ -129,7 +129,7 @@ def next_place(
 
 
 def cost_of(right: float, down: float, way: tuple[float, float] | None) -> float:
-    """Return the distance of a point for a direction; infinite if it is elsewhere."""
+    """Return the distance of a point for a direction; infinite if it is not in that direction."""
     if way is None:
         return math.hypot(right, down)
     ahead = right * way[0] + down * way[1]

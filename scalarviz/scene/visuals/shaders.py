@@ -1,20 +1,20 @@
-"""The shaders of cubes, spheres and wires, in GLSL 1.20, which every OpenGL since 2.1 understands.
+"""The shaders of cubes, spheres and wires, in GLSL 1.20, which every OpenGL since 2.1 supports.
 
-Each plate is drawn as one box; of a plate with a seat and few cubes each cube is, unless it may be
-drawn flat. The fragment shader follows the view ray of a pixel from cell to
-cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat squares
-with smooth edges. Where cubes are smaller than a pixel, the mip levels are sampled instead.
+Each plate is drawn as one box. If a plate has a seat and few cubes, each cube is drawn as a box
+instead, unless cubes may be drawn flat. The fragment shader follows the view ray of a pixel from
+cell to cell of the grid to the first cube that it hits. Cubes of a few pixels are drawn as flat
+squares with smooth edges. Where cubes are smaller than a pixel, mip levels are sampled instead.
 
-Places on a plate are (column, row, height). The side of a cube is that of the largest times the
-cube root of its number relative to the scale, and at least LEAST or LEAST_ON_WALL of it. The
-address of a number is a pair (row, column) of the texture, since a float counts exactly only to
-16,777,216.
+Positions on a plate are (column, row, height). The side of a cube is the side of the largest cube
+times the cube root of its number relative to the scale, but at least LEAST or LEAST_ON_WALL of it.
+The address of a number is a pair (row, column) in the texture, since a float represents integers
+exactly only up to 16,777,216.
 
-What the shaders know of a plate are attributes of four numbers each, named by TABLE:
+The shaders get the data of a plate as attributes of four numbers each, named by TABLE:
 
     grid     columns, rows, address of the first number
     scales   stride from row to row as an address, 1 / color scale, 1 / size scale
-    looks    brightness (1, or less where inactive), 1 for biases, mip levels, that out of focus
+    looks    brightness (1 or less), 1 for biases, number of mip levels, brightness out of focus
     means    mip levels: corner in the texture, columns and rows of level 1
     tile     columns and rows of a tile; cells from one tile to the next, to the right and downwards
     strides  numbers from one tile to the next, to the right and downwards; size of a cell
@@ -55,8 +55,8 @@ def cubes(*, far: bool = True, seated: bool = True) -> tuple[str, str]:
     """Return the vertex and the fragment shader of cubes.
 
     Args:
-        far: whether there may be cubes so small that they are drawn flat, or as means
-        seated: whether there may be plates with a seat
+        far: whether cubes may be drawn flat or as mip levels because they are small
+        seated: whether plates may have a seat
     """
     constants = {
         "FAR": int(far),
@@ -112,9 +112,9 @@ ES_COLOR = "out vec4 o_color;\n"
 
 
 def as_es(text: str, *, fragment: bool) -> str:
-    """Return a shader in GLSL ES 3.00.
+    """Return a shader translated to GLSL ES 3.00.
 
-    The color of a fragment is `o_color`.
+    Fragment shaders write their color to `o_color`.
 
     Args:
         text: the shader in GLSL 1.20

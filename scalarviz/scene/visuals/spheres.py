@@ -1,7 +1,7 @@
-"""Visuals of spheres, straight wires, and the ground, in any vispy scene.
+"""Visuals of spheres, straight wires and the ground, for any vispy scene.
 
-Each is one draw call. A sphere is a square in the shape of its outline, lit and with the depth of a
-sphere; a wire is a strip. All arrays have a row for each sphere, wire, tray or shadow.
+Each visual is one draw call. A sphere is a square that covers its outline, with the light and depth
+of a sphere; a wire is a strip. All arrays have one row per sphere, wire, tray or shadow.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PLACES = "a_center", "a_start", "a_end"  # attributes used by cameras for framin
 
 
 class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
-    """Visual of quads that face the eye, each from a row of arrays; only changes are uploaded.
+    """Visual of quads that face the eye, one per array row; only changed arrays are uploaded.
 
     Args:
-        shaders: source of vertex and fragment shader
-        corners: (4, 2), the attribute `a_corner` of the four vertices of each
+        shaders: source code of vertex and fragment shader
+        corners: attribute `a_corner` of the four vertices of each quad, (4, 2)
         names: names of the attributes that `set_data` sets, positions first
-        depth_mask: whether it hides items drawn behind it later
+        depth_mask: whether the quads hide items that are drawn later behind them
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         self._index_buffer, self._stale = None, {*self._rows}
 
     def set_data(self, *arrays: FloatArray) -> None:
-        """Set the attributes, each an array with a row for every quad."""
+        """Set the attributes, each an array with one row per quad."""
         self._count = len(arrays[0])
         for name, values in zip(self._names, arrays, strict=True):
             given = np.array(values, np.float32)
@@ -87,7 +87,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
             self.update()
 
     def _compute_bounds(self, axis: int, view: Any) -> tuple[float, float] | None:
-        """Return the range along an axis, used by cameras for framing the visual."""
+        """Return the range of the positions along an axis, which cameras use for framing."""
         places = [self._rows[name] for name in self._names if name in PLACES and name in self._rows]
         along = np.concatenate([np.zeros(0), *(each[:, axis] for each in places)])
         return (float(along.min()), float(along.max())) if len(along) else None
@@ -117,12 +117,12 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         send(self._buffers[name], data)
 
     def draw(self) -> None:
-        """Draw them, if they are visible."""
+        """Draw the quads, if the visual is visible."""
         if self.visible:
             self.draw_always()
 
     def draw_always(self) -> None:
-        """Draw them, whether or not they are visible."""
+        """Draw the quads, even if the visual is not visible."""
         if self._prepare_draw(self):
             draw_triangles(self)
 
@@ -131,14 +131,14 @@ class GroundsVisual(QuadsVisual):
     """Visual below all others: trays and shadows of cubes, or the ground with its light.
 
     Args:
-        shaders: GROUND, the default, or POOL
+        shaders: GROUND (default) or POOL
 
     Its arrays are, in drawing order:
 
     Attributes:
-        centers: (n, 3), in space
-        sizes: (n, 3), half the sides of a cube; without height for a tray; 0: nothing; negative:
-            the ground
+        centers: centers in space, (n, 3)
+        sizes: half the sides of a cube, (n, 3); height 0 for a tray, all 0 for no shadow, all
+            negative for the ground
     """
 
     def __init__(self, shaders: tuple[str, str] = GROUND) -> None:
@@ -147,15 +147,16 @@ class GroundsVisual(QuadsVisual):
 
 
 class SpheresVisual(QuadsVisual):
-    """Visual that draws balls, of glass or solid, with their shadows on the ground.
+    """Visual that draws spheres of glass or of a solid color, with their shadows on the ground.
 
     Its arrays:
 
     Attributes:
-        centers: (n, 3), in space
-        radii: (n,), in space
-        fills: (n, 3), colors from 0 to 1
-        rings: (n, 4), for a glass sphere the color, and its filling; otherwise the last one is -1
+        centers: centers in space, (n, 3)
+        radii: radii in space, (n,)
+        fills: colors from 0 to 1, (n, 3)
+        rings: (n, 4), color and filled fraction of a glass sphere; the fraction is -1 for other
+            spheres
     """
 
     def __init__(self) -> None:
@@ -165,14 +166,15 @@ class SpheresVisual(QuadsVisual):
 
 
 class WiresVisual(QuadsVisual):
-    """Visual that draws straight wires, with depth; draw it after all solid items.
+    """Visual that draws straight wires with depth; draw it after all solid items.
 
     Its arrays:
 
     Attributes:
-        starts: (m, 3), in space; `ends` likewise
-        colors: (m, 4), red, green, blue and alpha from 0 to 1
-        widths: (m,), in logical pixels
+        starts: start points in space, (m, 3)
+        ends: end points in space, (m, 3)
+        colors: red, green, blue and alpha from 0 to 1, (m, 4)
+        widths: widths in logical pixels, (m,)
     """
 
     def __init__(self) -> None:
@@ -180,7 +182,7 @@ class WiresVisual(QuadsVisual):
         QuadsVisual.__init__(self, WIRE, STRIP, names, depth_mask=False)
 
     def draw(self) -> None:
-        """Draw the wires without writing depth, so that they are blended where they cross."""
+        """Draw the wires without writing depth, so that crossing wires are blended."""
         if self._count:
             QuadsVisual.draw(self)
             set_state(depth_mask=True)
