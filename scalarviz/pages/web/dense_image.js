@@ -110,7 +110,11 @@ export function denseProgram(tables, { sizes, activations, biases }) {
     operations.push({ ...affine, source, target });
     if (name === "linear") return;
     const none = { layer, weights: -1, biases: -1, rows: 0 };
-    const bent = { kind: "activation", kernel: `activation_${name}`, formula: tables.activations[name] };
+    const bent = {
+      kind: "activation",
+      kernel: `activation_${name}`,
+      formula: tables.activations[name],
+    };
     operations.push({ ...bent, ...none, source: target, target: added(`${name} ${layer}`, size) });
   });
   return { buffers, operations, rows: row, moments: momentsOf(operations) };
@@ -221,7 +225,10 @@ export function denseEngine(tables, net, training) {
   const asks = jobOf(image, program, { todo: tables.passes.evaluate });
   const seen = roomOf(image, program, asks, tables.atOnce);
   const [asked, answers] = [wide, high].map((size) => made("float32", tables.atOnce * size));
-  const counted = made("uint64", Array.from({ length: tables.atOnce }, (_, i) => BigInt(i)));
+  const counted = made(
+    "uint64",
+    Array.from({ length: tables.atOnce }, (_, i) => BigInt(i)),
+  );
   const question = image.record("BATCH", {
     data: asked, columns: wide, outputs: answers, output_columns: high, rows: counted,
     goal_rows: counted, samples: 1, errors: seen.errors,
