@@ -6,13 +6,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.optimizer import SGD, Adam, Momentum, Optimizer
+from scalarviz.data.plane import FEATURES
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import records, tiles
 from scalarviz.engines.cpu.job import training_passes
@@ -22,7 +24,14 @@ from scalarviz.engines.wasm import page_memory
 from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST
 from scalarviz.engines.wasm.compile_pieces import HEAP
 from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.caption_data import optimizer_data as captions_of
+from scalarviz.pages.scene_data import operation_data
+from scalarviz.stage.show import Show
+from scalarviz.training.session.reading import side_names
 
+OFFERED = "tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"  # on offer
+SHAPES = "circle", "spiral", "gaussians", "quadrants", "moons"
 OPTIMIZERS: tuple[Optimizer, ...] = SGD(), Momentum(), Adam()  # the optimizers on offer
 RECORDS = "JOB PROGRAM PLAN PASS OPERATION BANK SAMPLES DRAWING BATCH ROOM UPDATE HOW SPAN PROGRESS"
 FLAGS = "aim error keep learn forward weights delta flow"
@@ -74,6 +83,65 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
         "page": page_memory.PAGE,
         "alignment": ALIGNMENT,
         "first": first,
+    }
+
+
+def page_tables(make: Callable[..., Show]) -> dict[str, Any]:
+    """Return what `web/dense_page.js` needs to make the data of a page, besides those of one page.
+
+    Args:
+        make: returns the show of a network for settings: of the scene `circle`
+    """
+    shows = {name: make(activation=name, hidden="1", engine="python") for name in OFFERED}
+    facts = {name: caption_data(show.session) for name, show in shows.items()}
+    bent = {name: facts[name] for name in OFFERED if name != "linear"}
+    first = facts[OFFERED[0]]
+    cells = {each["technical"]: each["name"] for each in first["cells"]}
+    return {
+        "operations": {
+            "affine": first["operations"][0],
+            **{name: each["operations"][1] for name, each in bent.items()},
+        },
+        "activations": {name: each["activations"][name] for name, each in bent.items()},
+        "flats": {
+            name: operation_data(shows[name].session.network.program, 1)["flat"] for name in bent
+        },
+        "names": {
+            **{name: cells[name] for name in ("zero_grad", "loss", "step")},
+            **{name: cells[f"{name} 1"] for name in ("delta", "weight gradient", "input gradient")},
+            "affine": cells["affine 0"],
+            **{name: each["cells"][2]["name"] for name, each in bent.items()},
+        },
+        "optimizers": {each.name: update_data(each) for each in OPTIMIZERS},
+        "features": {
+            name: {"label": each.label, "tree": function_tree(each.formula)}
+            for name, each in FEATURES.items()
+        },
+        "shapes": {
+            shape: shape_data(make(shape=shape, hidden="1", engine="python")) for shape in SHAPES
+        },
+    }
+
+
+def shape_data(show: Show) -> dict[str, Any]:
+    """Return the words of a page that depend on the points, and the names of the two classes."""
+    return {
+        "page": {"title": show.title, "about": show.about},
+        "sides": side_names(show.session.data),
+    }
+
+
+def update_data(optimizer: Optimizer) -> dict[str, Any]:
+    """Return the facts of an optimizer, and those on its penalties: none, L1, L2, and both.
+
+    In their formulas L1 is .125 and L2 is .25; the page replaces these numbers.
+    """
+    kind = type(optimizer)
+    penalties = [kind(l1=l1, l2=l2) for l2 in (0.0, 0.25) for l1 in (0.0, 0.125)]
+    return {
+        "facts": captions_of(optimizer, mixed=False),
+        "rate": optimizer.lr,
+        "before": [captions_of(each, mixed=False)["before"] for each in penalties],
     }
 
 
