@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,13 +19,21 @@ from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import records, tiles
 from scalarviz.engines.cpu.job import training_passes
 from scalarviz.engines.cpu.products import LONGEST
-from scalarviz.engines.cpu.table import ON_ONE_CORE, TRAINING, units_of_draws, units_of_loss
+from scalarviz.engines.cpu.table import (
+    ON_ONE_CORE,
+    TRAINING,
+    units_of_draws,
+    units_of_loss,
+    units_on_one_core,
+)
 from scalarviz.engines.wasm import page_memory
-from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST
+from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, end_of_data
 from scalarviz.engines.wasm.compile_pieces import HEAP
+from scalarviz.engines.wasm.module import module_of
 from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
 from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.caption_data import optimizer_data as captions_of
+from scalarviz.pages.engine_data import training_of
 from scalarviz.pages.scene_data import operation_data
 from scalarviz.stage.show import Show
 from scalarviz.training.session.reading import side_names
@@ -40,6 +48,33 @@ SAME = (
     "dtype first stack kernels places calls steady scaling mixed atOnce tile loss dropouts load "
     "step count"
 )
+
+
+class PlaygroundData(NamedTuple):
+    """What a page needs to make networks of its own: a WebAssembly module, and tables."""
+
+    module: bytes
+    tables: dict[str, Any]
+
+
+def playground_data(make: Callable[..., Show]) -> PlaygroundData:
+    """Return the kernels of all networks on offer, and the tables of `web/dense_page.js`.
+
+    Args:
+        make: returns the show of a network for settings: of the scene `circle`
+    """
+    shows = {name: make(activation=name, hidden="1", engine="python") for name in OFFERED}
+    trainings = [training_of(each.session.trainer, 0) for each in shows.values()]
+    units = [*dict.fromkeys(unit for each in trainings for unit in units_on_offer(each))]
+    module = module_of(units, trainings[0].bank.dtype)
+    image = image_tables(trainings[0], units, end_of_data(module))
+    return PlaygroundData(module, {**page_tables(make, shows), "image": image})
+
+
+def units_on_offer(training: PageTraining) -> list[Unit]:
+    """Return the kernels of a training run with each of the optimizers on offer."""
+    of = training
+    return units_on_one_core(of.program, of.batches, [of.loss], OPTIMIZERS, of.precision)
 
 
 def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> dict[str, Any]:
@@ -86,13 +121,13 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
     }
 
 
-def page_tables(make: Callable[..., Show]) -> dict[str, Any]:
+def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[str, Any]:
     """Return what `web/dense_page.js` needs to make the data of a page, besides those of one page.
 
     Args:
-        make: returns the show of a network for settings: of the scene `circle`
+        make: returns the show of a network for settings
+        shows: shows with one hidden neuron, by its activation
     """
-    shows = {name: make(activation=name, hidden="1", engine="python") for name in OFFERED}
     facts = {name: caption_data(show.session) for name, show in shows.items()}
     bent = {name: facts[name] for name in OFFERED if name != "linear"}
     first = facts[OFFERED[0]]

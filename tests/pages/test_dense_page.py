@@ -13,10 +13,10 @@ from scalarviz.pages.caption_data import caption_data
 from scalarviz.pages.caption_data import optimizer_data as captions_of
 from scalarviz.pages.engine_data import initial_data, training_of
 from scalarviz.pages.exhibit_data import exhibit_data, metric_data
-from scalarviz.pages.playground_data import image_tables, page_tables
+from scalarviz.pages.playground_data import playground_data
 from scalarviz.pages.scene_data import scene_data
 from tests.pages.node import floats, in_web
-from tests.pages.test_dense_image import FEATURES, FIRST, units_of_all
+from tests.pages.test_dense_image import FEATURES
 
 make = load(find("circle"))
 SCRIPT = """
@@ -80,9 +80,7 @@ def test_a_page_says_of_a_network_what_python_says(count: int) -> None:
     choose = random.Random(count)
     cases = [settings_of(choose) for _ in range(count)]
     shows = [show_of(each) for each in cases]
-    training = training_of(shows[0].session.trainer, 0)
-    units = units_of_all([training_of(each.session.trainer, 0) for each in shows])
-    tables = page_tables(make) | {"image": image_tables(training, units, FIRST)}
+    tables = playground_data(make).tables
     given = [
         each | {"opt": "sgd", "activations": [each["activation"]] * len(each["hidden"])}
         for each in cases
