@@ -455,7 +455,7 @@ function highOf(a, b) {
 }
 
 /** Return two of the four random words of Philox for a counter of four words and a key of two. */
-function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) {
+export function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) {
   const [one, two] = PHILOX.factors;
   for (let i = 0; i < PHILOX.rounds; i++) {
     const [high0, low0] = [highOf(c0, one), Math.imul(c0, one) >>> 0];
