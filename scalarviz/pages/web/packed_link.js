@@ -18,7 +18,8 @@ const SENTENCES = 3; // about what is wrong, of many
 export async function readBuild(/** @type {string} */ hash) {
   const isLong = hash.length > LONGEST;
   const parts = [...new URLSearchParams(isLong ? "" : hash.replace(/^#/, ""))];
-  const [found, bad] = read_build(parts);
+  const [found, wrong] = read_build(parts);
+  const bad = [...wrong];
   const { w, ...settings } = structuredClone(Object.fromEntries(found));
   const value = w ? await unpacked(w, count_of(settings)) : null;
   if (isLong) bad.push(text("build.long", { most: LONGEST, count: hash.length }));
