@@ -22,6 +22,7 @@ ACTIVATIONS = ("tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin")
 INITIALIZERS = ("pytorch", "xavier_uniform", "he_uniform", "zeros")
 RATES = {"sgd": 0.03, "momentum": 0.01, "adam": 0.001}  # default learning rates, by optimizer
 BATCHES = (1, 2, 4, 8, 10, 16, 32, 64)
+SAMPLES = 500  # points, of which a share is trained on
 DEFAULTS: dict[str, Any] = {
     "shape": "circle",
     "noise": 0.0,
@@ -122,6 +123,9 @@ def read_build(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[s
     if len(names) != 1 and len(names) != depth:
         bad.append(sentence_on("activation", given["activation"]))
         names = DEFAULTS["activation"]
+    if found.get("batch", 0) > SAMPLES * found.get("share", DEFAULTS["share"]):
+        bad.append(sentence_on("batch", given["batch"]))
+        found["batch"] = DEFAULTS["batch"]
     found["activation"] = [names[0] for _ in range(depth)] if len(names) == 1 else names
     usual = {**DEFAULTS, "lr": RATES[found.get("opt", DEFAULTS["opt"])]}
     return {name: found.get(name, value) for name, value in usual.items()}, bad

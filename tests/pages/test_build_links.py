@@ -34,25 +34,28 @@ HOSTILE = """hidden=900 hidden=1,1,1,1,1,1 hidden=0 hidden=, hidden=٣ hidden=1e
 features= features=x,,y activation=tanh,relu,sin hidden=&activation=relu,sin lr=-1 lr=1e999
 lr=nan lr=1_0 lr=0x1 lr=. lr=😀aaaaaaaaaaaaaaaaaaaaaaaaa l1=2 share=1 share=0 noise=1 noise=٠
 batch=3 batch=1e1 seed=1.5 seed=9999999999999999 v=2 v= opt=adam,beta1:9 opt=__proto__
-init=constructor shape=<img/src=x/onerror=alert(1)> shape=é%00 bias=true w=%00 w=a.b""".split()
+share=0.1&batch=64 init=constructor shape=<img/src=x/onerror=alert(1)> shape=é%00 bias=true w=%00
+w=a.b""".split()
 
 
 def chosen(choose: random.Random) -> dict[str, Any]:
     """Settings of a playground, chosen at random."""
     hidden = [choose.randint(1, 12) for _ in range(choose.randint(0, 5))]
+    share = choose.choice([0.1, 0.5, choose.uniform(0.1, 0.9)])
+    batches = [each for each in build_link.BATCHES if each <= 500 * share]
 
     def number(most: float) -> float:
         return choose.choice([0.0, most, most * choose.random(), most * 1e-9])
 
     return {
         "shape": choose.choice(build_link.SHAPES), "noise": number(0.5),
-        "share": choose.choice([0.1, 0.5, choose.uniform(0.1, 0.9)]),
+        "share": share,
         "seed": choose.choice([1, 0, choose.randrange(10**15)]),
         "features": [each for each in FEATURES if choose.random() < 0.5] or ["x"],
         "hidden": hidden, "activation": [choose.choice(build_link.ACTIVATIONS) for _ in hidden],
         "init": choose.choice(build_link.INITIALIZERS), "bias": choose.random() < 0.5,
         "opt": choose.choice([*build_link.RATES]), "lr": number(1000.0),
-        "batch": choose.choice(build_link.BATCHES), "l1": number(1.0), "l2": number(1.0), "w": "",
+        "batch": choose.choice(batches), "l1": number(1.0), "l2": number(1.0), "w": "",
     }  # fmt: skip
 
 
