@@ -7,7 +7,7 @@ its default is left out. The other parts of a link are a moment, see moments.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from scalarviz.base.texts import text
@@ -45,62 +45,26 @@ PACKED = re.compile(r"[A-Za-z0-9_-]{1,6000}", re.ASCII)
 SAID = re.compile(r"^[ -~]{0,24}", re.ASCII)  # part of an unknown value in a sentence
 
 
-def real(words: str, low: float, high: float) -> float | None:
-    """Return the number in a text if it is between two bounds, else None."""
-    found = float(words) if REAL.fullmatch(words) else -1.0
-    return found if low <= found <= high else None
-
-
-def name_in(words: str, names: Sequence[str]) -> str | None:
-    return words if words in names else None
-
-
-def names_in(words: str, names: Sequence[str]) -> list[str] | None:
-    found = words.split(",")
-    return found if all(name in names for name in found) else None
-
-
-def features_in(words: str) -> list[str] | None:
-    """Return the names of inputs in their usual order, each once."""
-    found = names_in(words, FEATURES)
-    return None if found is None else [name for name in FEATURES if name in found]
-
-
-def hidden_in(words: str) -> list[int] | None:
-    found = [whole(each, MOST_NEURONS + 1, 1) for each in words.split(",")] if words != "" else []
-    sizes = [size for size in found if size is not None]
-    return sizes if len(sizes) == len(found) <= MOST_LAYERS else None
-
-
-def batch_in(words: str) -> int | None:
-    found = whole(words, 100)
-    return found if found in BATCHES else None
-
-
-# The parser of each setting; None for an invalid text.
-READERS: dict[str, Callable[[str], Any]] = {
-    "v": lambda words: name_in(words, (VERSION,)),
-    "shape": lambda words: name_in(words, SHAPES),
-    "noise": lambda words: real(words, 0.0, 0.5),
-    "share": lambda words: real(words, 0.1, 0.9),
-    "seed": lambda words: whole(words, 10**15),
-    "features": features_in,
-    "hidden": hidden_in,
-    "activation": lambda words: names_in(words, ACTIVATIONS),
-    "init": lambda words: name_in(words, INITIALIZERS),
-    "bias": lambda words: {"yes": True, "no": False}.get(words),
-    "opt": lambda words: words if words in RATES else None,
-    "lr": lambda words: real(words, 0.0, 1000.0),
-    "batch": batch_in,
-    "l1": lambda words: real(words, 0.0, 1.0),
-    "l2": lambda words: real(words, 0.0, 1.0),
-    "w": lambda words: words if PACKED.fullmatch(words) else None,
+CHOICES: dict[str, dict[str, Any]] = {
+    "v": {VERSION: VERSION},
+    "shape": {name: name for name in SHAPES},
+    "init": {name: name for name in INITIALIZERS},
+    "bias": {"yes": True, "no": False},
+    "opt": {name: name for name in RATES},
+    "batch": {f"{size}": size for size in BATCHES},
+}
+BOUNDS = {
+    "noise": (0.0, 0.5),
+    "share": (0.1, 0.9),
+    "lr": (0.0, 1000.0),
+    "l1": (0.0, 1.0),
+    "l2": (0.0, 1.0),
 }
 
 
 def is_setting(name: str) -> bool:
     """Return whether a part of a link belongs to this grammar, and not to a moment."""
-    return name in READERS
+    return name == "v" or name in DEFAULTS
 
 
 def read_build(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
@@ -113,7 +77,7 @@ def read_build(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[s
     found: dict[str, Any] = {}
     bad: list[str] = []
     for name, words in given.items():
-        read = READERS[name](words)
+        read = value_in(name, words)
         if read is not None:
             found[name] = read
         else:
@@ -129,6 +93,27 @@ def read_build(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[s
     found["activation"] = [names[0] for _ in range(depth)] if len(names) == 1 else names
     usual = {**DEFAULTS, "lr": RATES[found.get("opt", DEFAULTS["opt"])]}
     return {name: found.get(name, value) for name, value in usual.items()}, bad
+
+
+def value_in(name: str, words: str) -> Any:
+    """Return the value of a setting in a text; None for an invalid one."""
+    if name in CHOICES:
+        return CHOICES[name].get(words)
+    if name in BOUNDS:
+        number = float(words) if REAL.fullmatch(words) else -1.0
+        return number if BOUNDS[name][0] <= number <= BOUNDS[name][1] else None
+    if name == "seed":
+        return whole(words, 10**15)
+    if name == "w":
+        return words if PACKED.fullmatch(words) else None
+    parts = words.split(",") if words != "" else []
+    if name == "hidden":
+        sizes = [whole(each, MOST_NEURONS + 1, 1) for each in parts]
+        return sizes if None not in sizes and len(sizes) <= MOST_LAYERS else None
+    known = FEATURES if name == "features" else ACTIVATIONS
+    if len(parts) == 0 or not all(each in known for each in parts):
+        return None
+    return parts if name == "activation" else [each for each in known if each in parts]
 
 
 def sentence_on(name: str, words: str) -> str:
@@ -157,7 +142,7 @@ def written(name: str, value: Any) -> str:
         return "yes" if value else "no"
     if name in ("features", "hidden", "activation"):
         return ",".join([f"{each}" for each in value])
-    return shortest(value) if name in ("noise", "share", "lr", "l1", "l2") else f"{value}"
+    return shortest(value) if name in BOUNDS else f"{value}"
 
 
 def shortest(value: float) -> str:

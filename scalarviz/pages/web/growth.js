@@ -99,21 +99,17 @@ export function grownWeights(old, now, value, { seed, layer, neuron }) {
     }
     inputs = outputs;
   }
-  rows.forEach((from, row) => {
-    if (from >= 0) grown[row] = value[from];
-  });
+  const all = grown.map((number, row) => (rows[row] >= 0 ? value[rows[row]] : number));
   const kept = rows.filter((from) => from >= 0).length;
-  return { value: grown, rows, kept, fresh: rows.length - kept, passes };
+  return { value: all, rows, kept, fresh: rows.length - kept, passes };
 }
 
 /** Numbers of each weight, such as slots of an optimizer, after a change; those of new weights are 0. */
 export function grownNumbers(numbers, rows, count) {
-  const blocks = numbers.length / count;
-  const grown = new numbers.constructor(blocks * rows.length);
-  return grown.map((_, i) => {
-    const from = rows[i % rows.length];
-    return from < 0 ? 0 : numbers[Math.floor(i / rows.length) * count + from];
-  });
+  const length = (numbers.length / count) * rows.length;
+  const from = (i) => Math.floor(i / rows.length) * count + rows[i % rows.length];
+  const grownAt = (_, i) => (rows[i % rows.length] < 0 ? 0 : numbers[from(i)]);
+  return numbers.constructor.from({ length }, grownAt);
 }
 
 /** The inputs and neurons of each layer, its first row, and the end of its rows. */

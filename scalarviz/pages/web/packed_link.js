@@ -46,8 +46,8 @@ async function packed(value) {
 async function unpacked(words, count) {
   try {
     const bytes = bytesIn(words.replaceAll("-", "+").replaceAll("_", "/"));
-    const opened = await through(new DecompressionStream("deflate-raw"), bytes, 4 * count);
-    const view = new DataView(opened.buffer, 0, 4 * count);
+    const opened = await through(new DecompressionStream("deflate-raw"), bytes);
+    const view = new DataView(opened.buffer, 0, 4 * count); // fails if they are fewer
     const value = Float32Array.from({ length: count }, (_, i) => view.getFloat32(4 * i, true));
     return opened.length === 4 * count && value.every(Number.isFinite) ? value : null;
   } catch {
@@ -55,25 +55,15 @@ async function unpacked(words, count) {
   }
 }
 
+/** Return what a stream makes of bytes: of those of a link 5 MB at most. */
+async function through(stream, bytes) {
+  const made = new Response(new Blob([bytes]).stream().pipeThrough(stream));
+  return new Uint8Array(await made.arrayBuffer());
+}
+
 /** Return the bytes of numbers as float32, little endian. */
 export function littleEndian(value) {
   const view = new DataView(new ArrayBuffer(4 * value.length));
   value.forEach((number, i) => view.setFloat32(4 * i, number, true));
   return new Uint8Array(view.buffer);
-}
-
-/** Return what a stream makes of bytes; throw RangeError if it is more than `most` bytes. */
-async function through(stream, bytes, most = Infinity) {
-  const parts = [];
-  let count = 0;
-  const reader = new Blob([bytes]).stream().pipeThrough(stream).getReader();
-  for (let part = await reader.read(); !part.done; part = await reader.read()) {
-    parts.push(part.value);
-    count += part.value.length;
-    if (count > most) {
-      await reader.cancel();
-      throw new RangeError(`more than ${most} bytes`);
-    }
-  }
-  return new Uint8Array(await new Blob(parts).arrayBuffer());
 }

@@ -6,7 +6,6 @@ import { littleEndian } from "./packed_link.js";
 import { sizes_of } from "./story/build_link.js";
 
 const OPTIMIZERS = { sgd: "SGD", momentum: "Momentum", adam: "Adam" };
-const WIDE = 92; // letters of a line of weights
 
 /** Return a program that makes the session of these settings at its start.
  *
@@ -54,18 +53,13 @@ function layersOf({ activation, bias, ...settings }) {
   if (bias && names.every((name) => name === names[0]))
     return `[${sizes.join(", ")}], "tanh", "tanh"`;
   const more = bias ? "" : ", bias=False";
-  const dense = names.map(
-    (name, i) => `    sv.Dense(${sizes[i]}, ${sizes[i + 1]}, "${name}"${more}),\n`,
-  );
-  return `[\n${dense.join("")}]`;
+  const dense = (name, i) => `    sv.Dense(${sizes[i]}, ${sizes[i + 1]}, "${name}"${more}),\n`;
+  return `[\n${names.map(dense).join("")}]`;
 }
 
-/** The line that sets the weights, as base64 of float32. */
+/** The lines that set the weights, as base64 of float32. */
 function weightsOf(value) {
-  const letters = btoa(String.fromCharCode(...littleEndian(value)));
-  const lines = letters.match(new RegExp(`.{1,${WIDE}}`, "g")) ?? [];
-  return [
-    'weights = """', ...lines, '"""',
-    'network.bank.value[:] = np.frombuffer(b64decode(weights), "<f4")',
-  ]; // prettier-ignore
+  const lines = btoa(String.fromCharCode(...littleEndian(value))).match(/.{1,92}/g) ?? [];
+  const set = 'network.bank.value[:] = np.frombuffer(b64decode(weights), "<f4")';
+  return ['weights = """', ...lines, '"""', set];
 }
