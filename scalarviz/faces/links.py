@@ -47,7 +47,7 @@ from scalarviz.story.moments import read_part
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 PLAY = "play"
-OPTION = {"opt": "optimizer"}  # options of scenes whose names differ from those of settings
+OPTION = {"opt": "optimizer"}  # options of scenes with other names than settings
 
 
 @final
@@ -67,7 +67,7 @@ class Link:
         hide: hidden parts of a page
         tour: "no": without the tour; else ""
         look: fields of Look
-        weights: initial weights; None: those of the seed
+        weights: initial weights; None: drawn from the seed
         bad: sentences about parts of a built network that are left out
     """
 

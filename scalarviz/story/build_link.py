@@ -38,7 +38,7 @@ DEFAULTS: dict[str, Any] = {
     "batch": 10,
     "l1": 0.0,
     "l2": 0.0,
-    "w": "",  # packed weights, if they are not those of the seed
+    "w": "",  # packed weights, if not drawn from the seed
 }
 REAL = re.compile(r"(\d{1,20}(\.\d{0,20})?|\.\d{1,20})(e-?\d{1,3})?", re.ASCII)
 PACKED = re.compile(r"[A-Za-z0-9_-]{1,6000}", re.ASCII)

@@ -79,13 +79,13 @@ def test_a_page_keeps_and_draws_the_weights_that_python_does(count: int) -> None
         grown = grow(net)
         networks.append((grown, network_of(old | now)))
         cases.append((old, old | now, net.bank.value, how))
-    for (grown, anew), page in zip(networks, in_web("growth", SCRIPT, cases=cases), strict=True):
+    for (grown, redrawn), page in zip(networks, in_web("growth", SCRIPT, cases=cases), strict=True):
         value, rows, kept, fresh, _, draws, drawn = page
         np.testing.assert_array_equal(floats(value), grown.network.bank.value)
         assert rows == grown.rows.tolist()
         assert (kept, fresh) == ((grown.rows >= 0).sum(), (grown.rows < 0).sum())
-        assert draws == initial_data(anew)["draws"]
-        np.testing.assert_array_equal(floats(drawn), anew.bank.value)
+        assert draws == initial_data(redrawn)["draws"]
+        np.testing.assert_array_equal(floats(drawn), redrawn.bank.value)
 
 
 def test_inputs_layers_and_biases_begin_so_that_answers_stay_if_they_can() -> None:
@@ -102,11 +102,11 @@ def test_inputs_layers_and_biases_begin_so_that_answers_stay_if_they_can() -> No
         (USUAL, bent([4, 2, 2, 2], ["tanh"] * 4)), *deep,
     ]  # fmt: skip
     cases = [(*pair, value[: 29 if pair[0] is more else 25], {"seed": 3}) for pair in pairs]
-    wider, narrow, biased, same, anew, *rest = in_web("growth", SCRIPT, cases=cases)
+    wider, narrow, biased, same, redrawn, *rest = in_web("growth", SCRIPT, cases=cases)
     assert wider[0][:6] == [1, 0, 2, 3, 0, 4] and wider[2:4] == [25, 4]
     assert narrow[0][:4] == [1, 3, 4, 6] and narrow[2:4] == [25, 0]
     assert biased[0][8:12] == [0, 0, 0, 0] and biased[2:4] == [18, 7]
-    assert same[0] == value.tolist() and anew[2] == 0
+    assert same[0] == value.tolist() and redrawn[2] == 0
     for page, (before, now) in zip(rest, deep, strict=True):
         assert bool(page[4]) == keeps(now["activation"][-1], before["activation"][-1])
 

@@ -7,7 +7,8 @@ import { count_of, sizes_of } from "./story/build_link.js";
 
 const WORD = 2 ** 32;
 const STREAM = 9; // of the random generator, as in core/formulas/randomness.py
-const [NEW, DRAWN] = [-1, -2]; // places of what was not there
+const NEW = -1; // the place of what was not there, whose weights begin at 0
+const DRAWN = -2; // or are drawn
 const BOUNDS = {
   pytorch: (wide) => Math.sqrt(1 / wide),
   xavier_uniform: (wide, count) => Math.sqrt(6 / (wide + count)),
@@ -48,7 +49,7 @@ export function growthSeed(seed, networkSeed, step, operation = 0) {
   return words[0] + (words[1] % 2 ** 20) * WORD;
 }
 
-/** The weights after a change of settings; drawn anew if more than one layer differs, or the new one
+/** The weights after a change of settings; all are drawn if more than one layer differs, or the new one
  * is not as wide as its input.
  *
  * value        Float32Array
@@ -104,7 +105,7 @@ export function grownWeights(old, now, value, { seed, layer, neuron }) {
   return { value: all, rows, kept, fresh: rows.length - kept, passes };
 }
 
-/** Numbers of each weight, such as slots of an optimizer, after a change; those of new weights are 0. */
+/** Numbers of each weight, such as slots of an optimizer, after a change; 0 for new weights. */
 export function grownNumbers(numbers, rows, count) {
   const length = (numbers.length / count) * rows.length;
   const from = (i) => Math.floor(i / rows.length) * count + rows[i % rows.length];

@@ -11,7 +11,7 @@ const SENTENCES = 3; // about what is wrong, of many
 /** Read a link: its settings, weights, and the rest, a moment that `readLink` reads. Nothing fails.
  *
  * settings  of all names in story/build_link.py
- * value     Float32Array of the weights; null: those of the seed
+ * value     Float32Array of the weights; null: drawn from the seed
  * rest      the other parts, from # on
  * bad       what is wrong, in sentences, or ""
  */
@@ -55,7 +55,7 @@ async function unpacked(words, count) {
   }
 }
 
-/** Return what a stream makes of bytes: of those of a link 5 MB at most. */
+/** Return what a stream makes of bytes: 5 MB at most of what a link holds. */
 async function through(stream, bytes) {
   const made = new Response(new Blob([bytes]).stream().pipeThrough(stream));
   return new Uint8Array(await made.arrayBuffer());
