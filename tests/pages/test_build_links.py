@@ -89,6 +89,10 @@ def test_each_invalid_part_is_one_sentence_and_the_rest_is_read() -> None:
         assert opened_by.bad == (*sentences,) and opened_by.step == 7
 
 
+def test_the_last_of_equal_names_holds_and_inputs_have_one_order() -> None:
+    assert read_build(pairs_of("features=x2&features=y,x,y+"))[0]["features"] == ["x", "y"]
+
+
 def test_packed_weights_are_read_bit_for_bit_or_refused() -> None:
     settings = USUAL | {"features": [*FEATURES], "hidden": [12] * 5, "activation": ["tanh"] * 5}
     value = np.random.default_rng(0).normal(size=count_of(settings)).astype(np.float32)
