@@ -58,19 +58,20 @@ autodoc_typehints = "none"
 autosummary_ignore_module_all = False
 
 html_theme = "furo"
-html_title = "scalarviz"
+html_title = f"scalarviz {version}"
+html_favicon = "_static/cube.svg"
+html_search_scorer = str(ROOT / "docs" / "_static" / "scorer.js")
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
-html_show_sourcelink = html_copy_source = False
+html_copy_source = False
+highlight_options = {"python": {"stripnl": True}}
 copybutton_exclude = ".linenos, .gp, .go"
-copybutton_prompt_text = r">>> |\.\.\. "
-copybutton_prompt_is_regexp = True
 
 FIRST = (
     '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">'
-    "<title>scalarviz</title>"
+    '<title>scalarviz</title><link rel="icon" href="data:,">'
 )
 TAGS = """<meta name="description" content="{words}">
 <meta property="og:title" content="{title}">
@@ -192,8 +193,9 @@ def describe(app: Sphinx, name: str, _: str, context: dict[str, Any], tree: Any)
         used = [Path(each["uri"]).name for each in tree.findall(nodes.image)]
         picture = next((each for each in used if each.endswith(".png")), "step.png")
         image = f"{app.config.html_baseurl or context['pathto']('', 1)}_images/{picture}"
-        title = escape(app.env.titles[name].astext())
-        context["metatags"] += TAGS.format(title=title, words=words, image=image)
+        context["metatags"] += TAGS.format(
+            title=escape(app.env.titles[name].astext()), words=words, image=image
+        )
 
 
 def add_pages(app: Sphinx, error: Exception | None) -> None:

@@ -1,12 +1,13 @@
-"""Links: a moment of a session as a text, for `scalarviz open`.
+"""Links: texts that refer to a moment of a session, for `scalarviz open`.
 
     rgb#step=120&op=7&pin=42
     rgb?hidden=4&map=grey#step=120
     run.safetensors#step=20
     play?v=1&shape=spiral&hidden=6,4#step=120
 
-The part before the # is a built-in scene, with options after a ?, or the file of a session. The
-part after it is the same as in URLs of pages, see story/moments.py. A link never refers to code.
+The part before the # is a built-in scene, with options after a ?, or the file of a saved session.
+The part after the # is the same as in URLs of pages, see story/moments.py. A link never refers to
+code.
 
 `play` is a network built in a playground, with its settings, see story/build_link.py. The address
 of the page opens the same network: only the part after the # is read.
@@ -53,21 +54,21 @@ OPTION = {"opt": "optimizer"}  # options of scenes with other names than setting
 @final
 @dataclass(frozen=True)
 class Link:
-    """A moment of a session.
+    """A link: a scene or a saved session, and a moment of its training.
 
     Attributes:
         target: name of a built-in scene, or path of a saved session
         options: options of the scene, as texts
-        step: finished steps; None: the start of training, or the state of the file
-        operation: finished operations of the next step
-        pin: row of the pinned weight, or None
-        neuron: the pinned neuron as buffer name and index, or None
+        step: number of finished steps; None means the start, or the saved moment of a file
+        operation: number of finished operations in the next step
+        pin: bank row of the pinned weight, or None
+        neuron: buffer name and index of the pinned neuron, or None
         sample: index of the shown sample in the batch, or None
-        play: steps per second of playback; None: paused
-        hide: hidden parts of a page
-        tour: "no": without the tour; else ""
-        look: fields of Look
-        weights: initial weights; None: drawn from the seed
+        play: speed of playback in steps per second; None means paused
+        hide: parts of a page that are hidden
+        tour: "no" to leave out the tour, otherwise ""
+        look: view options, fields of Look
+        weights: initial weights; None means drawn from the seed
         bad: sentences about parts of a built network that are left out
     """
 
@@ -87,12 +88,12 @@ class Link:
 
     @property
     def names_moment(self) -> bool:
-        """Whether it contains more than a scene or a file."""
+        """Whether the link contains more than a scene or a file."""
         return any((self.step is not None, self.operation, self.pin is not None, self.neuron))
 
     @property
     def fragment(self) -> str:
-        """The part after the #, as written by pages, or ""."""
+        """The part after the #, in the form that pages use; "" if it is empty."""
         parts = {
             "step": self.step,
             "op": self.operation or None,
@@ -124,13 +125,13 @@ def link_to(
     options: Mapping[str, object] | None = None,
     pinned: int | Neuron | None = None,
 ) -> Link:
-    """Return the link to the present moment of a session.
+    """Return a link to the present moment of a session.
 
     Args:
-        session: a Session; changes of weights and of the rate are not part of a link
-        target: scene or file from which it was created
-        options: options of the scene that differ from their defaults; by default None
-        pinned: row of the pinned weight, or a neuron; by default None
+        session: a Session; a link does not contain changes of weights or of the learning rate
+        target: scene or file from which the session was created
+        options: options of the scene that differ from their defaults; None (default) for no options
+        pinned: bank row of the pinned weight, or the pinned neuron; None (default) for neither
     """
     clock = session.clock
     neuron = pinned if isinstance(pinned, tuple) else None
@@ -140,20 +141,22 @@ def link_to(
 
 
 def option_text(value: object) -> str:
-    """Return the value of an option as text for a link."""
+    """Return the value of an option as a text that can be part of a link."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_plain(value: str) -> bool:
-    """Return whether an option value is valid in a link: neither a path nor a URL."""
+    """Return whether the value of an option is allowed in a link: neither a path nor a URL."""
     return PLAIN_VALUE.fullmatch(value) is not None
 
 
 def check_plain(option: str, value: str, source: str, *, names_files: bool = True) -> None:
-    """Raise InputError for an external option value that is a path or a URL.
+    """Raise InputError if the value of an option from an external source is a path or a URL.
 
     Args:
-        source: its origin, such as "of a link"
+        option: name of the option
+        value: value of the option
+        source: origin of the value, for the message, such as "of a link"
         names_files: if False, also reject names of files or folders in the current folder
     """
     if not is_plain(value) or (not names_files and lexists(value)):
@@ -164,9 +167,9 @@ def check_plain(option: str, value: str, source: str, *, names_files: bool = Tru
 
 
 def read_link(text: str) -> Link:
-    """Parse a link; raise InputError, with one sentence, if it is invalid.
+    """Parse a link; raise InputError if it is invalid.
 
-    Nothing is opened or run: whether scene, file, options and rows exist is checked later.
+    Nothing is opened or run, so the scene, file, options or rows need not exist.
     """
     require(len(text) <= LONGEST, f"a link has at most {LONGEST:,} characters, not {len(text):,}")
     place, _, fragment = text.strip().partition("#")
@@ -225,5 +228,5 @@ def unpacked(words: str, count: int) -> npt.NDArray[np.float32] | None:
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:
-    """Return the parts NAME=VALUE of a text."""
+    """Return the names and values in a query string such as "a=1&b=2"."""
     return parse_qsl(text, keep_blank_values=True)

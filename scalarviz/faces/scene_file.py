@@ -1,7 +1,7 @@
-"""Scene files: found by name or path, loaded, with errors of their code reported by file and line.
+"""Find and load scene files; report errors in their code with file and line.
 
-A scene is a file with a function `scene`, specified by its name in `scenes/` or by a path. User
-code runs when a scene is loaded, when it is called, and while it trains.
+A scene is a file that defines a function `scene`. It is given by a name in `scenes/` or by a path.
+User code runs when a scene is loaded, when its function is called, and during training.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ def scenes() -> dict[str, Path]:
 def find(name: str) -> Path:
     """Return the file of a scene, given by name or path.
 
-    Raise UnknownNameError for an unknown name, InputError for a path without a file.
+    Raises:
+        UnknownNameError: if the name is unknown.
+        InputError: if there is no file at the path.
     """
     known = scenes()
     if name in known:
@@ -62,7 +64,7 @@ def find(name: str) -> Path:
 
 
 def name_of(scene: Scene) -> str:
-    """Return the name of a built-in scene; "" for others."""
+    """Return the name of a scene if it is built in, otherwise ""."""
     file = getattr(scene, "__globals__", {}).get("__file__", "")
     place = Path(file).resolve()
     return next((name for name, path in scenes().items() if path.resolve() == place), "")
@@ -91,7 +93,7 @@ def about(path: Path) -> str:
 
 
 def print_scenes() -> None:
-    """Print name and description of each scene."""
+    """Print the name and description of each built-in scene."""
     for name, path in scenes().items():
         say(f"{name:12} {about(path)}")
 
@@ -104,7 +106,7 @@ FORMER = "write `from scalarviz import Show` instead"  # modules inside the pack
 
 
 def is_users(file: str) -> bool:
-    """Return whether a file belongs to neither scalarviz, Python nor an installed package."""
+    """Return whether a file is user code, not part of scalarviz, Python or an installed package."""
     path = Path(file)
     installed = {"site-packages", "dist-packages"} & set(path.parts)
     library = Path(sysconfig.get_path("stdlib"))
@@ -114,9 +116,9 @@ def is_users(file: str) -> bool:
 
 @contextmanager
 def told_by_line(path: Path | None = None) -> Iterator[None]:
-    """Turn an error in user code into a SceneError; other errors pass.
+    """Convert errors that user code raises in this context to SceneError.
 
-    If `path`, a user's file being loaded, is given, every error is attributed to it.
+    If `path` is given, a user's file that is being loaded, every error is attributed to this file.
     """
     try:
         yield
@@ -128,11 +130,11 @@ def told_by_line(path: Path | None = None) -> Iterator[None]:
 
 
 def answer(error: Exception) -> ScalarvizError | None:
-    """Return the error to print on a command line; None for a bug, which needs its traceback.
+    """Return the error to print on a command line; None for a bug, whose traceback is needed.
 
-    Errors of scalarviz are returned unchanged, errors in user code as SceneError, errors of the
-    operating system about a file or the current folder as FileError, and lack of memory as
-    InputError.
+    Errors of scalarviz are returned unchanged. Errors in user code are returned as SceneError,
+    errors of the operating system about a file or the current folder as FileError, and MemoryError
+    as InputError.
     """
     if isinstance(error, ScalarvizError):
         return error
@@ -151,7 +153,7 @@ def answer(error: Exception) -> ScalarvizError | None:
 def scene_error(error: BaseException, path: Path | None = None) -> SceneError | None:
     """Return an error in user code as a SceneError; None if no user code was involved.
 
-    The traceback of `error` is cut to the user's frames.
+    The traceback of `error` is reduced to the frames of user code.
     """
     if isinstance(error, SceneError):
         return error
@@ -184,7 +186,7 @@ def file_of(step: TracebackType) -> str:
 
 
 def place(file: str, line: int | None) -> str:
-    """Return a file, relative to the current folder if possible, and a line."""
+    """Return a file and a line as text; the path is relative to the current folder if possible."""
     path = Path(file)
     with suppress(OSError, ValueError):  # the folder was removed, or the file is elsewhere
         path = path.relative_to(Path.cwd())
@@ -192,13 +194,13 @@ def place(file: str, line: int | None) -> str:
 
 
 def place_of(function: Callable[..., Any]) -> str:
-    """Return file and line of a function."""
+    """Return the file and line where a function is defined, as text."""
     code = getattr(function, "__code__", None)
     return place(code.co_filename, code.co_firstlineno) if code else repr(function)
 
 
 def in_words(error: BaseException) -> str:
-    """Return an error as one line."""
+    """Return an error as one line of text."""
     text = " ".join((error.msg if isinstance(error, SyntaxError) else str(error)).split())
     text = text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
     if isinstance(error, ScalarvizError):

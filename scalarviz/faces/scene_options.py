@@ -1,11 +1,12 @@
 """Options of a scene, and the Show created from them.
 
 The parameters of a scene are its options: `def scene(lr=0.5)` defines `--lr`, with the type of the
-default. A line of the scene's docstring that begins with the name is the help text. Common options
-(rate, batch, seed, engine, precision) exist even if a scene has no such parameter.
+default. A line of the scene's docstring that begins with the name of an option is its help text.
+Common options (rate, batch, seed, engine, precision) exist even if a scene has no such parameters.
 
-An annotation adds information: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] =
-"circle"` offers the names of SHAPES, and changes the data of a session without a restart.
+An annotation adds metadata: `shape: Annotated[str, OptionInfo(SHAPES, changes="data")] =
+"circle"` makes the names of SHAPES valid values; a new value changes the data of a running session
+without a restart.
 """
 
 from __future__ import annotations
@@ -60,14 +61,14 @@ class OptionInfo:
     """Metadata of an option, written in the annotation of a scene's parameter.
 
     Attributes:
-        names: valid names, in a table or a list; by default any value is valid
+        names: valid names, in a table or a list; if empty (default), any value is valid
         changes: part of a running session that a new value changes: "data", "activations",
-            "penalties" (l1 and l2), "rate" (the learning rate) or "engine"; by default "", a new
+            "penalties" (l1 and l2), "rate" (the learning rate) or "engine"; if "" (default), a new
             value restarts training
-        offer: noun for the option, such as "colour map": at the end of a run, a button offers the
-            next value; by default no button
-        label: plain name of the option, beside its field; by default its name
-        others: whether `names` are only examples, and other values are also valid; by default False
+        offer: noun for the option, such as "colour map", if a button should offer its next value at
+            the end of a run; by default "", no button
+        label: displayed name of the option; by default its name
+        others: whether values that are not in `names` are also valid; by default False
 
     Raises:
         UnknownNameError: if `changes` is unknown.
@@ -87,7 +88,7 @@ class OptionInfo:
 class Option:
     """An option: its type, its default, its help text and its OptionInfo.
 
-    `short` is an alternative name, such as "-o".
+    `short` is a short form on the command line, such as "-o".
     """
 
     kind: Any
@@ -97,7 +98,7 @@ class Option:
     info: OptionInfo = OptionInfo()
 
     def check(self, value: object, name: str) -> None:
-        """Raise UnknownNameError for an invalid value; `name` is the option's."""
+        """Raise UnknownNameError if a value is invalid; `name` is the name of the option."""
         names = tuple(self.info.names)
         if names and value != self.default and not self.info.others:
             pick(dict.fromkeys(names), value, name.replace("_", " "))
@@ -249,7 +250,7 @@ PAGING = {
 
 
 def own_options(scene: Scene) -> dict[str, Option]:
-    """Return the parameters of a scene that are options; raise SceneError for invalid ones."""
+    """Return the options that a scene defines as parameters; raise SceneError if one is invalid."""
     where = place_of(scene)
     said = re.sub(r"\n {8,}(?=\S)", " ", inspect.getdoc(scene) or "")  # continuation lines
     lines = dict(re.findall(r"^(?: {4})?(\w+)(?::|  ) *(\S.*)$", said, re.MULTILINE))
@@ -272,7 +273,7 @@ def own_options(scene: Scene) -> dict[str, Option]:
 
 
 def annotated(scene: Scene) -> dict[str, OptionInfo]:
-    """Return the OptionInfo of each parameter that has one in its annotation."""
+    """Return the OptionInfo of each parameter of a scene that has one in its annotation."""
     try:
         hints = get_type_hints(scene, include_extras=True)
     except (NameError, TypeError):  # an annotation for type checkers only, or not a function
@@ -286,14 +287,14 @@ def annotated(scene: Scene) -> dict[str, OptionInfo]:
 
 
 def known_by_name(scene: Scene, name: str) -> OptionInfo:
-    """Return the OptionInfo of a parameter without one; SHAPES of the file lists any `shape`."""
+    """Return the OptionInfo of an unannotated parameter; names of `shape` come from SHAPES."""
     info = BY_NAME.get(name, OptionInfo())
     table = getattr(scene, "__globals__", {}).get(f"{name.upper()}S")
     return replace(info, names=table if isinstance(table, Mapping) else info.names, others=True)
 
 
 def kind_of(option: Option) -> Any:
-    """Return the type of an option's values: `int` for `int | None`."""
+    """Return the type of the values of an option, for example `int` for `int | None`."""
     return next(iter(get_args(option.kind)), option.kind)
 
 
@@ -305,10 +306,10 @@ GOING_ON = "lr", "engine", "precision"
 
 @contextmanager
 def told_by_option(given: Mapping[str, Any]) -> Iterator[None]:
-    """Add the name of the option to an error about its value.
+    """Add the names of options to errors about their values that are raised in this context.
 
-    If the message contains no option name, it is the option whose value the message contains, else
-    all options, unless the cause is a missing package.
+    If a message contains no name of an option, the options whose values it contains are added. If
+    it contains no values either, all options are added, unless the cause is a missing package.
     """
     try:
         yield
@@ -333,7 +334,7 @@ def is_in(value: object, text: str) -> bool:
 
 
 def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
-    """Return the Show of a scene; raise SceneError if its code fails or returns something else."""
+    """Call a scene and return its Show; raise SceneError if it fails or returns something else."""
     with told_by_line():
         shown = scene(**chosen)
     if not isinstance(shown, (Session, Show)):
@@ -352,11 +353,11 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:
-    """Return the Show of a scene with these options, or one resumed from a file.
+    """Return the Show of a scene with these options, or a Show resumed from a file.
 
     Args:
         scene: the function of a scene file
-        given: option values by name; missing ones have their defaults
+        given: option values by name; missing options have their defaults
         typed: names of options that were given explicitly, even if equal to the default
     """
     show = show_of(scene, given, typed)
@@ -366,7 +367,7 @@ def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = (
 
 
 def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> Show:
-    """Return the show of `make_show` without stopping conditions."""
+    """Return the same Show as `make_show`, but without stopping conditions."""
     own = own_options(scene)
     chosen = {name: given.get(name, option.default) for name, option in own.items()}
     by_name = parsed(given.get("set") or [], own)
@@ -409,9 +410,9 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
 
 
 def hint_with(hint: str, values: Mapping[str, Any]) -> str:
-    """Return a suggested command, with these options added unless it has its own.
+    """Return a suggested command, with these options added unless it already has them.
 
-    A hint that is not a command is unchanged; one with exactly these options becomes "".
+    A hint that is not a command is unchanged. If it would only repeat these options, return "".
     """
     words = hint.split()
     if words[:1] != ["scalarviz"]:
@@ -427,14 +428,14 @@ def hint_with(hint: str, values: Mapping[str, Any]) -> str:
 
 
 def option_words(option: str, value: object) -> list[str]:
-    """Return the command-line text of an option with a value."""
+    """Return the words that set an option to a value on the command line."""
     if isinstance(value, bool):
         return [f"--{option}" if value else f"--no-{option}"]
     return [f"--{option}", shlex.quote(str(value))]
 
 
 def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
-    """Return the show after applying options without a parameter of the scene."""
+    """Return a Show with common options applied that are not parameters of its scene."""
     if extra.keys() - {*GOING_ON}:
         show = replace(show, session=made_again(show.session, extra))
     session = show.session
@@ -446,7 +447,7 @@ def with_extra(show: Show, extra: Mapping[str, Any]) -> Show:
 
 
 def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
-    """Return the values of `--set name=value`, converted to the options' types."""
+    """Return the values given by `--set name=value`, converted to the types of the options."""
     found = {}
     for pair in pairs:
         name, sign, text = pair.partition("=")
@@ -457,7 +458,7 @@ def parsed(pairs: Sequence[str], own: Mapping[str, Option]) -> dict[str, Any]:
 
 
 def as_kind(text: str, kind: Any, name: str) -> Any:
-    """Convert a text to a number, a bool, or leave it a string."""
+    """Convert a text to the type `kind`: a number, a bool or a string."""
     try:
         return YES_OR_NO[text.lower()] if kind is bool else kind(text)
     except (KeyError, ValueError):
@@ -466,7 +467,7 @@ def as_kind(text: str, kind: Any, name: str) -> Any:
 
 
 def as_number(value: object) -> float:
-    """Return a typed number; raise InputError if it is not one."""
+    """Return a typed value as a float; raise InputError if it is not a number."""
     try:
         return float(str(value).replace("\N{MINUS SIGN}", "-"))
     except ValueError:
@@ -496,10 +497,10 @@ OF_EVERY_OPTIMIZER = (
 
 
 def made_again(session: Session, given: Mapping[str, Any]) -> Session:
-    """Return the session at its start, with other options by name.
+    """Return a new session like the given one, but with other values of options.
 
-    The optimizer keeps schedule, penalties and clipping; its rate is `lr` if given. Raises
-    InputError for options that this network does not support.
+    The optimizer keeps its schedule, penalties and clipping. Raises InputError for options that
+    this network does not support.
     """
     trainer, network = session.trainer, session.network
     loss, optimizer = trainer.loss, trainer.settings.optimizer
@@ -538,7 +539,7 @@ def made_again(session: Session, given: Mapping[str, Any]) -> Session:
 
 
 def another_optimizer(old: Optimizer, name: str) -> Optimizer:
-    """Return an optimizer of another kind, with its default rate."""
+    """Return an optimizer of another kind with the same schedule, and its default learning rate."""
     pick(OPTIMIZERS, name, "optimizer")
     kept = {key: getattr(old, key) for key in OF_EVERY_OPTIMIZER}
     kind = classes_of_optimizers()[name]
@@ -547,17 +548,18 @@ def another_optimizer(old: Optimizer, name: str) -> Optimizer:
 
 
 def with_penalty(optimizer: Optimizer, name: str, value: float) -> Optimizer:
-    """Return an optimizer with another l1 or l2; raise InputError if it is negative."""
+    """Return a copy of an optimizer with another l1 or l2; raise InputError if it is negative."""
     changed = copy.copy(optimizer)
     setattr(changed, name, number(value, name, 0.0))
     return changed
 
 
 def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | None) -> Network:
-    """Return a network with other initial numbers, or with or without biases.
+    """Return the network with another seed or initializer, or with or without biases.
 
     Raises:
-        InputError: if its weights do not come from its initializer, or for biases of nested layers.
+        InputError: if the weights of the network do not come from its initializer, or if biases
+            of nested layers would be changed.
     """
     seed = network.seed if seed is None else seed
     if init is None and bias is None:
@@ -574,7 +576,7 @@ def rebuilt(network: Network, seed: int | None, init: str | None, bias: bool | N
 
 
 def hidden_places(network: Network) -> list[int]:
-    """Return the indices of the layers before the last one that support an activation."""
+    """Return the indices of the hidden layers that support an activation."""
     return [
         place
         for place, layer in enumerate(network.layers[:-1])
@@ -583,7 +585,7 @@ def hidden_places(network: Network) -> list[int]:
 
 
 def set_hidden_activations(network: Network, name: str) -> None:
-    """Set the activation of all layers but the last; raise InputError if none supports one."""
+    """Set the activation of all hidden layers; raise InputError if none supports an activation."""
     activation_row(name)
     hidden = hidden_places(network)
     require(

@@ -61,53 +61,58 @@ def watch(
 ) -> Any:
     """Show one or several sessions in a window and train them; return the exit code.
 
-    In a notebook, the picture is shown below the running cell and its display object is returned.
-    Training runs in the background: the window stays responsive, and the session can be called from
-    any thread meanwhile.
+    In a notebook, a view is shown below the running cell and returned. Training runs in the
+    background: the window stays responsive, and any thread can call methods of the session.
 
     Args:
         show: a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a scene;
-            or a list of 1 to 6 of them, or a dict from names to them, shown side by side on one
-            clock; or a Sweep, which accepts steps, theme, size, play, and networks to against, and
-            opens a network on a click; or the record of a followed training run. A Network or a
-            PyTorch module is followed as by `sv.follow(show)`, whose result is returned
-        steps: number of steps after which training pauses; by default None, no limit
-        speed: steps per second, 0 for as fast as possible; by default None, the speed of the Show
-        keep: where and when the session is saved; by default None, it is not saved
-        recipe: how the scene was created, so that its options can be changed while it is shown; a
-            sequence for several sessions
-        size: width and height in pixels of the window, or of the picture in a notebook; by default
-            None: fitted to the screen; in a notebook (800, 560), or (1080, 756) with `present`
-        play: whether to start training; by default None: at once in a window, and in a notebook
-            when its button is pressed. False starts paused
+            a list of 1 to 6 of these, or a dict with names as keys, shown side by side on one
+            clock; a Sweep, which accepts steps, theme, size, play, networks, order, group and
+            against, and opens a network on a click; or the record of a followed training run. For a
+            Network or a PyTorch module, `sv.follow(show)` is called and its result returned
+        steps: number of steps after which training pauses; None (default) means no limit
+        speed: steps per second, 0 for as fast as possible; None (default) means the speed of the
+            Show
+        keep: where and when to save the session; None (default) means not at all
+        recipe: how the scene was created, so that its options can be changed in the window; for
+            several sessions, a sequence with one recipe for each; by default None
+        size: width and height in pixels of the window, or of the picture in a notebook; None
+            (default) fits the window to the screen, and means (800, 560) in a notebook, or
+            (1080, 756) with `present`
+        play: whether to start training; None (default) starts it immediately in a window, and in a
+            notebook when the user presses the button; False starts paused
         tour: if True, show the ten-second tour first; by default False
         reduced_motion: if True, show no animations; by default False
         present: if True, use presentation mode: larger text, and in a window no title, loss or
             controls until the mouse is at the lower edge; by default False
-        nodes: function that adds vispy visuals beside the cubes. It is called with each new ViewBox
-            of the picture, for example lambda view: Markers(pos=points, parent=view.scene); in a
-            notebook, snapshot() draws them. By default None
-        pin: weight or neuron that is shown pinned: a Weight, its row of the bank, or a Perceptron;
-            for several sessions, a list with one of these or None for each. By default None
-        networks: for a Sweep, how each network is drawn: "cubes", the default, a wall of cubes;
-            "maps", a map of the plane; "swatches" of its colors; or "losses", by its loss
+        nodes: function that adds vispy visuals to the scene of the cubes. It is called with each
+            new ViewBox of the picture, for example
+            lambda view: Markers(pos=points, parent=view.scene). In a notebook, snapshot() draws the
+            visuals. By default None
+        pin: weight or neuron to pin: a Weight, its row of the bank, or a Perceptron; for several
+            sessions, a list with one of these or None for each session. By default None
+        networks: for a Sweep, how to draw each network: "cubes" (default) for a wall of cubes,
+            "maps" for a map of its outputs in the plane, "swatches" for its colors, or "losses" for
+            its loss
         order: for a Sweep, table column by which settings and networks are sorted, such as "loss",
-            or "-success" for descending order; by default None, settings in grid order and networks
-            by the ranking of the sweep
-        group: for a Sweep, column by whose values settings are grouped; by default None, no groups
-        against: for a Sweep, index of the setting with which the others are compared; by default
-            None, the best
-        browser: if True, serve a page of one session of a network and print its URL, until Ctrl-C;
-            by default False
-        address, port: where the page is served; by default on this machine only, at any free port.
-            An address of this machine, or "0.0.0.0" for all, gives others access by a token, by
-            default at port 8000 or the next free port
-        share: "look", the default, lets others watch; "control" also lets them make changes
-        **view: initial options of the view, fields of Look
+            or "-success" for descending order; None (default) sorts settings in grid order and
+            networks by the ranking of the sweep
+        group: for a Sweep, table column by which settings are grouped; None (default) means no
+            groups
+        against: for a Sweep, index of the setting with which the others are compared; None
+            (default) means the best one
+        browser: if True, serve a page of one session until Ctrl-C and print its URL; by default
+            False
+        address: address of this machine at which the page is served; by default, only this machine
+            has access. Any other address, or "0.0.0.0" for all, gives others access by a token
+        port: port of the page; None (default) means any free port, or if others have access, 8000
+            or the next free port
+        share: "look" (default) lets others watch; "control" also lets them make changes
+        **view: initial view options, fields of Look
 
     Raises:
         InputError: if an argument is invalid.
-        DisplayError: if no window can be opened; the message names what is missing.
+        DisplayError: if no window can be opened; the message states what is missing.
     """
     if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
@@ -158,7 +163,7 @@ def watch(
 def in_browser(
     shown: Show | Several, options: Any, address: str, port: int | None, share: str
 ) -> int:
-    """Serve the page of a session; raise InputError if a page cannot show it."""
+    """Serve a session as a page; raise InputError if a page cannot show the session."""
     if isinstance(shown, Several):
         raise InputError(
             "a browser shows one session: pass one of them, or open a window without "
@@ -179,7 +184,7 @@ def watch_sweep(
     *,
     play: bool,
 ) -> Any:
-    """Open a window on a sweep, or draw it below the notebook cell while it trains."""
+    """Train a sweep, and show it in a window or below a notebook cell."""
     steps = sweep.step or STEPS if steps is None else steps
     size = None if size is None else RenderOptions(size=size).size
     if in_notebook():
@@ -205,7 +210,7 @@ def watch_sweep(
 def shown_in(
     given: object, recipe: Recipe | Sequence[Recipe | None] | None
 ) -> tuple[Show | Several, Any]:
-    """Return the sessions to show and their recipes; scenes may be given by name.
+    """Return the Shows for sessions, scenes or other objects, and their Recipes.
 
     Raises:
         InputError: if `given` cannot be shown.

@@ -21,7 +21,9 @@ def listening(address: str, port: int | None) -> socket.socket:
     """Return a socket that listens on a numeric address or "localhost", and a port.
 
     Args:
-        port: 0 for any free one; None for USUAL, or any free one if it is taken
+        address: a numeric address of this machine, or "localhost"
+        port: port number; 0 means any free port; None means USUAL, or any free port if USUAL is
+            in use
 
     Raises:
         InputError: if the address or the port is not available.
@@ -56,7 +58,7 @@ def listening(address: str, port: int | None) -> socket.socket:
 
 
 def numeric(address: str) -> str:
-    """Return a numeric address; raise InputError for anything else."""
+    """Return an address in numeric form; raise InputError unless it is numeric or "localhost"."""
     if address == "localhost":
         return "127.0.0.1"
     try:
@@ -84,13 +86,13 @@ def url_of(address: str, port: int) -> str:
 
 
 def seen_by_others(address: str) -> str:
-    """Return the address at which other machines reach a server; "" without a network."""
+    """Return the address at which other machines reach a server; "" if there is no network."""
     asked = ip_address(numeric(address))
     return address_for_others(asked.version) if asked.is_unspecified else str(asked)
 
 
 def address_for_others(version: int) -> str:
-    """Return the address of this machine in its network; "" without a network."""
+    """Return the address of this machine in its network; "" if there is no network."""
     family = socket.AF_INET if version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_DGRAM) as probe:

@@ -1,7 +1,7 @@
 """Bundle a page into one HTML file: markup, style, JavaScript modules, and data.
 
-The modules become one script in import order, without unused definitions. Script and data are
-compressed; a loader unpacks them.
+The modules are joined to one script in import order, without unused definitions. The script and
+the data are compressed; a loader unpacks them in the browser.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class ScriptModule:
     """A JavaScript module: its source without imports, exports and comments.
 
     Attributes:
-        imports: imported modules, each with the imported names and their local names
-        names: its top-level names, each with whether it is exported
+        imports: for each imported module, the imported names and their local names
+        names: for each top-level name, whether it is exported
     """
 
     name: str
@@ -91,7 +91,7 @@ class ScriptModule:
 
     @property
     def foreign_words(self) -> set[str]:
-        """Words that no module may define: local names and browser globals."""
+        """Words of the module that other modules must not define: local names, browser globals."""
         pairs = [pair for names in self.imports.values() for pair in names.items()]
         known = {*self.names, *(here for _, here in pairs)}
         return {*WORD.findall(self.text)} - known | {name for name, here in pairs if name != here}
@@ -104,7 +104,7 @@ def variable(module: str) -> str:
 
 @cache
 def module_of(name: str, source: str) -> ScriptModule:
-    """Parse a module; raise ValueError for an unsupported form of import or export."""
+    """Parse a JavaScript module; raise ValueError if a form of import or export is unsupported."""
     imports: dict[str, dict[str, str]] = {}
     text = COMMENT.sub("", EXPORT.sub("", IMPORT.sub("", source)))
     for names, whole, path in IMPORT.findall(source):
@@ -136,7 +136,7 @@ def declared_in(line: str) -> list[str]:
 
 
 def in_order(start: str, read: Read) -> list[ScriptModule]:
-    """Return a module after all its imports, without duplicates; raise ValueError for a cycle."""
+    """Return a module and all its imports, imports first; raise ValueError for a cycle."""
     found: dict[str, ScriptModule] = {}
 
     def visit(name: str, way: tuple[str, ...]) -> None:
@@ -155,15 +155,15 @@ def in_order(start: str, read: Read) -> list[ScriptModule]:
 def bundle(start: str, read: Read) -> str:
     """Return one script with a module and all its imports, without comments.
 
-    Its last line names it in error messages. Raises ValueError if an imported name is not exported,
-    or if the script contains text that would end its HTML element.
+    The last line sets the name of the script in error messages. Raises ValueError if an imported
+    name is not exported, or if the script contains text that would end its HTML element.
     """
     return script_of(start, tuple(in_order(start, read)))
 
 
 @cache  # pages of one program share modules; building is the slowest part
 def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
-    """Return the script of modules that are sorted by their imports."""
+    """Return one script with modules that are sorted so that imports come first."""
     homes = {module.name: module for module in modules}
     for module in modules:
         for other, names in module.imports.items():
@@ -185,7 +185,7 @@ def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
 
 
 def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModule:
-    """Return a module of definitions without those that `wanted` does not use."""
+    """Return a module with only the definitions that the names in `wanted` need."""
     used = {*wanted}
     starts = [*(found.start() for found in TOP.finditer(module.text)), len(module.text)]
     unused = {module.text[first:last] for first, last in pairwise(starts)}
@@ -210,9 +210,9 @@ def parts_of(
 ) -> Iterator[str]:
     """Yield modules as parts of one script with shared top-level names.
 
-    A word that a module neither defines nor imports may be a local name or a browser global; such
-    names are never used at top level. A module with conflicting names is wrapped in a function that
-    returns the wanted ones.
+    A word that a module neither defines nor imports may be a local name or a browser global. No
+    other module may define such a word at top level. If names conflict, a module is wrapped in a
+    function that returns its wanted names.
     """
     foreign = {word for module in modules for word in module.foreign_words}
     counts = Counter(word for module in modules for word in {*WORD.findall(module.text)})
@@ -259,7 +259,7 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
 
 
 def as_json(data: object) -> str:
-    """Return JSON that is safe in an HTML element; raise ValueError for NaN and infinity."""
+    """Return data as JSON that is safe in an HTML element; raise ValueError for NaN or infinity."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
@@ -268,12 +268,12 @@ SAFE = str.maketrans("<&", ",.")  # for base85 letters with a meaning in HTML
 
 
 def packed_bytes(data: bytes) -> str:
-    """Return bytes compressed by gzip, as text; the result is deterministic."""
+    """Compress bytes with gzip, and return them as text; the result is deterministic."""
     return lettered(gzip.compress(data, 9, mtime=0))
 
 
 def lettered(data: bytes) -> str:
-    """Encode bytes as text that is safe in HTML, five letters for four bytes; see web/zipped.js."""
+    """Encode bytes as text that is safe in HTML; four bytes become five letters."""
     return base64.b85encode(data).decode().translate(SAFE)
 
 
@@ -293,19 +293,19 @@ def html(
     policy: Mapping[str, str] = POLICY,
     rules: str = "",
 ) -> str:
-    """Return the HTML document.
+    """Return the HTML document of a page.
 
     Args:
-        markup: page.html with $names; those in `words` are texts, the others are filled in here
-        words: the texts, which are escaped
-        style: style of the head
+        markup: page.html, a template with $names
+        words: texts by name, which are escaped
+        style: style sheet in the head of the document
         script: the result of `bundle`
-        loader: a script that unpacks `script` and runs it
-        data: data for the script, as JSON, packed as one part
-        parts: data that are already packed, each read separately
-        raw: HTML by name
+        loader: script that unpacks `script` and runs it
+        data: data for the script, which are packed as one JSON text
+        parts: packed data by name, which the script reads separately
+        raw: HTML by name, which is not escaped
         policy: the content security policy
-        rules: further style, unpacked by the loader; "" if the markup has no place for it
+        rules: style rules that the loader unpacks; "" if the markup does not use them
     """
     style = re.sub("\n +", "\n", style)  # remove indents
     codes = {"style": style, "script": script, "loader": loader, "rules": rules}
@@ -324,13 +324,13 @@ def html(
 
 
 def markup_of(name: str) -> str:
-    """Return the markup of a kind of page; all share one head."""
+    """Return the markup of a kind of page; all kinds have the same head."""
     head = text_beside(__file__, "head.html").rstrip("\n")
     return text_beside(__file__, name).replace("$head", head)
 
 
 def stated_policy(page: str) -> str:
-    """Return the policy stated in a page, or ""."""
+    """Return the content security policy that a page contains, or ""."""
     found = STATED.search(page)
     return unescape(found[1]) if found else ""
 
@@ -339,10 +339,10 @@ def stated_policy(page: str) -> str:
 
 
 def packed(array: npt.NDArray[Any]) -> dict[str, Any]:
-    """Return an array as {"dtype", "shape", "data"}: little-endian bytes in base64.
+    """Return an array for JSON, as {"dtype", "shape", "data"} with little-endian bytes in base64.
 
     Args:
-        array: of dtype float32, float64, or integers of 8, 16 or 32 bits
+        array: array of float32, float64, or integers of 8, 16 or 32 bits
     """
     plain = np.ascontiguousarray(array)
     ordered = plain.astype(plain.dtype.newbyteorder("<"), copy=False)

@@ -1,4 +1,4 @@
-"""Data of a session for captions and cards in a page: operations, names, formulas, optimizers."""
+"""Data that a page needs for captions and cards: operations, names, formulas, optimizers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def caption_data(session: Session) -> Data:
 
 
 def row_names(session: Session, facts: Facts) -> dict[int, str]:
-    """Return the names of parameters that are not named by the neurons they join."""
+    """Return the names of the parameters whose names a page cannot derive from their neurons."""
     program: Program = session.network.program
     own = [each for each in program.operations if each.kind not in ("affine", "convolution")]
     rows = [row for each in own for row in each.parameters]
@@ -65,14 +65,14 @@ def row_names(session: Session, facts: Facts) -> dict[int, str]:
 
 
 def optimizer_data(optimizer: Optimizer, *, mixed: bool) -> Data:
-    """Return the facts of an optimizer, rates and decays of some weights; `mixed` as there."""
+    """Return the facts of an optimizer, with separate rates and decays; see `optimizer_facts`."""
     found: Data = as_data(optimizer_facts(optimizer, mixed=mixed))
     own = {"own_rates": optimizer.own_rates, "own_decays": optimizer.own_decays}
     return found | {name: [list(span) for span in each.spans] for name, each in own.items()}
 
 
 def as_data(value: Any) -> Any:
-    """Return facts for JSON: functions as trees, or None if they cannot be converted."""
+    """Convert facts for JSON; functions become trees, or None if they cannot be converted."""
     if is_dataclass(value):
         return {each.name: as_data(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
@@ -87,7 +87,7 @@ def as_data(value: Any) -> Any:
 
 
 def lacks(data: Data) -> bool:
-    """Return whether data are a case of a formula with a missing tree."""
+    """Return whether data describe a case of a formula that could not be converted to trees."""
     return "tests" in data and None in (data["compute"], *(test for test, _ in data["tests"]))
 
 
@@ -99,18 +99,19 @@ MOST_PIECES = 1000  # pieces in the complete lines of a caption; if it has more,
 
 
 def nodes_data(program: TraceProgram) -> dict[str, Any]:
-    """Return inputs, nodes and outputs by name, in the form of the buffers of `caption_data`."""
+    """Return the inputs, nodes and outputs of a compiled function as buffers for `caption_data`."""
     about = {"size": 1, "shape": [], "role": "node", "layer": "", "wave": False}
     places = {**program.place_of, program.outputs.name: program.trace.outputs[0]}
     return {name: {**about, "names": [entitled(program, at)]} for name, at in places.items()}
 
 
 def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
-    """Return the state of a compiled function for a page, except its parameters.
+    """Return the state of a compiled function for a page, without its parameters.
 
     Args:
-        moment: last moment of the shown step, or -1
-        walks: whether it is explained
+        stage: the view of the session
+        moment: index of the last executed moment in the shown step, or -1
+        walks: whether to include the caption that explains this moment
     """
     said = spoken(stage, moment, walks=walks)
     buffers = stage.reading.buffers((moment + 1) % len(stage.reading.moments))
@@ -124,7 +125,7 @@ def told(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 
 def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
-    """Return caption and card of the pinned item, as parts of a state; arguments as `told`."""
+    """Return the caption and the card of the pinned item, as parts of a state for a page."""
     stage.read()
     card = stage.card((moment + 1) % len(stage.reading.moments))
     caption = stage.captioned() if walks else None
@@ -138,7 +139,7 @@ def spoken(stage: Stage, moment: int, *, walks: bool) -> dict[str, Any]:
 
 
 def card_data(card: Card) -> dict[str, Any]:
-    """Return a card for JSON, without drawings."""
+    """Return the content of a card for JSON, without its drawings."""
     return {
         "row": card.row,
         "name": card.name,

@@ -1,6 +1,6 @@
-"""Data for training in a page: a module of kernels, its memory image, and the addresses in it.
+"""Data for training in a page: a module with kernels, its memory image, and memory addresses.
 
-`web/engine.js` reads all three.
+`web/engine.js` reads them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ MOST_STARTED = 5_000  # maximum initial parameters in a page that starts at a la
 
 
 class EngineData(NamedTuple):
-    """A WebAssembly module, its memory image, and the part `engine` of a page's spec."""
+    """A WebAssembly module, its memory image, and the entry "engine" in the spec of a page."""
 
     module: bytes
     image: bytes
@@ -49,13 +49,14 @@ def engine_data(
     """Return the data with which a page continues a session from its current step.
 
     Args:
+        session: the session
         probe: inputs, shape (samples, inputs), whose outputs the page always shows; by default None
-        check: called with the memory image before kernels are compiled, which is slow; only
-            addresses in it change afterwards
+        check: function that checks the memory image, called before the slow compilation of kernels;
+            afterwards only addresses in the image change
 
     Raises:
-        EngineError: if a page cannot train this session, with the reason, or if it needs more than
-            LARGEST bytes of memory.
+        EngineError: if a page cannot train this session, or if it would need more than LARGEST
+            bytes of memory.
     """
     reason = why_not(session)
     if reason:
@@ -86,9 +87,9 @@ def engine_data(
 
 
 def start_of(session: Session) -> dict[str, list[float]] | None:
-    """Return the initial parameters of a training run.
+    """Return the parameters with which a training run began.
 
-    The result is None at step 0, and if they are unknown or too many.
+    The result is None at step 0, or if the parameters are unknown or too many.
     """
     network = NetworkCopy(session).begun() if session.step_index else None
     if network is None or len(network.bank.value) > MOST_STARTED:
@@ -98,7 +99,7 @@ def start_of(session: Session) -> dict[str, list[float]] | None:
 
 @contextmanager
 def own_slots_only(bank: Bank) -> Iterator[None]:
-    """Remove slots added meanwhile: other optimizers may have slots of the same names."""
+    """Remove the slots that are added in this context, as other optimizers may use their names."""
     known = set(bank.blocks)
     try:
         yield
@@ -119,7 +120,7 @@ def refuse_large_memory(memory: PageMemory) -> None:
 
 
 def training_of(trainer: Trainer, step: int) -> PageTraining:
-    """Return the training state of a trainer before a step."""
+    """Return the state of a trainer before a step, in the form for pages."""
     settings = trainer.settings
     return PageTraining(
         trainer.network.program,
@@ -134,7 +135,7 @@ def training_of(trainer: Trainer, step: int) -> PageTraining:
 
 
 def why_not(session: Session) -> str:
-    """Return the reason why a page cannot train a session, as a sentence; "" if it can."""
+    """Return a sentence that explains why a page cannot train a session; "" if it can."""
     if not session.network.layers:
         return (
             f"a page trains networks of layers, not {type(session.network).__name__}: make the "
@@ -168,7 +169,7 @@ def why_not(session: Session) -> str:
 
 
 def shared_of(trainer: Trainer) -> tuple[list[Unit], bytes] | None:
-    """Return the shared module for a trainer, and its kernels in order; None if one is missing."""
+    """Return the shared module with the kernels of a trainer; None if it lacks a kernel."""
     return shared_module(training_of(trainer, 0).units(), trainer.bank.dtype)
 
 
@@ -179,13 +180,14 @@ Draw = tuple[int, int, bool, float, float]  # first row, count, whether normal, 
 
 
 def initial_data(network: Network) -> dict[str, Any]:
-    """Return how the parameters of `Network(seed=k)` are computed from the seed k.
+    """Return data from which a page computes the parameters of `Network(seed=k)` for any seed k.
 
     seed    seed of the network; 0 if it is too large for JavaScript
-    draws   random rows: first row, count, whether normal, and low and high or mean and deviation
-    fixed   nonzero rows that do not depend on the seed: first row, count, number
+    draws   ranges of random rows: first row, count, whether the distribution is normal, and its
+            parameters (mean and deviation if normal, otherwise low and high)
+    fixed   ranges of nonzero rows that do not depend on the seed: first row, count, number
     state   the non-parameter state without the loss scale
-    seeds   indices in it of the two halves of the seed
+    seeds   indices into `state` where the two halves of a seed are stored
     """
     layers = [*all_layers(network.layers)]
     draws = [draw for layer in layers for draw in draws_of(layer, network.init)]
@@ -204,7 +206,7 @@ def initial_data(network: Network) -> dict[str, Any]:
 
 
 def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
-    """Yield layers and the layers nested in them, each once."""
+    """Yield all layers without duplicates; a layer that contains others is replaced by these."""
     for layer in dict.fromkeys(layers):
         if layer.layers:
             yield from all_layers(layer.layers)
@@ -213,7 +215,7 @@ def all_layers(layers: Iterable[Layer]) -> Iterator[Layer]:
 
 
 def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
-    """Yield the draws of a layer: its weights, then its biases."""
+    """Yield the random draws that initialize a layer: first its weights, then its biases."""
     if not isinstance(layer, PerceptronLayer):
         return
     own, count = layer.init or init, layer.fan_in * layer.count
@@ -227,13 +229,13 @@ def draws_of(layer: Layer, init: Init) -> Iterator[Draw]:
 
 
 def spread(init: Init, law: Law, layer: PerceptronLayer) -> Any:
-    """Return the two parameters of a distribution for a layer."""
+    """Return the two parameters of the distribution that initializes a layer."""
     fan_in, fan_out = layer.fans()
     return law.spread(float(fan_in), float(fan_out), *init.settings.values())
 
 
 def runs_of(numbers: Any) -> list[list[float]]:
-    """Return runs of equal nonzero numbers: first index, count, number."""
+    """Return the first index, count and value of each run of equal nonzero numbers."""
     starts = np.flatnonzero(np.diff(numbers, prepend=np.nan) != 0.0)
     counts = np.diff(starts, append=len(numbers))
     runs = zip(starts.tolist(), counts.tolist(), numbers[starts].tolist(), strict=True)

@@ -1,4 +1,4 @@
-"""The result plot of a page: the samples it evaluates, how they are drawn, and metrics."""
+"""Data for the result plot of a page: inputs to evaluate, how to draw the outputs, metrics."""
 
 from __future__ import annotations
 
@@ -50,25 +50,26 @@ Made = tuple[dict[str, Any], FloatArray]  # an exhibit, and its inputs
 
 
 def probe_of(session: Session) -> FloatArray:
-    """Return the inputs, shape (samples, inputs), whose outputs the exhibit shows; may be empty."""
+    """Return the inputs, shape (samples, inputs), whose outputs the result plot shows."""
     made = exhibit_of(session)
     return made[1] if made is not None else np.zeros((0, session.data.inputs))
 
 
 def exhibit_data(session: Session) -> dict[str, Any] | None:
-    """Return the data for drawing the outputs for `probe_of`; None without an exhibit.
+    """Return the data for drawing the result plot of a session; None if it has no result plot.
 
     Args:
         session: session of the page
 
-    The keys of every exhibit:
+    The result has these keys, and others that depend on the kind of plot:
 
-    - kind: "swatches": colors; "plane": a map of two inputs, or a curve over one; "pictures": a
-      picture and the learned one; "sorting": pictures by predicted class; "answers": numbers or
-      classes
+    - kind: "swatches" for colors; "plane" for a map over two inputs, or a curve over one;
+      "pictures" for a picture and the learned picture; "sorting" for pictures sorted by predicted
+      class; "answers" for numbers or classes
     - things: key of the text that names the samples
-    - reads: "sigmoid" or "softmax" if the loss applies it to the outputs, else ""
-    - output: name of the buffer of the outputs; `outputs` is their number
+    - reads: "sigmoid" or "softmax" if the loss applies this function to the outputs, otherwise ""
+    - output: name of the buffer that contains the outputs
+    - outputs: number of outputs
     """
     made = exhibit_of(session)
     if made is None:
@@ -83,7 +84,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
 
 
 def exhibit_of(session: Session) -> Made | None:
-    """Return the exhibit without outputs, and its inputs."""
+    """Return the data of the result plot that depend on its kind, and the inputs to evaluate."""
     data = session.data
     if session.trainer.recorded is not None:  # the targets are unknown
         return None
@@ -106,7 +107,7 @@ def exhibit_of(session: Session) -> Made | None:
 
 
 def swatches_of(data: Rgb) -> Made:
-    """Return colors beside the predicted and the target colors."""
+    """Return a result plot that shows colors next to the predicted and the target colors."""
     inputs, targets = data.palette
     return {
         "kind": "swatches",
@@ -116,14 +117,14 @@ def swatches_of(data: Rgb) -> Made:
 
 
 def curve_points(data: DataSet, samples: Pair, axis: int) -> PlanePoints:
-    """Return the positions of samples over one input, with their targets as heights."""
+    """Return the positions of samples in a plot of the targets over one input."""
     plot = graph(np.asarray, data, samples, axis)
     low, high = np.stack([(plot.low, plot.high), plot.range()], axis=1)
     return PlanePoints(samples, plot.points, low, high, plot.names, (axis,))
 
 
 def plane_of(data: DataSet, plane: PlanePoints) -> Made:
-    """Return a map of the plane of the samples, or a curve over one input."""
+    """Return a result plot over the plane of the samples, or a curve over one input."""
     inputs, targets = plane.samples
     count, low, high = targets.shape[1], plane.low, plane.high
     part = (np.arange(SIDE) + 0.5) / SIDE
@@ -164,7 +165,7 @@ def plane_of(data: DataSet, plane: PlanePoints) -> Made:
 
 
 def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
-    """Return the position of a plane among the inputs."""
+    """Return which inputs span a plane, its range, and the values of the other inputs."""
     named = data.features if isinstance(data, PlaneSet) else ()  # else the inputs are coordinates
     return {
         "axes": list(plane.axes),
@@ -176,7 +177,7 @@ def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
 
 
 def places_data(session: Session) -> dict[str, Any] | None:
-    """Return the plane over which neurons are drawn, or the line and the range of each input."""
+    """Return the plane over which neurons are drawn; for a line, with the range of each input."""
     data = session.data
     batch = session.trainer.batches.at(0) if needs_batch(data) else None
     places = places_of(session, batch, np.zeros(data.inputs), 0)
@@ -188,7 +189,7 @@ def places_data(session: Session) -> dict[str, Any] | None:
 
 
 def pictures_of(data: Texture) -> Made:
-    """Return a picture, and the points at which the learned picture is evaluated."""
+    """Return a result plot that compares a picture with the learned picture."""
     points, goals, (rows, columns) = some_pixels(data, PIXELS)
     fine, colors, (high, wide) = some_pixels(data, FINE_PIXELS)
     return {
@@ -203,7 +204,7 @@ def pictures_of(data: Texture) -> Made:
 
 
 def sorting_of(data: Digits) -> Made:
-    """Return digits sorted by their predicted class."""
+    """Return a result plot that sorts pictures of digits by predicted class."""
     inputs, labels, pictures, chosen = some_digits(data, ASKED_DIGITS)
     kept = np.arange(len(labels)) if pictures.size <= MOST_PIXELS else chosen
     return {
@@ -235,9 +236,10 @@ class MetricData(NamedTuple):
     """The metrics of a page that trains.
 
     Attributes:
-        shown: part `measured` of the page's spec, see `measured_data`
-        engine: part `metrics` of the engine's spec: names, and steps between two measurements
-        held: the held-out samples: inputs in the precision of the weights, then targets in float64
+        shown: entry "measured" in the spec of the page, see `measured_data`
+        engine: entry "metrics" in the spec of the engine: names, and steps between measurements
+        held: bytes of the held-out samples: inputs in the precision of the weights, then targets in
+            float64
         left_out: names of metrics that a page cannot measure because they are Python functions
     """
 
@@ -248,10 +250,11 @@ class MetricData(NamedTuple):
 
 
 def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
-    """Return the metrics of a page that trains; None if the session measures none.
+    """Return the metrics of a page that trains; None if the session has no metrics.
 
     Args:
-        loss: the loss of the facts, as data
+        session: the session
+        loss: the loss, as in the result of `caption_data`
     """
     metrics: Metrics | None = session.visits.metrics
     if metrics is None:
@@ -278,7 +281,7 @@ def metric_data(session: Session, loss: Mapping[str, Any]) -> MetricData | None:
 
 
 def is_known(loss: Mapping[str, Any]) -> bool:
-    """Return whether a page can compute a loss, like `isKnownLoss` of formulas.js."""
+    """Return whether a page can compute a loss; formulas.js has the same function."""
     if loss["scalar"]:
         return loss["error"]["compute"] is not None
     return bool(loss["name"] == "softmax_cross_entropy")

@@ -2,7 +2,7 @@
 
 sv.page(session, "rgb.html")
 
-It trains, or plays a recording; the page of a session that runs in Python uses a link instead.
+A page trains or plays a recording. The page of a session that runs in Python uses a link instead.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
 
 @dataclass(frozen=True)
 class Page:
-    """A page before it is written: its text, and the size of the engine in bytes."""
+    """A page before it is written: its content, and the size of its engine in bytes."""
 
     text: bytes
     engine: int
@@ -92,7 +92,7 @@ class Page:
     left_out: tuple[str, ...] = ()  # names of metrics that the page cannot measure
 
     def words(self, name: str) -> str:
-        """Return the size and content of a file as a sentence."""
+        """Return a sentence with the size of the page, and whether it trains or has a recording."""
         large, made = size_words(len(self.text)), self.recording
         if made is None:
             words = text("page.size", name=name, size=large, engine=size_words(self.engine))
@@ -133,19 +133,19 @@ def page(
         session: a Session, a Show or a fitted estimator; its network must have layers
         path: output file, .html
         title: title of the page; by default the title of the Show
-        theme: "dark" or "light"; by default None, the theme of the reader's system
-        engine: if True, the page trains; if False, it has a recording, computed now by a copy of
-            the session, which can be played forward and backward but not changed; by default None:
-            it trains, or has a recording if a page cannot train this session
+        theme: "dark" or "light"; None (default) means the theme of the reader's system
+        engine: if True, the page trains; if False, it contains a recording, computed by a copy of
+            the session, which can be played forward and backward but not changed; None (default)
+            means that the page trains if possible, and otherwise contains a recording
         steps: number of steps of a recording; by default 500
-        every: steps between two recorded steps; by default 1
-        progress: if True, the default, show a progress bar in a terminal or a notebook while
-            kernels are compiled, which happens once per kind of network, or steps are recorded
+        every: number of steps between two recorded steps; by default 1
+        progress: if True (default), show a progress bar in a terminal or a notebook while kernels
+            are compiled, once per kind of network, or while steps are recorded
 
     Raises:
         EngineError: if a page can neither train nor show the session.
         InputError: if the page would be larger than 10 MB or the theme is unknown.
-        GradientError: if the first step of a recording is refused.
+        GradientError: if the gradients or the update of the first recorded step are not finite.
         FileError: if the file cannot be written.
     """
     place = as_path(path)
@@ -166,10 +166,15 @@ def check_name(name: str) -> None:
 
 
 def trains(session: Session, engine: bool | None = None) -> bool:
-    """Return whether the page of a session trains; otherwise it has a recording. See `page`.
+    """Return whether the page of a session trains; otherwise it contains a recording.
 
-    Raises EngineError, with the reason, if neither is possible, or not the one that `engine`
-    requests.
+    Args:
+        session: the session
+        engine: see `page`
+
+    Raises:
+        EngineError: if the page can neither train nor contain a recording, or if `engine` is True
+            but the page cannot train.
     """
     if engine is not None:
         engine = true_or_false(engine, "engine")
@@ -180,7 +185,7 @@ def trains(session: Session, engine: bool | None = None) -> bool:
 
 
 def first_speed(show: Show) -> float | None:
-    """Return the initial steps per second of a page; None: as fast as possible."""
+    """Return the initial speed of a page in steps per second; None means as fast as possible."""
     return show.speed or (WATCHED if len(show.session.network.bank) < SMALL else None)
 
 
@@ -194,9 +199,10 @@ def page_of(
     every: int = 1,
     links: str = "",
 ) -> Page:
-    """Return the page of a session; see `page`. Raise InputError if it is too large.
+    """Return the page of a session; raise InputError if it is too large.
 
     Args:
+        session: the session, and other arguments as for `page`
         links: links to other pages, as returned by `links_of`
     """
     if theme is not None:
@@ -212,7 +218,7 @@ def page_of(
 def made_page(
     show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
 ) -> Page:
-    """Return the page of a paused session; see `page_of`."""
+    """Return the page of a session that is paused; for the arguments, see `page_of`."""
     does_train, step = trains(show.session, engine), show.session.step_index
     if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
         steps = show.session.current_branch.end.step - show.session.step_index
@@ -303,7 +309,7 @@ def filled(
     links: str = "",
     policy: Mapping[str, str] = POLICY,
 ) -> str:
-    """Return page.html with the title of a show, a script and its data; see `html`."""
+    """Fill the template page.html with the texts of a Show, a script and its data."""
     markup = markup_of_page()
     words = said_in(markup)
     if show.session.trainer.recorded is not None:
@@ -316,9 +322,9 @@ def filled(
 
 
 def check_image(image: bytes) -> None:
-    """Raise InputError if the memory image of a page is too large by itself.
+    """Raise InputError if the memory image alone makes a page too large.
 
-    It is compressed as in the page, but only until it is too large.
+    The image is compressed as in the page, but only until it exceeds the limit.
     """
     room = LARGEST * 4 // 5  # before encoding as text
     if len(image) > room and compressed(image, room) is None:
@@ -326,7 +332,7 @@ def check_image(image: bytes) -> None:
 
 
 def too_large(size: int | None = None) -> InputError:
-    """Return the error for a page of `size` bytes; None: more than LARGEST."""
+    """Return the error for a page that is too large; `size` is None if not known."""
     most = size_words(LARGEST)
     if size is None:
         return InputError(
@@ -341,12 +347,12 @@ def too_large(size: int | None = None) -> InputError:
 
 @cache
 def loader() -> str:
-    """Return the script that unpacks and runs the script of a page."""
+    """Return the script that unpacks the main script of a page and runs it."""
     return bundle("loader.js", module_text)
 
 
 def module_text(name: str) -> str:
-    """Return the source of a module."""
+    """Return the source of a JavaScript module by name."""
     return translated().get(name) or text_beside(WEB, name)
 
 
@@ -357,11 +363,13 @@ def module_for(
     opens: bool = True,
     kinds: Collection[str] | None = None,
 ) -> str:
-    """Return the source of a module; exhibit_kinds.js contains only the kind of that exhibit.
+    """Return the source of a module without the parts that a page does not need.
 
     Args:
-        opens: whether rows of kernels are opened; if not, that module is left out
-        kinds: kinds of operations that captions describe; None, the default: all
+        exhibit: data of the result plot, or None; other kinds of plots are left out
+        name: name of the module
+        opens: whether the picture can open rows of kernels; if not, the code for it is left out
+        kinds: kinds of operations that captions describe; None (default) means all
     """
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "picture.js" and not opens:
@@ -377,19 +385,19 @@ def module_for(
 
 
 def without(table: str, kinds: Collection[str]) -> str:
-    """Return a table of functions by kind of operation, reduced to `kinds`."""
+    """Return the source of a table of functions, reduced to these kinds of operations."""
     return KIND.sub(lambda row: row[0] if row[1] in kinds else "", table)
 
 
 def opens_rows(scene: Mapping[str, Any]) -> bool:
-    """Return whether a row of a layout of a scene is opened: of kernels, or evened out."""
+    """Return whether a layout has a row of kernels that can be opened, or a LayerNorm."""
     layouts = scene["layouts"]
     is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
     return is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
 
 
 def markup_of_page() -> str:
-    """Return page.html with the buttons of its sheet and the cubes of its legend."""
+    """Return page.html with the buttons of its menu and the cubes of its legend."""
     button = '<button type="button" id="{}" data-row="{}">{}</button>'.format
     rows = [button(id, row, "$" + SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
     for field, row in page_ticks().items():
@@ -400,33 +408,33 @@ def markup_of_page() -> str:
 
 
 def said_in(markup: str) -> dict[str, str]:
-    """Return the texts that a markup names with SAY."""
+    """Return the texts for the names in a markup that begin with SAY."""
     said = [name for name in Template(markup).get_identifiers() if name.startswith(SAY)]
     return {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
 
 
 def style_of_page() -> str:
-    """Return the whole style: the style of the head, and the rules added by the loader."""
+    """Return the complete style sheet: the style of the head, and the rules added by the loader."""
     return first_style() + rules_of_page()
 
 
 def first_style() -> str:
-    """Return the style of the head, with the theme colors as properties."""
+    """Return the style sheet of the head; it defines the theme colors as custom properties."""
     return colors_of_page() + rules_in("first.css")
 
 
 def rules_of_page() -> str:
-    """Return the rules that are packed in the page."""
+    """Return the style rules that the loader of a page unpacks."""
     return rules_in("page.css", "exhibits.css", "inputs.css")
 
 
 def rules_in(*names: str) -> str:
-    """Return the rules of files without comments and spaces."""
+    """Return the style rules of some files, without comments and spaces."""
     return SPACED.sub(r"\1", "".join(text_beside(__file__, name) for name in names))
 
 
 def colors_of_page() -> str:
-    """Return the colors of the themes as properties."""
+    """Return style rules that define the colors of the themes as custom properties."""
     dark, light = (properties(THEMES[name]) for name in ("dark", "light"))
     return (
         f"\n:root {{ {dark} }}\n"
@@ -436,7 +444,7 @@ def colors_of_page() -> str:
 
 
 def properties(theme: Theme) -> str:
-    """Return the colors of a theme as custom properties."""
+    """Return the declarations of a theme's colors as custom properties."""
     own, map = theme.controls, theme.map
     colors = {
         "ground": theme.ground,
@@ -473,12 +481,12 @@ def properties(theme: Theme) -> str:
 
 
 def between(map: ColorMap, number: float) -> str:
-    """Return the color of a number from -1 to 1."""
+    """Return the color of a number from -1 to 1 in a color map, such as "#ffffff"."""
     return "#" + to_bytes(map(number)).tobytes().hex()
 
 
 def size_words(size: int) -> str:
-    """Return a size in bytes with two or three digits: 640 kB, 1.2 MB."""
+    """Return a size in bytes as text with two or three digits, such as 640 kB or 1.2 MB."""
     if size < 999_500:
         return text("page.kilobytes", count=max(1, round(size / 1000)))
     return text("page.megabytes", count=size / 1e6)
@@ -496,7 +504,7 @@ ALLOWED = {
 
 
 def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
-    """Return the data of a show that a page needs before its first state: `spec` and `texts`."""
+    """Return the data that a linked page needs before its first state: "spec" and "texts"."""
     session = show.session
     with session.doing():
         exhibit = exhibit_data(session)
@@ -528,12 +536,13 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
 def linked_page(
     show: Show, link: dict[str, Any], described: dict[str, Any], first: Any = None
 ) -> str:
-    """Return the page as HTML.
+    """Return the HTML of a page that is linked to a session in Python.
 
     Args:
-        link: how it reaches the session, see web/linked.js
+        show: the Show of the session
+        link: how the page reaches the session, see web/linked.js
         described: the result of `description`
-        first: state shown until Python answers; None, the default: none
+        first: state to show until Python answers; None (default) means no state
     """
     script = bundle(START, module_text)  # another scene may have another exhibit
     data = {**described, "texts": texts_of(script, texts()), "link": link, "first": first}

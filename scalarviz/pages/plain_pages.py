@@ -1,4 +1,4 @@
-"""Pages without training: the index of pages, and the login page for a token."""
+"""Pages that do not train: the index of pages, and the form that asks for a token."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ POLICY = "default-src 'none'; style-src {style}; img-src data:; base-uri 'none';
 
 
 class Still(NamedTuple):
-    """A thumbnail of a page: a WebP file, its size in pixels, and a description."""
+    """A thumbnail of a page: WebP file, size in pixels, and description."""
 
     image: bytes
     size: tuple[int, int]
@@ -55,10 +55,10 @@ class Entry(NamedTuple):
     """An entry of the index: a page, by its file name, and one sentence about it.
 
     Attributes:
-        title: its heading; by default the name
-        sees: description of the page's content
-        still: a thumbnail
-        query: query string of its URL
+        title: heading of the entry; by default the name of the page
+        sees: description of what the page shows
+        still: a thumbnail, or None
+        query: query string of the URL
     """
 
     name: str
@@ -77,6 +77,7 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
     """Return the index page with links to pages in the same folder.
 
     Args:
+        entries: entries of the pages
         collects: whether pages can send answers to their server
     """
     rows = "\n".join(map(card_of, entries))
@@ -98,7 +99,7 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
 
 
 def card_of(entry: Entry) -> str:
-    """Return the card of a page, which is a link as a whole."""
+    """Return the HTML of an index entry, which is one large link."""
     parts = []
     if entry.still is not None:
         image, (width, height), alt = entry.still
@@ -114,7 +115,7 @@ def card_of(entry: Entry) -> str:
 
 
 def links_of(entries: Sequence[Entry], name: str) -> str:
-    """Return links from a page to the index and, starting with the next one, to the other pages."""
+    """Return links from a page to the index and to all other pages, beginning with the next one."""
     own = [each.name for each in entries].index(name)
     others = [*entries[own + 1 :], *entries[:own]]
     links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
@@ -147,7 +148,7 @@ TOKEN_POLICY = (
 
 
 def token_page(words: str) -> bytes:
-    """Return the page with a sentence above the input field."""
+    """Return the page that asks for a token, with a sentence above the input field."""
     shown = Template(markup_of("token.html")).substitute(
         title="scalarviz",
         version=__version__,

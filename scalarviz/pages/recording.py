@@ -1,8 +1,8 @@
 """Recordings: selected steps of a session, for pages that cannot train it.
 
-Each array is quantized to integer fractions of its maximum, see PRECISIONS. Slowly changing arrays,
-such as weights, are stored as differences to the previous step, in 8 bits if sufficient, else in
-16. `web/client.js` reads them.
+Each array is quantized to integer fractions of its maximum, see PRECISIONS. Arrays that change
+slowly, such as weights, form a track: each is stored as differences to the previous step, in 8 bits
+if possible, otherwise in 16 bits. `web/client.js` reads recordings.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ Arrays = list[tuple[str, FloatArray]]  # each with the name of its track, or OWN
 
 
 class Parts(NamedTuple):
-    """Number of quantization levels of an array, up to its maximum.
+    """Numbers of quantization levels for arrays, between 0 and the maximum of an array.
 
     Attributes:
-        values: for weights, and all numbers of steps recorded operation by operation
-        gradients: for gradients between steps, which are the largest part of a recording
-        answers: for outputs of the probe, most of which become colors
+        values: levels for weights, and for all numbers of steps recorded operation by operation
+        gradients: levels for gradients between steps, the largest part of a recording
+        answers: levels for outputs of the probe, most of which become colors
     """
 
     values: int
@@ -77,14 +77,19 @@ PRECISIONS = (
 
 @dataclass
 class Taken:
-    """Recorded numbers of a session, in reading order.
+    """The recorded numbers of a session, in the order in which they are read.
 
     Attributes:
         arrays: the arrays of all recorded positions
-        steps: steps of the positions between two steps
-        walked: steps with a position after each operation
-        weights: weights of the focus sample at each of them, see `State`
-        stopped: why the step after the last one is refused: "gradient" or "overflow"; else ""
+        steps: the steps before which numbers are recorded
+        walked: the steps that are recorded operation by operation
+        weights: weight of the focus sample in the loss, for each step in `walked`
+        rows: row in focus, for each step in `steps`
+        batches: batch size, for each step in `steps`
+        rates: learning rate, for each step in `steps`
+        stopped: why training cannot continue after the last step: "gradient", "overflow" or ""
+        losses: loss of every step
+        measured: metrics, or None
     """
 
     arrays: Arrays = field(default_factory=list)
@@ -101,7 +106,7 @@ class Taken:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recording for a page: its compressed bytes, its parts of the spec, and its precision."""
+    """A recording for a page: its compressed bytes, its entries in the spec, and its precision."""
 
     data: bytes
     engine: dict[str, Any]
@@ -125,13 +130,14 @@ def recording_of(
     Args:
         session: a session whose network has layers; it is unchanged
         probe: inputs, shape (samples, inputs), whose outputs the page shows
-        steps: number of steps to record
-        every: steps between two recorded steps
-        room: maximum bytes in a page; the precision is lowered until it fits
-        walked: maximum steps recorded operation by operation
+        steps: number of steps to train
+        every: number of steps between two recorded steps
+        room: maximum number of bytes in a page; the precision is lowered until the recording fits
+        walked: maximum number of steps that are recorded operation by operation
 
     Raises:
-        InputError: if it does not fit; before training if that is certain.
+        InputError: if the recording does not fit into a page. If this is certain, the error is
+            raised before training.
     """
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)
@@ -171,7 +177,7 @@ def recording_of(
 
 
 def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> None:
-    """Raise InputError if a recording of `steps` steps certainly does not fit."""
+    """Raise InputError if a recording of `steps` steps certainly does not fit into a page."""
     program, bank = session.network.program, session.network.bank
     buffers = sum(buffer.size for buffer in program.buffers)
     answers = len(probe) * program.outputs.size
@@ -184,7 +190,7 @@ def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> N
 
 
 def too_long(steps: int, every: int | None = None) -> InputError:
-    """Return the error for a recording that does not fit; `every` is a suggestion."""
+    """Return the error for a recording that does not fit into a page; suggest `every` if given."""
     if every is None:
         return InputError(
             f"a recording of {steps} steps does not fit into a page: take fewer steps"
@@ -196,7 +202,7 @@ def too_long(steps: int, every: int | None = None) -> InputError:
 
 
 def compressed(content: bytes, room: int, how: int = zlib.Z_DEFAULT_STRATEGY) -> bytes | None:
-    """Return bytes as gzip, or None as soon as they exceed `room` bytes."""
+    """Compress bytes with gzip; return None as soon as the result exceeds `room` bytes."""
     packer = zlib.compressobj(9, zlib.DEFLATED, GZIP, zlib.DEF_MEM_LEVEL, how)
     found, count = [], 0
     for start in range(0, len(content), PIECE):
@@ -209,7 +215,7 @@ def compressed(content: bytes, room: int, how: int = zlib.Z_DEFAULT_STRATEGY) ->
 
 
 def engine_of(session: Session, step: int) -> dict[str, Any]:
-    """Return the engine properties that a page requires, except numbers."""
+    """Return what a page must know about the engine: step, sizes, buffers and moments."""
     program, names = session.network.program, buffer_names(session.network.program)
     return {
         "step": step,
@@ -224,10 +230,14 @@ def engine_of(session: Session, step: int) -> dict[str, Any]:
 
 
 def take(session: Session, probe: FloatArray, steps: int, every: int, most: int) -> Taken:
-    """Return the numbers of some steps of a copy, up to the first refused one.
+    """Train a copy of a session and return its recorded numbers; stop at an invalid step.
 
     Args:
-        most: maximum steps recorded operation by operation
+        session: the session
+        probe: inputs, shape (samples, inputs), whose outputs are recorded
+        steps: number of steps to train
+        every: number of steps between two recorded steps
+        most: maximum number of steps that are recorded operation by operation
     """
     twin = session.copy()
     twin.stops.are_ignored = True
@@ -265,7 +275,10 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     """Record the numbers between two steps: weights, gradients, sample and outputs.
 
     Args:
-        first: the step whose sample is used, the same for all, as during playback
+        taken: the recorded numbers, to which the new ones are added
+        session: the session
+        probe: inputs, shape (samples, inputs), whose outputs are recorded
+        first: step whose sample is shown during playback
     """
     program, step = session.network.program, session.step_index
     focus, inputs, target, size = in_focus(session, session.trainer.batches.at(first), first)
@@ -284,7 +297,7 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
 
 
 def take_walk(taken: Taken, session: Session) -> None:
-    """Record a step operation by operation, with its numbers after each."""
+    """Record a step operation by operation, with the numbers after each operation."""
     run, step = session.trainer.run, session.step_index
     focus, *found, _ = in_focus(session, session.trainer.batches.at(step))
     for moment in session.network.program.moments:
@@ -300,7 +313,7 @@ def take_walk(taken: Taken, session: Session) -> None:
 
 
 def tops_of(arrays: Arrays) -> dict[str, float]:
-    """Return the maximum magnitude of each track."""
+    """Return the maximum magnitude in each track, a sequence of arrays with the same name."""
     tracks = dict.fromkeys(name for name, _ in arrays if name not in (OWN, ROUGH))
     return {name: max(top_of(x) for track, x in arrays if track == name) for name in tracks}
 
@@ -308,20 +321,22 @@ def tops_of(arrays: Arrays) -> dict[str, float]:
 def pieces(
     arrays: Arrays, tops: Mapping[str, float], parts: Mapping[str, int], precision: Parts
 ) -> Iterator[bytes]:
-    """Yield the bytes of each array, starting with its encoding.
+    """Yield the bytes of each array; the first byte is its encoding.
 
     SMALL, LARGE  differences to the previous array of the track, in 8 or 16 bits, as fractions of
                   the maximum of the track
-    WHOLE         as fractions of the array's maximum, which precedes them as float64, followed by
-                  the number of levels, 16 bits; in 8 bits for less than 128 levels, else 16
-    SAME          equal to the previous array without a track of the same size
+    WHOLE         maximum of the array as float64, number of levels in 16 bits, and the numbers as
+                  fractions of the maximum, in 8 bits for less than 128 levels, otherwise in 16
+    SAME          no data: the array is equal to the previous one that does not belong to a track
     PLAIN         float32, for arrays that are not finite
 
-    For 16 bits, the low bytes of all numbers precede the high ones.
+    In 16-bit data, the low bytes of all numbers precede the high bytes.
 
     Args:
-        tops, parts: maximum and number of levels of each track
-        precision: levels of the other arrays
+        arrays: the arrays, each with the name of its track
+        tops: maximum of each track
+        parts: number of quantization levels of each track
+        precision: numbers of quantization levels of the other arrays
     """
     lasts: dict[str, Any] = {}
     last: FloatArray | None = None
@@ -350,14 +365,14 @@ def top_of(array: FloatArray) -> float:
 
 
 def in_parts(array: FloatArray, top: float, parts: int) -> Any:
-    """Return numbers quantized to integer fractions of the maximum."""
+    """Return numbers as integers, quantized to `parts` levels up to the maximum `top`."""
     if top == 0.0:
         return np.zeros(array.size, np.int32)
     return np.rint(array.astype(np.float64).ravel() * (parts / top)).astype(np.int32)
 
 
 def whole_piece(array: FloatArray, parts: int) -> bytes:
-    """Return an array as fractions of its maximum, which precedes them."""
+    """Return the bytes of an array in the encoding WHOLE, or PLAIN if it is not finite."""
     if not np.isfinite(array).all():
         return plain_piece(array)
     top = top_of(array)
@@ -367,14 +382,14 @@ def whole_piece(array: FloatArray, parts: int) -> bytes:
 
 
 def difference_piece(differences: Any) -> bytes:
-    """Return differences in 8 bits if sufficient, else in 16, clipped."""
+    """Return the bytes of differences in the encoding SMALL, or LARGE if they need 16 bits."""
     if np.abs(differences).max(initial=0) < 128:
         return b"".join([bytes([SMALL]), differences.astype(np.int8).tobytes()])
     return bytes([LARGE]) + two_planes(differences)
 
 
 def two_planes(numbers: Any) -> bytes:
-    """Return the low bytes of numbers, then the high ones, modulo 2^16."""
+    """Return the low bytes of 16-bit numbers, followed by their high bytes."""
     pairs = (numbers & 0xFFFF).astype("<u2").view(np.uint8).reshape(-1, 2)
     return bytes(pairs.T.tobytes())
 
@@ -395,11 +410,12 @@ ROOM = 150_000  # maximum bytes before encoding as text
 
 
 def spare_of(session: Session, probe: FloatArray) -> dict[str, Any] | None:
-    """Return a recording as `recordedOnly` of web/main.js reads it; None if none fits.
+    """Return a short recording for browsers that cannot train the page; None if it would not fit.
 
-    The session is unchanged.
+    The session is unchanged. `recordedOnly` in web/main.js reads the recording.
 
     Args:
+        session: the session
         probe: inputs, shape (samples, inputs), whose outputs the page shows
     """
     twin, bank, program = session.copy(), session.network.bank, session.network.program

@@ -1,6 +1,6 @@
-"""scene_data: the constant part of the picture in a page.
+"""scene_data: the data of the picture in a page that do not change during training.
 
-A page chooses among several layouts, as the stage of a window does for its aspect ratio.
+A page chooses among several layouts for its aspect ratio, as a window does.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ REACH, STEP = 40.0, 0.01  # range and step of the sums at which slopes of activa
 
 
 def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
-    """Return the picture data of a show for a page, for JSON.
+    """Return the data for drawing the picture of a Show in a page, for JSON.
 
     Args:
         show: a Session or a Show
-        shapes: aspect ratios of the stages for layouts; by default some of SHAPES
+        shapes: aspect ratios for which layouts are computed; if empty (default), some of SHAPES
     """
     session = Show.of(show).session
     program = session.network.program
@@ -103,7 +103,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
 
 
 def programs() -> dict[str, tuple[str, str]]:
-    """Return vertex and fragment shader of each program, in GLSL ES, without comments."""
+    """Return the vertex and fragment shaders of each program, in GLSL ES, without comments."""
     return {
         name: (plain(as_es(vertex, fragment=False)), plain(as_es(fragment, fragment=True)))
         for name, (vertex, fragment) in PROGRAMS.items()
@@ -112,13 +112,13 @@ def programs() -> dict[str, tuple[str, str]]:
 
 
 def plain(text: str) -> str:
-    """Return a shader without comments and indents."""
+    """Return the source of a shader without comments and indentation."""
     lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
     return "\n".join(filter(None, lines)) + "\n"
 
 
 def colors_of(theme: Theme) -> dict[str, Any]:
-    """Return the colors of a theme."""
+    """Return the colors of a theme, by name."""
     return {
         **parts(
             theme, "ground pool tray shelf glass shadow channels ink soft former worse quiet faint"
@@ -138,10 +138,11 @@ def colors_of(theme: Theme) -> dict[str, Any]:
 def maps_data(session: Session) -> dict[str, Any]:
     """Return how neurons are drawn as maps, and over which inputs.
 
-    places   the plane or the line, see `places_data`; None without
-    side     cells along a map; 0 if all together take too long
-    buffers  names and sizes of the arrays of a survey
-    paints   the buffer before outputs that are colors, its size and its first weight, or None
+    places   the plane or line of inputs, see `places_data`; None if there are no maps
+    side     number of cells along the side of a map; 0 if computing all maps would take too long
+    buffers  name and size of each buffer that is evaluated for maps
+    paints   name, size and first weight of the buffer from which output colors are computed; None
+             if outputs are not colors
     """
     paints = [{"first": x.weights, **parts(x.source, "name size")} for x in painting(session)]
     return {
@@ -160,19 +161,19 @@ def maps_data(session: Session) -> dict[str, Any]:
 
 
 def parts(thing: object, names: str) -> dict[str, Any]:
-    """Return attributes of an object by name."""
+    """Return some attributes of an object as a dict; `names` are separated by spaces."""
     return {name: getattr(thing, name) for name in names.split()}
 
 
 def tints_data(session: Session) -> dict[str, str]:
-    """Return "rgb" or "grey" for the buffers whose neurons represent colors."""
+    """Return "rgb" or "grey" for each buffer whose neurons represent colors."""
     program, data = session.network.program, session.data
     ends = (program.inputs.name, data.input_tint), (program.outputs.name, data.output_tint)
     return {name: tint for name, tint in ends if tint in TINTS}
 
 
 def operation_data(program: Program, place: int) -> dict[str, Any]:
-    """Return the picture data of an operation, by its index."""
+    """Return the data for drawing the operation with this index."""
     operation = program.operations[place]
     found: dict[str, Any] = {
         "source": operation.source.name,
@@ -189,7 +190,7 @@ def operation_data(program: Program, place: int) -> dict[str, Any]:
 def flat_parts(
     value: Callable[[float], float], derivative: Callable[[float, float], float]
 ) -> list[list[float]]:
-    """Return the ranges of sums in which the slope of an activation is nearly 0."""
+    """Return the ranges of inputs where the slope of an activation is nearly 0."""
 
     def is_flat(sums: float) -> bool:
         return bool(abs(derivative(sums, value(sums))) < least)
@@ -211,9 +212,10 @@ def flat_parts(
 
 
 def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
-    """Return the arrays that a moment computes, and the bank indices of its gradients.
+    """Return which arrays a moment computes, and the bank indices of its gradients.
 
-    `neurons` are those that can be shown one by one: their buffer and their number.
+    The entry "neurons" contains the buffer and the number of the neurons if they can be shown one
+    by one.
     """
     found = gradients_of(program, moment)
     buffer = walked(program, moment) if has_neurons(program) else None
@@ -232,9 +234,9 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 def layouts_of(
     session: Session, shapes: Sequence[float]
 ) -> tuple[Placed, Placed, list[dict[str, Any]]]:
-    """Return layouts, and pairs of an aspect ratio and the index of its layout, likewise for walls.
+    """Return layout indices by aspect ratio, the same for walls of weights, and the layouts.
 
-    The pairs for walls are empty if all layouts are walls, or none.
+    The indices for walls are empty if a network cannot be drawn both with and without walls.
     """
     pairs: tuple[Placed, Placed] = [], []
     found: dict[bytes, Layout] = {}
@@ -250,7 +252,7 @@ def layouts_of(
 
 
 def layout_data(layout: Layout) -> dict[str, Any]:
-    """Return a layout."""
+    """Return the data of a layout for JSON."""
     return {
         "plates": [plate_data(plate) for plate in layout.plates],
         "neurons": [neurons_data(line) for line in layout.neurons],
@@ -279,7 +281,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
 
 
 def shorter(value: Any) -> Any:
-    """Return parts of a layout with numbers of DIGITS digits; a pixel is about .02 cells."""
+    """Round the numbers in a layout to DIGITS decimals; a pixel is about 0.02 cells."""
     if isinstance(value, dict):
         return {name: shorter(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -288,17 +290,17 @@ def shorter(value: Any) -> Any:
 
 
 def words_data(words: WrittenWords) -> dict[str, Any]:
-    """Return words in space."""
+    """Return the data of words that are written in the scene."""
     return {"words": words.words, "least": words.least, "ends": np.ravel(words.ends).tolist()}
 
 
 def points(array: FloatArray | None) -> dict[str, Any] | None:
-    """Return positions in space, (n, 3); float32 is precise enough for display."""
+    """Return positions of shape (n, 3) for JSON, in float32, which is precise enough to draw."""
     return None if array is None else packed(np.asarray(array, np.float32))
 
 
 def plate_data(plate: Plate) -> dict[str, Any]:
-    """Return a plate, with the size of its mip levels."""
+    """Return the data of a plate, with the size of its mip levels."""
     return {
         **parts(plate, "first rows columns stride role operation layer seat"),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},

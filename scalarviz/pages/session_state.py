@@ -1,7 +1,8 @@
-"""SessionState: the state of a Python session for a page, sent by its worker; see web/state.js.
+"""SessionState: the state of a Python session in the form that pages draw, see web/state.js.
 
-The session is never blocked: during training, its last snapshot is shown; when it is paused, the
-results of a step are read under its lock, or deferred to the next state if the lock is taken.
+Reading never blocks the session. During training, a state contains the last snapshot of the
+numbers. If the session is paused, the results of its step are read under its lock; if another
+thread holds the lock, they are part of the next state.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MOST_SLOTS = 20_000  # numbers of an optimizer, and of the initial weights
 
 @final
 class SessionState:
-    """Reader of a session for pages; `read` returns a state, without data already sent."""
+    """Reads a session for pages; `read` returns its state."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -66,18 +67,18 @@ class SessionState:
         return np.asarray(self._copy.with_numbers(self._numbers())(inputs))
 
     def survey(self, inputs: FloatArray) -> FloatArray:
-        """Return the values of all neurons, shape (neurons, samples), with the shown parameters."""
+        """Return the values of all neurons for inputs, shape (neurons, samples)."""
         found = surveyed(self._copy.with_numbers(self._numbers()), inputs)
         if not found:
             raise InputError("this function has no neuron maps")
         return np.vstack([*found.values()])
 
     def read(self, own: FloatArray | None = None, jumps: int = 0) -> PageState:
-        """Return the current state, with all losses; see `losses_from`.
+        """Return the current state, without losses and metrics.
 
         Args:
-            own: custom inputs evaluated instead of the sample, or None
-            jumps: counter of jumps, after which a page resets its scales
+            own: custom input to evaluate instead of the sample, or None
+            jumps: number of jumps in time so far; a page resets its scales after a jump
         """
         session, here = self.session, self.session.timeline.here
         playing = session.playing
@@ -105,12 +106,12 @@ class SessionState:
     # ---- parts of a state -----------------------------------------------------------------------
 
     def _numbers(self) -> SnapshotValues:
-        """Return the latest copy of the numbers available without waiting."""
+        """Return the latest copy of the numbers that is available without waiting."""
         self._newest.read()
         return self._newest.seen[0]
 
     def _common(self, here: Position, *, playing: bool) -> PageState:
-        """Return the parts that do not depend on the numbers of a step."""
+        """Return the entries of a state that do not depend on the numbers of a step."""
         session, settings = self.session, settings_now(self.session)
         bank, rate = session.network.bank, settings.optimizer.rate(session.network.bank.step_count)
         frozen = np.asarray(bank.frozen).astype(np.uint8)
@@ -137,10 +138,12 @@ class SessionState:
         }  # fmt: skip
 
     def _between(self, numbers: SnapshotValues, here: Position, *, rests: bool = True) -> PageState:
-        """Return the state shown between two steps, while playing and when paused.
+        """Return the entries of a state between two steps, both during playback and while paused.
 
         Args:
-            rests: whether no operation of a step is shown
+            numbers: parameters, gradients and slots
+            here: position of the session
+            rests: whether the page shows no operation of a step
         """
         session, probe = self.session, self._probe
         before, self._before = self._before, numbers
@@ -179,7 +182,7 @@ class SessionState:
         }
 
     def _first(self, inputs: FloatArray) -> FloatArray | None:
-        """Return the outputs for the probe and for a sample at step 0; None if unknown."""
+        """Return the outputs that the network had at step 0 for the probe and a sample, or None."""
         network, probe = self._copy.begun(), self._probe
         if network is None or not len(probe):
             return None
@@ -188,7 +191,7 @@ class SessionState:
         return as_sent(np.concatenate([self._begun[1], network(inputs[np.newaxis])]))
 
     def _at_rest(self, here: Position) -> PageState:
-        """Return the state of a paused session, with the step's results so far; holds the lock."""
+        """Return the state of a paused session, with the results of its step so far."""
         session, timeline, operation = self.session, self.session.timeline, here.clock.operation
         walked = timeline.walked == (here.leaps, here.clock)
         moment = operation - 1 if operation else len(here.moments) - 1 if walked else -1
@@ -213,7 +216,7 @@ class SessionState:
         return found
 
     def of_step(self, state: State) -> PageState:
-        """Return the initial numbers of a step, and its results so far for sample and batch."""
+        """Return the numbers before a step, and its results so far for the sample and the batch."""
         found = numbers_before(state.before, state.grad_before, state.slots_before)
         if self.program.is_graph:
             return found
@@ -237,14 +240,14 @@ class SessionState:
     def _answered(
         self, numbers: SnapshotValues, inputs: FloatArray, focus: int = 0
     ) -> dict[str, FloatArray]:
-        """Return the values of all neurons for a sample; `told` adds the values of nodes."""
+        """Return the values of all neurons for a sample; empty for a compiled function."""
         if self.program.is_graph:
             return {}
         taken = self.session.network.bank.step_count
         return forward(self.program, numbers.value, inputs, numbers.state, taken, focus).values
 
     def _of_own(self, inputs: FloatArray) -> PageState:
-        """Return the outputs for a custom input, which has no target."""
+        """Return the entries of a state for a custom input, which has no target."""
         return {
             "own": True,
             "inputs": inputs,
@@ -262,7 +265,7 @@ class SessionState:
 
 
 def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState:
-    """Return the initial numbers of a step, and the optimizer slots, as parts of a state."""
+    """Return the parameters, gradients and slots before a step, as entries of a state."""
     return {
         "before": np.array(value),
         "grad_before": np.array(grad[:]),
@@ -271,7 +274,7 @@ def numbers_before(value: Any, grad: Any, slots: Mapping[str, Any]) -> PageState
 
 
 def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, Any]:
-    """Return 1 for numbers dropped by dropout, else 0, by output buffer."""
+    """Return, for each output buffer of a dropout, 1 for dropped numbers and 0 for others."""
     ends = [
         (each.source.name, each.target.name)
         for each in program.operations
@@ -281,7 +284,7 @@ def left_out(program: Program, values: Mapping[str, FloatArray]) -> dict[str, An
 
 
 def as_sent(answers: Any) -> FloatArray:
-    """Return outputs as sent to a page, with overflow as infinity."""
+    """Return outputs as a flat float32 array for a page; overflow becomes infinity."""
     with np.errstate(over="ignore"):
         return np.asarray(answers, np.float32).ravel()
 
@@ -302,9 +305,9 @@ def told(branch: Branch) -> PageState:
 
 
 def metrics_from(session: Session, last: int) -> PageState:
-    """Return the metrics of the chart, with their values after the step `from`, up to `to`.
+    """Return the metrics for the chart, with their values after the step `last`.
 
-    If there are more than MOST_MEASURED new values, some are left out.
+    If a metric has more than MOST_MEASURED new values, some are left out.
     """
     series, to = [], last
     for each in measured_of(session.metrics):
@@ -317,13 +320,13 @@ def metrics_from(session: Session, last: int) -> PageState:
 
 
 def losses_from(session: Session, first: int) -> PageState:
-    """Return the losses of the shown branch from a step on, as `blocks_of` does."""
+    """Return the losses of the shown branch, beginning at a step, in the form of `blocks_of`."""
     branch = session.timeline.here.branch
     return blocks_of(branch.losses_between, first, max(first, branch.end.step))
 
 
 def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
-    """Return losses before the start of a page, of the steps up to `end`; None if empty."""
+    """Return losses of the steps before a page begins, the last one before `end`; None if empty."""
     first = end - len(losses)
     if first == end:
         return None
@@ -332,9 +335,10 @@ def earlier_data(losses: FloatArray, end: int = 0) -> PageState | None:
 
 
 def blocks_of(between: Callable[..., FloatArray], first: int, end: int) -> PageState:
-    """Return losses `between` steps: blocks, then the individual losses of the last steps.
+    """Return the losses from step `first` to `end`: means of blocks, then the last losses.
 
-    past  [end, mean] of each block of steps, None if unknown, as web/loss_record.js reads them
+    The entry "past" contains [end, mean] for each block of steps, for web/loss_record.js. The mean
+    is None if unknown. The entry "values" contains the individual losses of the last steps.
     """
     start = max(first, end - EXACT)
     size = max(1, -(-(start - first) // BLOCKS))

@@ -1,8 +1,8 @@
-"""Python expressions as JavaScript, for translator.py: names, types, operators, calls, texts.
+"""Translate Python expressions to JavaScript for translator.py: names, operators, calls, texts.
 
-A type is an annotation as text, "" if unknown; mypy has verified that values match it. It
-determines the translation of an expression: `a + b` of two numbers is unchanged, with possible
-lists it becomes `py.add(a, b)` of web/python.js.
+A type is the text of an annotation, or "" if unknown; mypy has verified that values match it. The
+translation of an expression depends on types: `a + b` is unchanged for two numbers, and becomes
+`py.add(a, b)` of web/python.js if the values may be lists.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ REWRITTEN = {".": r"[^\n]", "/": r"\/", "\n": r"\n", "(?P<": "(?<"}
 
 
 class Refused(Exception):
-    """The reason why a piece of Python cannot be translated, and its line."""
+    """Raised for Python code that cannot be translated, with the reason and the line."""
 
     def __init__(self, node: ast.AST, why: str) -> None:
         super().__init__(why)
@@ -176,7 +176,7 @@ def check(is_known: object, node: ast.AST, why: str) -> None:
 
 
 class Code(str):
-    """JavaScript code, and the precedence of its operator."""
+    """JavaScript code, with the precedence `level` of its outermost operator."""
 
     level = ATOM
 
@@ -192,11 +192,11 @@ class Signature:
     """The call signature of a function or a class.
 
     Attributes:
-        names: its arguments, positional ones first
+        names: names of the arguments, positional ones first
         positional: number of positional arguments
-        rest: whether it has *args
-        fields: whether it has **kwargs
-        result: the result type
+        rest: whether there is *args
+        fields: whether there is **kwargs
+        result: type of the result
     """
 
     names: tuple[str, ...] = ()
@@ -207,7 +207,7 @@ class Signature:
 
     @property
     def is_mixed(self) -> bool:
-        """Whether it has *args and keyword arguments; JavaScript has the rest parameter last."""
+        """Whether there are *args and keyword arguments, which need another order in JavaScript."""
         return self.rest and (self.fields or len(self.names) > self.positional)
 
 
@@ -221,13 +221,13 @@ class Class:
 
 @dataclass
 class Meaning:
-    """The object that a name refers to.
+    """What a name refers to.
 
     Attributes:
-        kind: "variable", "function", "class", "library" for Python's built-ins and modules, "type",
+        kind: "variable", "function", "class", "type", "library" for Python's built-ins and modules,
             or "elsewhere" for objects that are not available in pages
         type: type of a variable
-        name: its origin
+        name: original name of the object, such as "math.exp"
         signature: signature of a function or a class
     """
 
@@ -255,7 +255,7 @@ def type_text(annotation: ast.expr | None) -> str:
 
 
 def bare(kind: str) -> str:
-    """Return a type without None: mypy has verified that the value is not None where it is used."""
+    """Return a type without None, as mypy has verified that used values are not None."""
     return kind.removesuffix(" | None")
 
 
@@ -270,13 +270,13 @@ def value_of(kind: str) -> str:
 
 
 def filled(result: str, given: str) -> str:
-    """Return a type of a table, with T, V and S filled in; "?" if unknown."""
+    """Replace T, V and S in a type by the item type, value type and type of `given`."""
     known = {"T": item_of(bare(given)), "V": value_of(bare(given)), "S": given}
     return re.sub(r"\b[TVS]\b", lambda found: known[found[0]] or "?", result)
 
 
 def signature_of(function: ast.FunctionDef, *, skips: bool = False) -> Signature:
-    """Return the signature of a function; `skips` omits its first argument."""
+    """Return the signature of a function; if `skips` is true, without its first argument."""
     given = function.args
     names = [each.arg for each in [*given.posonlyargs, *given.args][skips:]]
     named = [each.arg for each in given.kwonlyargs]
@@ -285,12 +285,12 @@ def signature_of(function: ast.FunctionDef, *, skips: bool = False) -> Signature
 
 
 class Expressions:
-    """Translator of the expressions of a module.
+    """Translates the expressions of a module to JavaScript.
 
     Attributes:
-        scopes: names with their meanings, module scope first
-        used: used names
-        owner: the class whose methods are being written
+        scopes: names and their meanings in each scope, the module scope first
+        used: all names that were used
+        owner: name of the class whose methods are being translated
     """
 
     def __init__(self, top: Scope, classes: Mapping[str, Class]) -> None:
@@ -299,7 +299,7 @@ class Expressions:
         self.owner = ""
 
     def write(self, node: ast.expr, level: int = ARROW) -> str:
-        """Return JavaScript, in brackets if its precedence is lower than a level."""
+        """Translate an expression to JavaScript, in brackets if its precedence is below `level`."""
         made = self.written(node)
         return f"({made})" if isinstance(made, Code) and made.level < level else made
 
@@ -367,14 +367,14 @@ class Expressions:
         raise Refused(node, f"`{ast.unparse(node)}` is not known")
 
     def list_of(self, nodes: Sequence[ast.expr]) -> str:
-        """Return expressions, separated by commas."""
+        """Return expressions in JavaScript, separated by commas."""
         return ", ".join(
             f"...{self.each(node.value)}" if isinstance(node, ast.Starred) else self.write(node)
             for node in nodes
         )
 
     def each(self, node: ast.expr) -> str:
-        """Return the iterable of a loop as an array."""
+        """Return the iterable of a loop as a JavaScript array."""
         is_array = isinstance(node, (ast.List, ast.Tuple, ast.ListComp))
         if is_array or ARRAY.match(self.type_of(node)):
             return self.write(node, ATOM)
@@ -383,7 +383,7 @@ class Expressions:
     # ---- names ----
 
     def meaning(self, node: ast.Name) -> Meaning:
-        """Return the meaning of a name."""
+        """Return what a name refers to."""
         for scope in reversed(self.scopes):
             if node.id in scope:
                 return scope[node.id]
@@ -391,7 +391,7 @@ class Expressions:
         return Meaning("library", name=node.id)
 
     def library_name(self, node: ast.expr) -> str:
-        """Return the name of a Python library object, such as "len" and "math.exp", else ""."""
+        """Return the name of a Python library object, such as "len" or "math.exp"; "" otherwise."""
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             start = self.library_name(node.value)
             return f"{start}.{node.attr}" if start else ""
@@ -411,7 +411,7 @@ class Expressions:
         return "this" if node.id == "self" else js_name(node.id)
 
     def library(self, node: ast.expr, name: str) -> str:
-        """Return a library object that is not called."""
+        """Return the JavaScript for a Python library object that is used without a call."""
         if name in NAMED or name in ERRORS:
             return NAMED.get(name, f"py.{name}")
         is_known = name in FUNCTIONS and "*" not in FUNCTIONS[name][1]
@@ -438,7 +438,7 @@ class Expressions:
     def operation(
         self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, in_place: str = ""
     ) -> str:
-        """Return `left op right`; in_place "_to" modifies a list in place."""
+        """Return `left op right` in JavaScript; `in_place` "_to" modifies a list in place."""
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]
@@ -454,7 +454,7 @@ class Expressions:
         return f"py.{name}{in_place * (name == 'add')}({self.list_of([left, right])})"
 
     def of_each(self, make: Callable[..., ast.expr], *arrays: ast.expr) -> str:
-        """Return an elementwise computation over some arrays."""
+        """Return JavaScript that applies the expression of `make` elementwise to arrays."""
         names = ["a", "b"][: len(arrays)]
         self.scopes.append({name: Meaning(type="float") for name in names})
         made = self.write(make(*(ast.Name(name, ast.Load()) for name in names)))
@@ -467,7 +467,7 @@ class Expressions:
         return code(f"-{self.write(node, ATOM)}", SIGN)
 
     def test(self, node: ast.expr, level: int = ARROW) -> str:
-        """Return a condition: whether an expression is truthy in Python."""
+        """Return a JavaScript condition that is true if an expression is true in Python."""
         kind = bare(self.type_of(node))
         if isinstance(node, ast.BoolOp):
             made = self.joined(node, self.test)
@@ -481,7 +481,7 @@ class Expressions:
         return code(f" {sign} ".join(write(each, level + 1) for each in node.values), level)
 
     def choice(self, node: ast.BoolOp) -> str:
-        """Return `a or b` with the value of a or b."""
+        """Return `a or b`, or `a and b`, in JavaScript, with the value that Python returns."""
         if all(bare(self.type_of(each)) in ("bool", "int", "str") for each in node.values[:-1]):
             return self.joined(node, self.write)
         rest = node.values[1] if len(node.values) == 2 else ast.BoolOp(node.op, node.values[1:])
@@ -520,7 +520,7 @@ class Expressions:
     # ---- containers and loops ----
 
     def loop(self, node: ast.comprehension) -> tuple[str, str]:
-        """Return the names of a loop, which are bound from here on, and its conditions."""
+        """Bind the names of a comprehension; return names and conditions in JavaScript."""
         self.scopes.append({})
         names = self.bind_loop(node.target, node.iter)
         return names, " && ".join(self.test(each, AND + 1) for each in node.ifs)
@@ -539,7 +539,7 @@ class Expressions:
         return f"{found}.{'flatMap' if others else 'map'}(({names}) => {made})"
 
     def generator(self, node: ast.GeneratorExp) -> str:
-        """Return a generator; where it is consumed at once, use a list, see `as_list`."""
+        """Return a generator in JavaScript; if it is consumed completely, `as_list` is simpler."""
         check(len(node.generators) == 1, node, "a generator of two loops: write a list")
         found = self.write(node.generators[0].iter)
         names, test = self.loop(node.generators[0])
@@ -581,7 +581,7 @@ class Expressions:
     # ---- calls ----
 
     def parameters(self, given: ast.arguments, *, skips: bool = False) -> str:
-        """Return the parameters of a function, which are bound from here on."""
+        """Bind the parameters of a function; return them in JavaScript."""
         names = [*given.posonlyargs, *given.args]
         defaults = [*[None] * (len(names) - len(given.defaults)), *given.defaults]
         pairs = [*zip(names, defaults, strict=True)][skips:]
@@ -613,7 +613,7 @@ class Expressions:
         return f"{self.write(node.func, ATOM)}({self.arguments(node, None)})"
 
     def arguments(self, node: ast.Call, known: Signature | None) -> str:
-        """Return the arguments of a call in the order of JavaScript."""
+        """Return the arguments of a call in the order that JavaScript needs."""
         if not node.keywords and not (known and known.is_mixed):
             return self.list_of(node.args)
         check(known, node, f"`{ast.unparse(node.func)}` is not known, but has arguments by name")
@@ -633,7 +633,7 @@ class Expressions:
         return ", ".join(made)
 
     def fields(self, given: Sequence[ast.keyword]) -> str:
-        """Return keyword arguments as an object."""
+        """Return keyword arguments as a JavaScript object."""
         pairs = [
             made
             if made == each.arg
@@ -683,7 +683,7 @@ class Expressions:
         return f"{called}({self.arguments(node, Signature(names, len(names), '*' in listed))})"
 
     def method_call(self, node: ast.Call, func: ast.Attribute) -> str:
-        """Return the call of a method, or of a function in a field."""
+        """Return the call of a method, or of a function in a field, in JavaScript."""
         name, form = func.attr, METHODS.get((func.attr, len(node.args)))
         known = self.class_of(func.value)
         is_theirs = any(name in each.methods for each in self.classes.values())
@@ -702,7 +702,7 @@ class Expressions:
         return f"{self.write(func.value, ATOM)}.{name}({given})"
 
     def class_of(self, node: ast.expr) -> Class | None:
-        """Return the class of an object, if known."""
+        """Return the class of the value of an expression; None if it is not known."""
         return self.classes.get(bare(self.type_of(node)))
 
     def method_of_python(self, node: ast.Call, func: ast.Attribute, form: str) -> str:
@@ -722,13 +722,13 @@ class Expressions:
     # ---- texts ----
 
     def check_text(self, node: ast.expr) -> None:
-        """Raise Refused for a number whose text differs in JavaScript."""
+        """Raise Refused if an expression is a number whose text would differ in JavaScript."""
         is_float = bare(self.type_of(node)) == "float"
         why = "is a float, and JavaScript writes 3.0 as 3: give it a format"
         check(not is_float, node, f"`{ast.unparse(node)}` {why}")
 
     def joined_text(self, node: ast.JoinedStr) -> str:
-        """Return an f-string as a template, or as its only text."""
+        """Return an f-string as a template literal, or as a string if it consists of one text."""
         parts = [
             self.formatted(each)
             if isinstance(each, ast.FormattedValue)
@@ -754,7 +754,7 @@ class Expressions:
         return made if self.type_of(node.value) in ("str", "int") else f"py.str({made})"
 
     def regex(self, node: ast.Call, pattern: str, flags: Sequence[ast.expr]) -> str:
-        """Return a regular expression."""
+        """Return a Python regular expression in JavaScript."""
         is_ascii = [*map(ast.unparse, flags)] == ["re.ASCII"]
         check(is_ascii or not flags, node, "re.ASCII is the only flag that is known")
         check(ALIKE.fullmatch(pattern), node, f"{pattern!r} has parts that are not known")
@@ -836,7 +836,7 @@ class Expressions:
         )
 
     def common(self, nodes: Sequence[ast.expr]) -> str:
-        """Return the common type of expressions."""
+        """Return the type that expressions have in common."""
         kinds = {self.type_of(each) for each in nodes}
         if len(kinds) > 1 and kinds <= NUMBERS:
             return "float" if "float" in kinds else "int"
@@ -844,5 +844,5 @@ class Expressions:
 
 
 def as_list(node: ast.expr) -> ast.expr:
-    """Return a generator as a list, for a consumer that reads all of it at once."""
+    """Return a generator expression as a list, for use where it is consumed completely."""
     return ast.ListComp(node.elt, node.generators) if isinstance(node, ast.GeneratorExp) else node

@@ -1,10 +1,11 @@
 """Translate Python to JavaScript: the modules of scalarviz/story for pages.
 
+    The command writes the modules of SOURCES into a folder:
+
     python -m scalarviz.pages.translator FOLDER
 
-writes the modules of SOURCES into a folder. docs/TRANSLATOR.md describes the supported subset:
-functions and classes of fields, over plain numbers, texts and containers. Unsupported code is
-rejected with its file and line; nothing is guessed.
+docs/TRANSLATOR.md describes the supported subset of Python: functions and data classes that use
+numbers, texts and containers. Unsupported code is rejected with its file and line.
 """
 
 from __future__ import annotations
@@ -214,7 +215,7 @@ INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class TranslationError(ValueError):
-    """The reason why a Python module cannot be translated: file, line and reason."""
+    """Raised if a Python module cannot be translated, with the file, the line and the reason."""
 
 
 # ---- names in statements -------------------------------------------------------------------------
@@ -222,7 +223,7 @@ class TranslationError(ValueError):
 
 @cache
 def names_bound(node: ast.AST) -> tuple[str, ...]:
-    """Return the names that a statement binds, with repetitions, except in nested functions."""
+    """Return the names that a statement binds, once for each time, without nested functions."""
     match node:
         case ast.FunctionDef(name=name) | ast.Name(id=name, ctx=ast.Store()):
             return (name,)
@@ -232,12 +233,12 @@ def names_bound(node: ast.AST) -> tuple[str, ...]:
 
 
 def names_in(*nodes: ast.AST) -> Counter[str]:
-    """Return how often nodes mention names, including nested functions and comprehensions."""
+    """Return how often each name occurs in nodes, including nested functions."""
     return Counter(x.id for node in nodes for x in ast.walk(node) if isinstance(x, ast.Name))
 
 
 def is_set_by(node: ast.stmt, name: str) -> bool:
-    """Whether a statement is `name = ...` and its value does not use the name."""
+    """Return whether a statement is `name = ...` and its value does not use the name."""
     match node:
         case ast.FunctionDef():
             return node.name == name
@@ -251,7 +252,7 @@ def is_set_by(node: ast.stmt, name: str) -> bool:
 
 @cache
 def translated() -> Mapping[str, str]:
-    """Return the text of each module of SOURCES."""
+    """Translate all modules of SOURCES; return their JavaScript by name."""
     return translate({name: (path, source_of(path)) for name, path in SOURCES.items()})
 
 
@@ -260,13 +261,13 @@ def source_of(path: str) -> str:
 
 
 def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
-    """Return the source of JavaScript modules by name.
+    """Translate Python modules; return their JavaScript by name.
 
     Args:
-        sources: the path in scalarviz/ and the Python source for each, in the order of SOURCES
+        sources: path in scalarviz/ and Python source for each name; imported modules come first
 
     Raises:
-        TranslationError: if the source is not supported.
+        TranslationError: if a module contains unsupported code.
     """
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
@@ -302,7 +303,7 @@ def class_of(node: ast.ClassDef) -> Class:
 
 
 def constructor_of(node: ast.ClassDef, known: Class) -> Signature:
-    """Return the constructor signature of a class: of `__init__`, or its fields."""
+    """Return the signature of a class's constructor, from `__init__` or from its fields."""
     names = [ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)]
     made = known.methods.get("__init__", Signature((*names,), len(names)))
     return Signature(made.names, made.positional, made.rest, made.fields, node.name)
@@ -312,11 +313,12 @@ class Translation:
     """The translation of one module.
 
     Attributes:
-        name, path: name of the JavaScript module, and path of the Python file
-        known: definitions of the modules before it, by Python module name
-        top: meanings of its top-level names
-        counts: how often names are bound in the current function
-        uses: how often names occur in it
+        name: name of the JavaScript module
+        path: path of the Python file
+        known: definitions in the modules translated before, by Python module name
+        top: meanings of the top-level names
+        counts: how often each name is bound in the current function
+        uses: how often each name occurs in the current function
     """
 
     def __init__(
@@ -335,7 +337,7 @@ class Translation:
         self.imports: dict[str, str] = {}  # a line for each name
 
     def text(self) -> str:
-        """Return the module; raise TranslationError if it is not supported."""
+        """Return the JavaScript module; raise TranslationError if it contains unsupported code."""
         try:
             for node in self.body:
                 self.define(node)
@@ -354,7 +356,7 @@ class Translation:
         return text.replace("\n\n\n", "\n\n").replace("\n}\nexport", "\n}\n\nexport")
 
     def define(self, node: ast.stmt) -> None:
-        """Record the definition or import of a top-level statement."""
+        """Record what a top-level statement defines or imports."""
         match node:
             case ast.FunctionDef():
                 self.top[node.name] = Meaning("function", signature=signature_of(node))
@@ -377,7 +379,7 @@ class Translation:
                     self.top[each.asname or each.name] = self.imported(home, each)
 
     def imported(self, home: str, alias: ast.alias) -> Meaning:
-        """Return the meaning of an imported name, and record its import line."""
+        """Return what an imported name refers to, and record its import line."""
         if home in LIBRARIES:
             return Meaning("library", name=f"{home}.{alias.name}")
         if home in TYPES:
@@ -391,7 +393,7 @@ class Translation:
         return top.get(alias.name, Meaning("elsewhere", name=home))
 
     def at_top(self, node: ast.stmt) -> list[str]:
-        """Return a top-level statement, with its exports."""
+        """Return the lines of a top-level statement in JavaScript, with exports."""
         match node:
             case (
                 ast.Import()
@@ -424,7 +426,7 @@ class Translation:
         return [line for each in body for line in self.statement(each, set())]
 
     def statement(self, node: ast.stmt, fresh: set[str]) -> list[str]:
-        """Return the lines of a statement; `fresh` contains the names that it declares."""
+        """Return the lines of a statement in JavaScript; it declares the names in `fresh`."""
         try:
             return self.lines_of(node, fresh)
         except Refused as refused:
@@ -497,12 +499,12 @@ class Translation:
         return self.braced(head, node.body)
 
     def has_alone(self, node: ast.For) -> bool:
-        """Whether the names of a loop are used only inside it."""
+        """Return whether the names of a loop are used only inside this loop."""
         inside = names_in(node.target, *node.body)
         return all(inside[name] == self.uses[name] for name in names_bound(node.target))
 
     def attempt(self, node: ast.Try) -> list[str]:
-        """Return try, catch and finally."""
+        """Return the lines of a try statement in JavaScript."""
         lines = self.braced("try", node.body)
         chain: list[str] = []
         for each in node.handlers:
@@ -523,7 +525,7 @@ class Translation:
     # ---- assignments ----
 
     def declare(self, names: set[str], fresh: set[str]) -> str:
-        """Return the declaration of names: "const ", "let ", or "" if they are already declared."""
+        """Return how to declare names: "const ", "let ", or "" if they are already declared."""
         is_const = all(self.counts[name] == 1 for name in names)
         return "" if not names & fresh else "const " if is_const else "let "
 
@@ -542,7 +544,7 @@ class Translation:
         return [*(f"let {js_name(name)};" for name in sorted(names & fresh)), made]
 
     def set_to(self, target: ast.expr, made: str, kind: str = "") -> str:
-        """Return the assignment to a name, a field or an item."""
+        """Return an assignment to a name, a field or an item in JavaScript."""
         match target:
             case ast.Name():
                 return f"{self.x.bind(target, kind)} = {made};"
@@ -564,7 +566,7 @@ class Translation:
     def function(
         self, node: ast.FunctionDef, head: str, name: str = "", *, skips: bool = False
     ) -> list[str]:
-        """Return a function; an arrow function if its head ends with "="."""
+        """Return the lines of a function; it is an arrow function if `head` ends with "="."""
         self.x.scopes.append({"self": Meaning()} if skips else {})
         parameters = f"({self.x.parameters(node.args, skips=skips)})"
         before = self.counts, self.uses
@@ -586,7 +588,7 @@ class Translation:
         return [f"{start} {{", *indented(lines), "}"]
 
     def class_lines(self, node: ast.ClassDef) -> list[str]:
-        """Return a class; its constructor takes its fields."""
+        """Return the lines of a class, whose constructor takes the fields as arguments."""
         kinds = [ast.unparse(each) for each in node.decorator_list if ast.unparse(each) != "final"]
         check(not node.bases and kinds[1:] == [], node, "a class with a base is not known")
         check(not kinds or kinds[0] in DATACLASSES, node, f"@{kinds} is not known")
@@ -637,7 +639,7 @@ class Translation:
 
 
 def has_arrays(*nodes: ast.AST | None) -> bool:
-    """Whether annotations have types missing in JavaScript, such as numpy arrays."""
+    """Return whether annotations contain types that JavaScript lacks, such as numpy arrays."""
     return bool(ARRAYS & {*names_in(*(each for each in nodes if each))})
 
 
@@ -646,7 +648,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 
 
 def comment(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
-    """Return the docstring of a function or a class as a comment."""
+    """Return the docstring of a function or class as the lines of a JavaScript comment."""
     words = (ast.get_docstring(node) or "").replace("*/", "* /").splitlines()
     if len(words) < 2:
         return [f"/** {each} */" for each in words]
@@ -654,13 +656,13 @@ def comment(node: ast.FunctionDef | ast.ClassDef) -> list[str]:
 
 
 def is_type(node: ast.Assign | ast.AnnAssign) -> bool:
-    """Whether a statement names a type: only such assignments have the form `CaptionLine = ...`."""
+    """Return whether an assignment defines a type, such as `CaptionLine = ...`."""
     name = "".join(names_bound(node))
     return isinstance(node, ast.Assign) and name[:1].isupper() and not name.isupper()
 
 
 def main(folder: str) -> None:
-    """Write the modules that have changed into a folder."""
+    """Translate all modules, and write those that have changed into a folder."""
     for name, text in translated().items():
         path = Path(folder, name)
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""HTTP server for pages: files in memory, each at an exact URL, a WebSocket, and nothing else.
+"""HTTP server for pages: it serves files in memory, each at an exact URL, and a WebSocket.
 
-Requests never reach the file system. Client resources are bounded: connections, request size, and
-the time for sending a request and receiving the response.
+Requests never reach the file system. The number of connections, the size of requests, and the time
+for sending a request and receiving the response are limited.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ QUIET.setLevel(logging.ERROR)  # lower levels would log addresses with their tok
 @final
 @dataclass(frozen=True)
 class File:
-    """A page as served: uncompressed and compressed, with its ETag and policy header."""
+    """A page as it is served: uncompressed and compressed, with the ETag and policy headers."""
 
     name: str
     plain: bytes
@@ -73,7 +73,7 @@ class File:
 
     @classmethod
     def of(cls, name: str, content: bytes) -> File:
-        """Return a page with the policy that it states itself."""
+        """Return a page with the content security policy that it contains."""
         stated = stated_policy(content.decode()) or "default-src 'none'"
         tag = f'W/"{hashlib.sha256(content).hexdigest()[:20]}"'
         packed = gzip.compress(content, 6, mtime=0)
@@ -89,7 +89,7 @@ Visit = Callable[[ServerConnection, str], Awaitable[None]]  # handles a WebSocke
 
 @final
 class Connection(ServerConnection):
-    """A client connection; beyond MOST, or without a request in time, it is closed."""
+    """A client connection; it is closed if there are more than MOST or its request is late."""
 
     def __init__(self, all_of_them: set[Connection], *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -124,10 +124,10 @@ class PageServer(AbstractContextManager["PageServer"]):
     """A server of pages on a listening socket; `start` serves them in a thread.
 
     Args:
-        listener: socket returned by `listening` of addresses.py; closed by `close`
-        came: called once for each visitor and page
-        gate: called before a page is sent or a WebSocket opened
-        visit: handles the WebSocket at SOCKET, or None
+        listener: socket returned by `listening` of addresses.py; `close` closes it
+        came: callback, called once for each visitor and page
+        gate: function that can answer a request in place of the file, or None
+        visit: function that handles a WebSocket at SOCKET, or None
     """
 
     def __init__(
@@ -162,12 +162,12 @@ class PageServer(AbstractContextManager["PageServer"]):
         self._ready.wait()
 
     def wait(self) -> None:
-        """Return after `close`, or raise the interrupting exception, such as KeyboardInterrupt."""
+        """Wait until `close` is called; exceptions such as KeyboardInterrupt interrupt the wait."""
         while self._thread.is_alive():  # a longer wait is not interrupted on Windows
             self._thread.join(LOOK)
 
     def close(self) -> None:
-        """Close all connections and end the thread."""
+        """Close all connections and stop the thread."""
         if self._thread.ident:  # it has started
             with suppress(RuntimeError):  # it has ended
                 self.loop.call_soon_threadsafe(self._end.set)
@@ -204,7 +204,7 @@ class PageServer(AbstractContextManager["PageServer"]):
             await self._visit(connection, connection.remote_address[0])
 
     async def _answer(self, visit: ServerConnection, request: Request) -> Response | None:
-        """Return the response to a request; None opens a WebSocket."""
+        """Return the response to a request; None to open a WebSocket."""
         if isinstance(visit, Connection):
             visit.asking.cancel()
         who, path = visit.remote_address[0], request.path.partition("?")[0]
@@ -225,7 +225,7 @@ class PageServer(AbstractContextManager["PageServer"]):
         return answer(HTTPStatus.OK, file, request)
 
     def _note(self, address: str, name: str) -> None:
-        """Report a visitor who opens a page for the first time."""
+        """Report a visitor who has opened a page for the first time."""
         visitor = address, name
         if visitor not in self.visitors and len(self.visitors) < MOST_VISITORS:
             self.visitors.add(visitor)
@@ -233,7 +233,7 @@ class PageServer(AbstractContextManager["PageServer"]):
 
 
 def is_same_origin(request: Request) -> bool:
-    """Return whether a request comes from a page of this server, or not from a browser."""
+    """Return whether a request comes from a page of this server, or from no page."""
     hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
     return all(hosts == [each.partition("://")[2]] for each in origins)
 
@@ -241,7 +241,7 @@ def is_same_origin(request: Request) -> bool:
 def answer(
     status: HTTPStatus, file: File | None = None, request: Request | None = None
 ) -> Response:
-    """Return the response to a request: a file, or an error."""
+    """Return the response to a request: a file, or an error without one."""
     if file is None or request is None:
         body = f"{status.value} {status.phrase}\n".encode()
         head = {"Content-Type": "text/plain; charset=utf-8", "Content-Length": str(len(body))}

@@ -1,10 +1,10 @@
 """PageLink: sends the state of a session to pages, and executes their commands.
 
-Names and arguments of commands are those of rows of COMMANDS in stage/commands.py, or of OTHERS
-here.
+The names and arguments of commands are defined in COMMANDS of stage/commands.py, and in OTHERS
+below.
 
-All calls are made in the interface's thread. Each page gets a state after it has
-received the previous one, at most 30 per second, and a reply to each of its commands when that is
+All calls are made in the thread of the interface. A page gets a new state when it has received
+the previous one, at most 30 per second. It gets a reply to each command when the command has
 finished.
 """
 
@@ -69,17 +69,18 @@ Post = Callable[[Header, Buffers], object]
 @final
 @dataclass(eq=False)
 class PageReader:
-    """A connected page, and the data it already has.
+    """A connected page, and a record of the data that was already sent to it.
 
     Attributes:
-        looks: whether it may only watch
-        owns: whether it belongs to the owner of this machine
-        asked: ids of its commands without a reply so far
-        taken: whether it has received the last state
-        place: jumps and branch of its last state; None: the next one has all losses again
-        known: last steps of its losses and metrics
-        draws: whether its picture was requested
-        rows: weights whose exact numbers it writes
+        looks: whether the page may only watch, without control of the session
+        owns: whether the page belongs to the owner of this machine
+        asked: ids of the commands that have no reply yet
+        taken: whether the page has received the last state
+        place: number of jumps and branch of the last sent state; None: the next state contains
+            all losses again
+        known: steps of the last loss and of the last metrics that the page has
+        draws: whether a picture of the page was requested
+        rows: bank indices of the weights whose exact numbers the page shows
     """
 
     post: Post
@@ -102,14 +103,14 @@ class PageReader:
 
 @final
 class PageLink:
-    """The pages of a session.
+    """Connects a session to all pages that show it.
 
     Attributes:
-        face: the interface it belongs to
+        face: the user interface of the session
         number: index of the session in the interface
-        theme: theme of the pages; "" for the system of each reader
-        tour: whether they begin with the tour
-        drawn: the last picture sent by a page, a PNG; empty if none was requested
+        theme: theme of the pages; "" for the theme of each reader's system
+        tour: whether the pages begin with the tour
+        drawn: the last PNG picture sent by a page; empty if none was requested
     """
 
     def __init__(self, face: Face, number: int = 0, *, theme: str = "", tour: bool = False) -> None:
@@ -144,7 +145,7 @@ class PageLink:
 
     @property
     def _is_told(self) -> bool:
-        """Whether pages show texts from Python at each moment, as for compiled functions."""
+        """Whether Python writes all texts of the pages, as for compiled functions."""
         return bool(self.session.network.program.is_graph)
 
     @property
@@ -154,7 +155,7 @@ class PageLink:
     # ---- pages ----------------------------------------------------------------------------------
 
     def join(self, post: Post, *, looks: bool = False, owns: bool = True) -> PageReader:
-        """Add a page; `post` sends it a message and must not block."""
+        """Add a page. The function `post` sends a message to it, and must not block."""
         reader = PageReader(post, looks, owns)
         self.readers.append(reader)
         return reader
@@ -164,7 +165,7 @@ class PageLink:
             self.readers.remove(reader)
 
     def receive(self, reader: PageReader, message: object) -> None:
-        """Process a message of a page; raise InputError for an invalid one."""
+        """Process a message from a page; raise InputError if the message is invalid."""
         if not isinstance(message, Mapping):
             raise InputError(f"a message is an object, not {shorten(message)}")
         if "taken" in message:
@@ -200,7 +201,7 @@ class PageLink:
             reader.asked.append(number)
 
     def _answers(self, reader: PageReader, name: str, args: Mapping[str, Any]) -> Any:
-        """Return the reply to a query, which changes nothing; None for other commands."""
+        """Return the reply to a query; None for a command that is not a query."""
         count = len(self.session.network.bank)
         if name in ("evaluate", "survey"):
             inputs = reals(args.get("inputs"), "inputs", self.session.network.inputs)
@@ -220,12 +221,12 @@ class PageLink:
 
     @property
     def is_seen(self) -> bool:
-        """Whether a page has the latest state."""
+        """Whether at least one page has received the latest state."""
         mark = self._mark()
         return any(each.taken and each.shown == mark for each in self.readers)
 
     def ask_picture(self) -> None:
-        """Request the picture of a page, which is stored in `drawn` later."""
+        """Request a picture from a page; it is stored in `drawn` when it arrives."""
         for reader in self.readers:
             if reader.opened and not reader.looks:
                 reader.draws = True
@@ -243,7 +244,7 @@ class PageLink:
     # ---- states ---------------------------------------------------------------------------------
 
     def attend(self) -> None:
-        """Do pending work; called several times per second."""
+        """Do pending work and send new states; called several times per second."""
         self.face.attend()
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
@@ -270,7 +271,7 @@ class PageLink:
             self._send(due, now, mark)
 
     def _see_writes(self) -> None:
-        """Record writes of notebook cells into weights, as the next command would."""
+        """Record weights that notebook cells have changed, as the next command would do."""
         session = self.session
         with session.still(0) as still, suppress(ScalarvizError):  # the next command reports it
             if still and not session.playing and session.timeline.has_outside_writes:
@@ -278,19 +279,19 @@ class PageLink:
                     pass
 
     def first(self) -> dict[str, Any]:
-        """Return the present state for JSON, shown by a page until Python replies."""
+        """Return the present state for JSON; a page shows it until Python replies."""
         buffers: Buffers = []
         state = self._read() | {"undoable": 0, "redoable": 0} | self._history(0, -1)
         head = split(self._lightened(state), buffers)
         return {"state": head, "buffers": [b64encode(each).decode() for each in buffers]}
 
     def _history(self, first: int, last: int) -> dict[str, Any]:
-        """Return the losses from step `first` on, and the metrics after step `last`."""
+        """Return the losses from step `first` onward, and the metrics after step `last`."""
         losses, measured = losses_from(self.session, first), metrics_from(self.session, last)
         return {"losses": losses, "measured": measured}
 
     def _lightened(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a state for sending: for a large network, its texts are written in Python."""
+        """Return a state reduced for sending; for a large network, add texts written by Python."""
         light, self._whole = self._light.of(state), state
         if "light" in light and not (self._is_told or state["playing"]):
             light |= spoken(self.stage, state["moment"], walks=state["moment"] >= 0)
@@ -299,7 +300,7 @@ class PageLink:
         return light
 
     def _read(self) -> dict[str, Any]:
-        """Return the present state, with the texts written in Python."""
+        """Return the present state, with texts if Python writes them for the pages."""
         state = self.state.read(self.stage.own, self.face.jumps)
         if not self._is_told:
             return state
@@ -314,7 +315,7 @@ class PageLink:
             self._send(readers, perf_counter(), self._mark())
 
     def _mark(self) -> Any:
-        """A value that changes whenever the shown state changes."""
+        """Return a value that changes whenever the shown state changes."""
         session, stage = self.session, self.controller.stage
         here = session.timeline.here
         undo = session.timeline.undo_log
@@ -327,7 +328,7 @@ class PageLink:
         )  # fmt: skip
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
-        """Send the present state, identified by `mark`, to some pages, with the data they lack."""
+        """Send the present state, identified by `mark`, to pages, with the losses they lack."""
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offers = offers_of(shown)
@@ -362,16 +363,16 @@ class PageLink:
         reader.post(split(message, buffers), buffers)
 
     def close(self, words: str) -> None:
-        """Notify all pages that the session has ended."""
+        """Send a final message to all pages, and disconnect them."""
         for reader in self.readers:
             self._post(reader, {"closed": words})
         self.readers.clear()
 
 
 def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
-    """Return a link for each pane of an interface, once all of their pictures can be computed.
+    """Wait for the kernels of all panes of an interface, and return a link for each pane.
 
-    Without a number of steps in the options, training plays until it is paused.
+    If the options contain no number of steps, training continues until it is paused.
     """
     if options.steps is None:
         face.all.until = None
@@ -382,7 +383,7 @@ def links_of(face: Face, options: WatchOptions) -> list[PageLink]:
 
 
 def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all weights over time for a page, as its worker would."""
+    """Return the history of all weights, in the form that the worker of a page computes."""
     kind, order = (
         pick({each: each for each in known}, args.get(name), name)
         for name, known in CHOICES.items()
@@ -405,7 +406,7 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the computed losses over a plane, and the path of the branch in it."""
+    """Return the losses computed so far on a plane, and the path of the training in this plane."""
     reading, view = stage.reading, CurveView()
     for row in rows_of(args, "pins", len(reading.numbers.value)):
         view.pin(row)
@@ -431,13 +432,13 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
-    """Return whether to send a state to a page now; `mark` identifies the present one."""
+    """Return whether to send a state to a page now; `mark` identifies the present state."""
     is_ready = reader.taken and now - reader.sent >= BETWEEN_STATES
     return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
 
 
 def looks_of(stage: Stage) -> dict[str, Any]:
-    """Return the initial view of a page: channels, pinned item, reduced motion."""
+    """Return the initial view settings of a page: channels, pinned item, reduced motion."""
     parts = ("row", stage.pinned), ("neuron", stage.pinned_neuron)
     pin = next(({name: part} for name, part in parts if part is not None), None)
     return {"look": page_look(stage.look), "pin": pin, "calm": stage.reduced_motion}
@@ -452,7 +453,7 @@ Offer = dict[str, Any]
 
 
 def offered_controls(state: FaceState) -> dict[str, Control]:
-    """Return the offered controls by name."""
+    """Return the controls that a page gets from Python, by name."""
     rows = [each for each in controls_for(state) if each.row.page == "offer"]
     options = [control_of(choice) for choice in state.choices if choice.name not in OWN]
     common = [each for each in rows if each.row.several]
@@ -461,7 +462,7 @@ def offered_controls(state: FaceState) -> dict[str, Control]:
 
 
 def offers_of(state: FaceState) -> list[Offer]:
-    """Return all offers, for JSON."""
+    """Return all buttons and controls that a page gets from Python, for JSON."""
     controls = offered_controls(state).values()
     return [*map(button_of, state.offered), *(offer_of(each, state) for each in controls)]
 
@@ -485,10 +486,10 @@ def offer_of(control: Control, state: FaceState) -> Offer:
 
 
 def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
-    """Apply an offer; raise InputError for an unknown name or a value of the wrong kind.
+    """Use a control that a page got from Python; raise InputError for a wrong name or value.
 
     Args:
-        owns: whether the request comes from the owner of this machine
+        owns: whether the page belongs to the owner of this machine
     """
     state = link.face.state
     if name.startswith(BUTTON) and name.removeprefix(BUTTON) in state.offered:
@@ -524,7 +525,7 @@ COUNTS: dict[str, Callable[[Session], int]] = {  # sizes for the validation of i
 
 
 def taken(session: Session, argument: Argument, args: Args) -> Any:
-    """Return an argument of a row; raise InputError if it is missing or invalid."""
+    """Return the validated value of an argument; raise InputError if it is missing or invalid."""
     name, high = argument.name, argument.high
     value = args.get(name)
     if value is None and argument.default is not REQUIRED:
@@ -544,7 +545,7 @@ def taken(session: Session, argument: Argument, args: Args) -> Any:
 
 
 def check(fits: bool, name: str, wanted: str, value: object) -> None:
-    """Raise InputError with the expected kind unless an argument fits."""
+    """Raise InputError, with the expected kind of value, unless `fits` is true."""
     require(fits, f"{name} is {wanted}, not {shorten(value)}")
 
 
@@ -562,12 +563,12 @@ def real(value: Any, name: str) -> float:
 
 
 def is_real(value: Any) -> bool:
-    """Return whether a value is a number that fits in a float: JSON has larger integers."""
+    """Return whether a value is a number within the range of float; JSON integers can exceed it."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def reals(value: Any, name: str, width: int) -> FloatArray:
-    """Return rows of `width` numbers from an array or a list."""
+    """Return an array or list of numbers as an array with `width` columns."""
     value = value.tolist() if isinstance(value, np.ndarray) else value
     fits = isinstance(value, list) and 0 < len(value) <= MOST_INPUTS and not len(value) % width
     check(fits, name, f"a list of numbers, {width} for each sample", value)
@@ -576,7 +577,7 @@ def reals(value: Any, name: str, width: int) -> FloatArray:
 
 
 def rows_named(args: Args, count: int) -> Rows:
-    """Return up to MOST_ROWS rows of a bank with `count` rows."""
+    """Return the argument "rows": up to MOST_ROWS indices into a bank with `count` rows."""
     rows: Any = args.get("rows")
     fits = isinstance(rows, np.ndarray | list) and len(rows) <= MOST_ROWS
     fits = fits and all(type(row) in (int, np.uint32) and 0 <= row < count for row in rows)
@@ -585,7 +586,7 @@ def rows_named(args: Args, count: int) -> Rows:
 
 
 def rows_of(args: Args, name: str, count: int) -> list[int]:
-    """Return two rows of a bank with `count` rows, or an empty list."""
+    """Return an argument that is empty or contains two indices into a bank with `count` rows."""
     value = args.get(name, [])
     fits = isinstance(value, list) and len(value) in (0, 2)
     check(fits, name, "a list of two rows, or an empty one", value)
@@ -615,20 +616,20 @@ def seek(link: PageLink, step: int, operation: int) -> None:
 
 
 def switch(link: PageLink, key: int | None, by: int) -> None:
-    """Switch to a branch by its key, or by an offset from the shown one."""
+    """Switch to the branch with a given key, or to the one `by` positions after the shown one."""
     branches = [branch.number for branch in link.session.branches]
     now = branches.index(link.session.current_branch.number)
     link.controller.switch(branches[(now + by) % len(branches)] if key is None else key)
 
 
 def show_sample(link: PageLink, sample: int | None, by: int) -> None:
-    """Show a sample of the batch by index, or by an offset."""
+    """Show a sample of the batch, given its index, or its distance `by` from the shown one."""
     by = by if sample is None else sample - link.session.focus
     link.face.change(lambda each: each.next_sample(by))
 
 
 def show_input(link: PageLink, inputs: FloatArray | None) -> None:
-    """Show the output for a custom input; None: show the samples again."""
+    """Show the network's output for a custom input; None shows the samples again."""
     if inputs is None:
         take_out(link.controller)
     else:
@@ -636,7 +637,7 @@ def show_input(link: PageLink, inputs: FloatArray | None) -> None:
 
 
 def freeze(link: PageLink, row: int, on: bool, layer: bool) -> None:
-    """Freeze a weight or its layer, or unfreeze it."""
+    """Freeze a weight or its whole layer if `on` is true, otherwise unfreeze it."""
     whole = pinned_layer(link.session, row, None) if layer else None
     rows = [row] if whole is None else list(whole.rows)
     link.controller.do(partial(link.session.freeze, rows, on))
@@ -660,7 +661,7 @@ ACTS: dict[str, Callable[..., None]] = {
 
 
 def roll_ball(link: PageLink, args: Args) -> None:
-    """Drag the ball of the present weights to a point of the landscape, or release it."""
+    """Drag the ball that marks the present weights on the loss landscape, or release it."""
     terrain = link.stage.reading.curves.past.terrain
     terrain.held = not args.get("ends", False)
     if terrain.held:
@@ -668,7 +669,7 @@ def roll_ball(link: PageLink, args: Args) -> None:
 
 
 def look(link: PageLink, args: Args) -> None:
-    """Pin a weight by its row, or a neuron by buffer and index; null: nothing."""
+    """Pin a weight given by its row, or a neuron given by buffer and index; without both, unpin."""
     row, neuron = args.get("row"), args.get("neuron")
     if row is not None:
         link.controller.stage.pin(taken(link.session, ROW, args))
@@ -692,10 +693,10 @@ FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"
 
 
 def do(link: PageLink, name: str, args: Args, *, owns: bool) -> None:
-    """Execute a command: one of OTHERS, a row with its arguments, or an offer with its value.
+    """Execute a command of a page, given its name and arguments.
 
     Args:
-        owns: whether it comes from the owner of this machine
+        owns: whether the command comes from the owner of this machine
     """
     row = COMMANDS.get(name)
     if name in OTHERS:

@@ -1,15 +1,15 @@
 """LinkServer: connects pages on this machine or others to a session.
 
-The server is independent of the session: a link replies to messages and posts states. A slow page
-delays nothing: of unrequested states, only the latest is queued for it.
+The server knows nothing about the session: a PageLink replies to messages and posts states. A slow
+page does not delay the session, because only the latest unrequested state is queued for each page.
 
 Messages to a page are binary frames: the length of a header as uint32, the header as JSON, then
-arrays, each aligned to 8 bytes. Messages from a page are JSON, or such a frame with one array, the
-argument of a command: the header contains its name and the type of its numbers.
+arrays, each aligned to 8 bytes. Messages from a page are JSON, or a frame of the same form with one
+array. This array is the argument of a command; the header contains its name and its data type.
 
 Tokens determine who may see the session and who may control it. The owner's token is too long to
-guess. The token for others is short enough to type; guessing is limited: each visitor waits longer
-after each wrong token, and after MOST_WRONG wrong ones of all visitors a new token is created.
+guess. The token for others is short enough to type, so guessing is limited: a visitor waits longer
+after each wrong token, and after MOST_WRONG wrong tokens from all visitors a new one is created.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Visitor:
         self._ends = False
 
     def post(self, header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> None:
-        """Queue a message, from any thread; a state replaces a queued one."""
+        """Queue a message; can be called from any thread. A new state replaces a queued state."""
         frame = packed(header, buffers)
         is_news = "state" in header and not header.get("ids") and header.get("id") is None
         with self._lock:
@@ -82,7 +82,7 @@ class Visitor:
         return len(self._waiting) > FEW
 
     async def send(self, connection: ServerConnection) -> None:
-        """Send posted messages until "closed", or until the page is too slow."""
+        """Send queued messages until the message "closed", or until the page is too slow."""
         try:
             while True:
                 await self._wake.wait()
@@ -103,14 +103,14 @@ class Visitor:
 
 @final
 class LinkServer:
-    """A server of a page and its link, in a thread; `close` ends it.
+    """A server in its own thread for a page and its messages; `close` stops it.
 
     Args:
-        link: replies to the pages
+        link: replies to messages from the pages
         page: creates the page when it is first requested
         listener: a listening socket
-        tokens: who may watch and who may control
-        call: runs a function in the thread of the link, in order; by default at once
+        tokens: tokens that determine who may watch and who may control
+        call: schedules a function in the thread of the link; by default, functions run immediately
     """
 
     def __init__(
@@ -135,13 +135,13 @@ class LinkServer:
         self.close()
 
     def close(self) -> None:
-        """Announce the end of the session, and close all connections."""
+        """Stop the server, and close all connections."""
         for each in list(self._visitors):
             each.post({"closed": text("browser.closed")})
         self.server.close()
 
     async def _called(self, function: Callable[[], Any]) -> Any:
-        """Return the result of a function run in the thread of the link."""
+        """Run a function in the thread of the link, and return its result."""
         loop = asyncio.get_running_loop()
         done: asyncio.Future[Any] = loop.create_future()
 
@@ -160,7 +160,7 @@ class LinkServer:
         return await done
 
     async def _gate(self, request: Request, who: str) -> Answer | None:
-        """Return the page to holders of a token, otherwise the token form."""
+        """Return the page if a request has a valid token, otherwise a form that asks for it."""
         if request.path.partition("?")[0] != "/":
             return None
         why = text("browser.ask"), text("browser.wrong"), text("browser.old")
@@ -171,7 +171,7 @@ class LinkServer:
         return HTTPStatus.OK, self._made
 
     async def _visit(self, connection: ServerConnection, who: str) -> None:
-        """Connect a page with a token to the link, as long as its messages are valid."""
+        """Connect a page to the link if its token is valid; stop at an invalid message."""
         visitor = Visitor(asyncio.get_running_loop())
         sending = asyncio.create_task(visitor.send(connection))
         try:
@@ -228,7 +228,7 @@ ARRAYS = {"evaluate": "inputs", "survey": "inputs", "exact": "rows"}  # commands
 
 
 def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
-    """Return the frame of a header and its arrays, any buffer objects."""
+    """Return a binary frame with a header and arrays; the arrays are buffer objects."""
     arrays = [memoryview(each).cast("B") for each in buffers]
     told = {**header, "buffers": [len(each) for each in arrays]}
     head = json.dumps(told, allow_nan=False, separators=(",", ":")).encode()
@@ -240,7 +240,7 @@ def packed(header: Mapping[str, Any], buffers: Sequence[Any] = ()) -> bytes:
 
 
 def read(sent: str | bytes) -> dict[str, Any] | None:
-    """Parse a message of a page; return None for an invalid one."""
+    """Return the parsed message of a page, or None if it is invalid."""
     try:
         if isinstance(sent, str):
             found = json.loads(sent, parse_constant=refuse)
@@ -257,7 +257,7 @@ def read(sent: str | bytes) -> dict[str, Any] | None:
 
 
 def is_command(found: Mapping[str, Any]) -> bool:
-    """Return whether a message is a command, or the confirmation of a state."""
+    """Return whether a message is a valid command, or confirms that a state was received."""
     if found.keys() == {"taken"}:
         return type(found["taken"]) is int
     kinds = {"id": int, "name": str, "args": dict}
@@ -279,7 +279,7 @@ class Denied(Exception):
 
     Args:
         wait: seconds until the next attempt is accepted
-        old: whether it was valid until a new one replaced it
+        old: whether the token was valid until a new one replaced it
     """
 
     def __init__(self, wait: float = 0.0, *, old: bool = False) -> None:
@@ -287,17 +287,17 @@ class Denied(Exception):
         self.wait, self.old = ceil(wait), old
 
     def words(self, why: str) -> str:
-        """Return the message for the visitor: the time to wait, else the reason."""
+        """Return the message for the visitor: the time to wait if there is one, otherwise `why`."""
         return text("browser.wait", seconds=self.wait) if self.wait else why
 
 
 @final
 class Tokens:
-    """The tokens of a server, which reports when a new short one replaces the old one.
+    """The tokens of a server: one for the owner, and a short one for other users.
 
     Args:
-        is_open: whether there is a short one for others
-        controls: whether others may control the session
+        is_open: whether to create a short token for other users
+        controls: whether other users may control the session
         now: a clock in seconds
     """
 
@@ -320,7 +320,7 @@ class Tokens:
         return is_same(given, self.own)
 
     def looks(self, who: str, given: str) -> bool:
-        """Return whether the bearer of a token may only watch; raise Denied for a wrong one.
+        """Return whether a token only allows watching; raise Denied if the token is wrong.
 
         Args:
             who: address of the visitor
@@ -349,11 +349,13 @@ class Tokens:
         raise Denied(wait)
 
     def refusal(self, request: Request, who: str, ask: str, wrong: str, old: str) -> Answer | None:
-        """Return the token form unless the token of a request is right.
+        """Return a form that asks for the token, or None if the token of a request is valid.
 
         Args:
             who: address of the visitor
-            ask, wrong, old: message without a token, with a wrong one, with a former one
+            ask: message of the form if the request has no token
+            wrong: message if its token is wrong
+            old: message if its token is a former one
         """
         given = parse_qs(request.path.partition("?")[2]).get("token", [""])[0]
         try:

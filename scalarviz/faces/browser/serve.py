@@ -45,14 +45,15 @@ def watch(
 ) -> int:
     """Serve the page of a session until Ctrl-C; return the exit code.
 
-    The viewer of a followed training run ends some time after the run if it has no readers.
+    The viewer of a training run in another process stops some time after that process has ended,
+    unless a page is connected.
 
     Args:
-        address: a numeric address of this machine; any other than HERE gives other machines access,
-            by a token of six characters
-        port: 0 for any free one; by default None: any free one on this machine only, else as for
-            `listening`
-        share: "look", the default, lets others watch; "control" also lets them make changes
+        address: a numeric address of this machine; an address other than HERE gives access to other
+            machines, by a token of six characters
+        port: port number; 0 means any free port; None (default) means any free port if only this
+            machine has access, otherwise see `listening`
+        share: "look" (default) lets others watch; "control" also lets them make changes
 
     Raises:
         InputError: if the address or the port is not available.
@@ -113,7 +114,7 @@ def watch(
 
 
 def forwarding(url: str, path: Path) -> str:
-    """Write a file that redirects a browser to an address; return the file's URL.
+    """Write a file that redirects a browser to a URL; return the URL of the file.
 
     Other users of this machine can see command lines, so the token must not be part of one.
     """
@@ -123,7 +124,7 @@ def forwarding(url: str, path: Path) -> str:
 
 
 def work(calls: SimpleQueue[Callable[[], object]], until: float) -> None:
-    """Execute queued calls until a given time."""
+    """Execute queued functions until the time `until`."""
     while (rest := until - monotonic()) > 0.0:
         try:
             calls.get(timeout=rest)()
@@ -138,7 +139,7 @@ BORDER = 2  # modules; phones accept less than the standard four
 
 
 def qr_code(address: str) -> list[str]:
-    """Return the lines of a code, light on dark; empty if segno is not installed."""
+    """Return the text lines of a QR code, light on dark; empty if segno is not installed."""
     if find_spec("segno") is None:
         return []
     code = import_module("segno").make(address, micro=False)

@@ -1,11 +1,11 @@
 """Encoding of states for pages: a JSON header, and arrays as bytes.
 
-An array is {"$": number of its buffer, "t": its type}; a number not supported by JSON is {"$n":
-name}.
+An array is encoded as {"$": index of its buffer, "t": its type}, and a number that JSON does not
+support as {"$n": name}.
 
-States of large networks are reduced to the visible information. Colors and sizes of cubes are 8-bit
-codes, or codes of tile means. Counted or written numbers are exact: scales and spreads are those of
-all weights, and `exact_of` returns selected numbers.
+States of large networks are reduced to the visible information. Colors and sizes of cubes are sent
+as 8-bit codes of weights, or of the means of square tiles of weights. Numbers in texts are exact:
+scales and spreads are computed from all weights, and `exact_of` returns selected numbers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LEVELS = 127  # quantization levels up to the maximum
 
 
 def split(message: Any, buffers: Buffers) -> Any:
-    """Return a message for JSON, and append its arrays to `buffers`."""
+    """Return a message with its arrays replaced by references, and append them to `buffers`."""
     if isinstance(message, np.ndarray):
         return reference(np.ascontiguousarray(message), buffers)
     if isinstance(message, Coded):
@@ -56,11 +56,11 @@ def reference(array: npt.NDArray[Any], buffers: Buffers) -> dict[str, Any]:
 
 
 class Coded:
-    """Numbers of a bank in bytes: each is code * top / 127.
+    """Numbers of all weights as 8-bit codes: each number is code * top / 127.
 
     Attributes:
-        about: "top", "tile" if a code is the mean of a tile of this size, and properties of all
-            numbers, see `_facts_of` of StateReducer
+        about: header: "top"; "tile", the tile size, if the codes are means of tiles; and properties
+            of all numbers, see `StateReducer._facts_of`
     """
 
     def __init__(self, numbers: npt.NDArray[Any], facts: Header, tile: int = 1) -> None:
@@ -73,7 +73,7 @@ class Coded:
 
 
 def size_of(message: Any) -> int:
-    """Return the bytes of all arrays in a message."""
+    """Return the total size of all arrays in a message, in bytes."""
     if isinstance(message, (np.ndarray, Coded)):
         return message.nbytes if isinstance(message, np.ndarray) else message.codes.nbytes
     if isinstance(message, dict):
@@ -93,7 +93,7 @@ NO_ROWS: Rows = np.zeros(0, np.uint32)
 
 
 class TileMap(NamedTuple):
-    """Tiles of plates: bank index and tile of each cube, and the number of cubes of each tile."""
+    """Tiles of cubes: bank index and tile of each cube, and the number of cubes in each tile."""
 
     indices: npt.NDArray[np.intp]
     tiles: npt.NDArray[np.intp]
@@ -102,7 +102,7 @@ class TileMap(NamedTuple):
 
 @final
 class StateReducer:
-    """Reduces states for the layout of a picture; `apart` are rows with separate scales."""
+    """Reduces states to what a layout shows; `apart` are the rows with a separate scale."""
 
     def __init__(self, layout: Layout, apart: Sequence[slice]) -> None:
         self._layout, self._apart = layout, apart
@@ -110,9 +110,9 @@ class StateReducer:
         self._counting, self._facts = Throttle(), dict[str, Any]()
 
     def of(self, state: dict[str, Any]) -> dict[str, Any]:
-        """Return a state of at most LARGEST bytes, or with banks of LEAST if the rest is larger.
+        """Return a state of at most LARGEST bytes; numbers of the bank get at least LEAST bytes.
 
-        A reduced state is marked by "light".
+        A reduced state has the key "light".
         """
         if size_of(state) <= LARGEST:
             return state
@@ -138,11 +138,12 @@ class StateReducer:
         return light
 
     def _facts_of(self, numbers: FloatArray) -> dict[str, Any]:
-        """Return properties of all numbers: the scale of `parts`, and the `spreads` of plates.
+        """Return properties of all numbers: the scales of `parts` and the `spreads` of plates.
 
-        parts    of the rows with a common scale, and of each with its own: the magnitude to cover,
-                 and [stop, number above it] for each stop that is a scale of these numbers
-        spreads  [first row, stop, root mean square] of each plate that has mip levels
+        parts    for the rows with the common scale, and for each slice with a separate scale: the
+                 magnitude that the scale covers, and [limit, count of larger numbers] for each
+                 possible limit of the scale
+        spreads  [first row, end, root mean square] of each plate that has mip levels
         """
         common = numbers.copy()
         for rows in self._apart:
@@ -154,7 +155,7 @@ class StateReducer:
         }
 
     def _means(self, numbers: npt.NDArray[Any], tile: int) -> npt.NDArray[Any]:
-        """Return the mean of each tile, one plate after the other."""
+        """Return the mean of each tile of all plates, in the order of the plates."""
         if tile not in self._maps:
             self._maps[tile] = map_of(self._layout.plates, tile)
         indices, tiles, counts = self._maps[tile]
@@ -163,7 +164,7 @@ class StateReducer:
 
 
 def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
-    """Return the magnitude that a scale of numbers covers, and how many exceed each stop."""
+    """Return the magnitude that a scale covers, and the count of larger numbers for each limit."""
     sizes = np.abs(numbers)
     top = float(sizes.max(where=np.isfinite(sizes), initial=0.0))
     covered = largest(numbers)
@@ -174,14 +175,14 @@ def part_of(numbers: FloatArray) -> tuple[float, list[tuple[float, int]]]:
 
 
 def exact_of(state: dict[str, Any], rows: Rows) -> dict[str, Any]:
-    """Return the exact numbers of some rows available in a state, with step and operation."""
+    """Return exact values and gradients of some rows of a state, with its step and operation."""
     rows = rows[rows < len(state["value"])]
     moment = {"step": state["step"], "operation": state["operation"], "rows": rows}
     return moment | {name: state[name][rows] for name in BANKS}
 
 
 def map_of(plates: Sequence[Plate], tile: int) -> TileMap:
-    """Return the tiles of plates, row by row, of `tile` x `tile` cells."""
+    """Divide plates into tiles of `tile` x `tile` cells, row by row."""
     found, first = [], 0
     for plate in plates:
         down, across = -(-plate.rows // tile), -(-plate.columns // tile)

@@ -1,7 +1,7 @@
 """`scalarviz class`, `lesson`, `lessons` and `collect`: pages for a class, and its answers.
 
-Records of answers are stored without the address of the sender. Input from visitors is bounded: the
-size of a record, their rate, and their total.
+Records of answers are stored without the address of the sender. The size, rate and total of the
+records from visitors are limited.
 """
 
 from __future__ import annotations
@@ -86,16 +86,16 @@ def serve(
     """Create the pages of scenes and serve them until Ctrl-C; return the exit code.
 
     Args:
-        scenes: names, or paths of files; numbers of lessons, "lessons" for all of them, or .md
-            files; if empty, SCENES
+        scenes: names or paths of scenes, numbers of lessons, paths of .md files, or "lessons" for
+            all lessons; if empty, SCENES
         address: an address of this machine; 0.0.0.0 for all
-        port: as for `listening`
+        port: port number, see `listening`
         collect: .jsonl file for the answers sent by pages; None disables sending
         without: whether to leave out the solutions of lessons
 
     Raises:
-        InputError: for an unknown scene, an address or port that is not available, or a file with
-            other contents.
+        InputError: if a scene is unknown, if the address or port is not available, or if `collect`
+            exists and contains something other than answers.
     """
     paths = paths_of(scenes or SCENES)
     is_open = not is_loopback(address)
@@ -137,10 +137,10 @@ def until_ctrl_c(
 
 
 def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
-    """Return the files of scenes and lessons by page name.
+    """Return the files of scenes and lessons, by page name.
 
-    The glossary is included if a lesson of the package links to it. Raises InputError for a
-    duplicate name.
+    The glossary is included if a lesson of the package links to it. Raises InputError if two pages
+    would have the same name.
     """
     found: dict[str, Path] = {}
     for each in all_named(scenes):
@@ -155,7 +155,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
 
 
 def entry_of(name: str, path: Path) -> Entry:
-    """Return the entry of a page in the index."""
+    """Return the entry for a page in the index page."""
     if path.suffix == ".py":
         return Entry(name, row_text(f"rows.scenes.{name}.about", about(path)))
     lesson = lesson_of(path)
@@ -164,7 +164,7 @@ def entry_of(name: str, path: Path) -> Entry:
 
 
 def made(path: Path, *, collects: bool = False, without: bool = False, links: str = "") -> bytes:
-    """Return the page of a scene or of a lesson, with links, and report its size."""
+    """Create the page of a scene or lesson, print its size, and return it."""
     if path.suffix != ".py":
         lesson = without_solutions(lesson_of(path)) if without else lesson_of(path)
         page = page_of_lesson(lesson, collects=collects, links=links)
@@ -178,7 +178,7 @@ def made(path: Path, *, collects: bool = False, without: bool = False, links: st
 
 
 def bound(address: str, port: int | None, collecting: Collecting | None = None) -> PageServer:
-    """Return a server that reports visitors; raise InputError if it cannot listen there."""
+    """Return a server that prints visitors; raise InputError if it cannot listen at the address."""
     hooks = (collecting.gate, collecting.visit) if collecting else ()
     return PageServer(
         listening(address, port),
@@ -188,7 +188,7 @@ def bound(address: str, port: int | None, collecting: Collecting | None = None) 
 
 
 def greeting(address: str, port: int, collecting: Collecting | None = None) -> list[str]:
-    """Return the lines with the URLs of the pages, and who can send answers."""
+    """Return the lines that state the URL of the pages and who can send answers."""
     lines = [text("class.here", url=url_of(numeric(address), port)), text("class.open")]
     if not is_loopback(address):
         query = collecting.query if collecting else ""
@@ -211,10 +211,10 @@ def write_lessons(
 
     Args:
         names: numbers of lessons, such as 01, names of handouts, or paths of .md files; if empty,
-            all lessons. The glossary is added to lessons of the package, which link to it
-        out: output folder; None: the current one
+            all lessons. The glossary is also written if there are lessons of the package
+        out: output folder; None: the current folder
         without: whether to leave out the solutions
-        solutions: whether to write one page with the solutions instead
+        solutions: whether to write one page with all solutions instead of the lessons
     """
     folder, chosen = Path(out or "."), [*map(named, all_named(names or ["lessons"]))]
     if solutions:
@@ -232,9 +232,9 @@ def write_lessons(
 
 
 def all_named(names: Iterable[str]) -> list[str]:
-    """Return names, with all lessons for "lessons" and "01" for "1", without duplicates.
+    """Replace "lessons" with all lesson names, and "1" with "01"; remove duplicates.
 
-    The glossary is added after lessons of the package, which link to it.
+    The glossary is added at the end if there are lessons of the package, since they link to it.
     """
     numbers = {number.removeprefix("0"): (number,) for number in lessons()} | {"lessons": lessons()}
     found = [each for name in names for each in numbers.get(name, (name,))]
@@ -243,20 +243,20 @@ def all_named(names: Iterable[str]) -> list[str]:
 
 
 def path_of_lesson(name: str) -> Path | None:
-    """Return the file of a lesson from its number or path, or None."""
+    """Return the file of a lesson given by number or path, or None for anything else."""
     return Path(name) if name.endswith(".md") else (lessons() | handouts()).get(name)
 
 
 def named(name: str) -> Lesson:
-    """Return the lesson with a number, or of a .md file; raise UnknownNameError otherwise."""
+    """Return the lesson with a number or in a .md file; raise UnknownNameError if it is unknown."""
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 
 def page_of_lesson(lesson: Lesson, *, collects: bool = False, links: str = "") -> bytes:
-    """Return the page of a lesson, whose pictures train scenes of the package or saved runs.
+    """Return the page of a lesson; its pictures show scenes of the package, or saved runs.
 
     Raises:
-        InputError: if the moment of a picture is invalid.
+        InputError: if a picture refers to an invalid moment.
     """
     for each in lesson.parts:
         if isinstance(each, LessonPicture):
@@ -279,7 +279,7 @@ PARTS = "notebooks", "docs/guide"  # copied with their relative paths, which the
 
 
 def copy_lessons(folder: str) -> None:
-    """Copy the lessons and the guide into a folder; in an interactive terminal, open them.
+    """Copy the lessons and the guide into a folder; in a terminal, also open them in JupyterLab.
 
     Existing files are not overwritten.
     """
@@ -308,7 +308,7 @@ HEADS = ("pupil", "question", "first", "frequent")
 
 
 def collect_answers(place: str, out: str | None = None) -> None:
-    """Print the table of the answers in a folder or a file, and optionally write it.
+    """Print the table of the answers in a folder or file, and optionally write it to a file.
 
     Args:
         out: a .csv file, or None
@@ -334,7 +334,7 @@ def collect_answers(place: str, out: str | None = None) -> None:
 
 
 def board(path: Path) -> Live:
-    """Return a live view of a file's table in a terminal, updated as answers arrive."""
+    """Return a live view of a file's answers, a table in the terminal that grows as they arrive."""
     console = Console()
 
     def now() -> Group:
@@ -345,7 +345,7 @@ def board(path: Path) -> Live:
 
 
 def tables(table: AnswerTable, width: int) -> Iterator[Table]:
-    """Yield the parts of a table: the columns of each lesson that fit, then questions."""
+    """Yield tables that fit into `width`: the answers of each lesson, then a table of questions."""
     heads = {each: text(f"answers.column.{each}") for each in HEADS}
     most = max(1, width // USUAL_CELL - 1)
     for lesson, columns in groupby(table.columns, lambda each: each.lesson):
@@ -360,7 +360,7 @@ def tables(table: AnswerTable, width: int) -> Iterator[Table]:
 
 
 def printed(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a rich table with plain text cells."""
+    """Return a rich Table with plain text in its cells."""
     table = Table(box=box.SIMPLE_HEAD, title=Text(title), title_justify="left")
     for each in heads:
         table.add_column(Text(shortened(each, LONGEST_CELL)))
@@ -382,13 +382,13 @@ class Collecting:
     """Receives records from pages and appends them to a file.
 
     Attributes:
-        path: the .jsonl file; an existing one is continued
-        is_open: whether other machines reach the server, so that a token is required
+        path: the .jsonl file; records are appended to an existing file
+        is_open: whether other machines can reach the server, so that a token is required
         entries: the pages listed for holders of the token
         now: a clock in seconds
 
     Raises:
-        InputError: if the file has other contents.
+        InputError: if the file contains something other than answers.
         FileError: if the file cannot be written.
     """
 
@@ -423,11 +423,11 @@ class Collecting:
 
     @property
     def query(self) -> str:
-        """The query string of URLs that may send answers."""
+        """The query string that the URL of a page needs to send answers."""
         return f"?token={self.tokens.short}" if self.tokens else ""
 
     async def gate(self, request: Request, who: str) -> Answer | None:
-        """Return the index page to holders of the token, otherwise the token form."""
+        """Return the index page if a request has the token, otherwise a form that asks for it."""
         if self.tokens is None or request.path.partition("?")[0] not in ("/", f"/{INDEX}"):
             return None
         wrong = text("class.token.wrong")
@@ -437,7 +437,7 @@ class Collecting:
         return HTTPStatus.OK, File.of(INDEX, index_of(entries, collects=True))
 
     async def visit(self, connection: ServerConnection, who: str) -> None:
-        """Receive a record from a page, and reply {"ok": true} or {"error": a sentence}."""
+        """Receive a record of answers from a page, and reply {"ok": true} or {"error": message}."""
         with suppress(ConnectionClosed, TimeoutError):
             try:
                 self._charge(who, 1)
@@ -449,7 +449,7 @@ class Collecting:
             say(text("class.record", name=name, lesson=record.lesson))
 
     def _charge(self, who: str, count: int) -> None:
-        """Raise InputError if a visitor sends too many records, of USUAL bytes, at once."""
+        """Count records of USUAL bytes from a visitor; raise InputError if there are too many."""
         now = self._now()
         left, since = self._left.pop(who, (AT_ONCE, now))
         left = min(AT_ONCE, left + (now - since) / EVERY)
@@ -462,7 +462,7 @@ class Collecting:
             raise InputError(f"too many answers from this device: send them again in {wait} s")
 
     def _take(self, sent: str | bytes, who: str) -> LessonRecord:
-        """Store and return a record; raise InputError if that fails, or without the token."""
+        """Store a record and return it; raise InputError if it is invalid or its token is wrong."""
         found = read(sent) if len(sent) <= LARGEST_RECORD else None
         if found is None:
             raise InputError(
@@ -487,7 +487,7 @@ class Collecting:
         return record
 
     def _add(self, line: bytes) -> None:
-        """Append the line of a record to the file atomically."""
+        """Append a record to the file as one line, completely or not at all."""
         try:
             with self._opened() as file:
                 size = file.seek(0, os.SEEK_END)
@@ -506,6 +506,6 @@ class Collecting:
         self._count += 1
 
     def _opened(self) -> BinaryIO:
-        """Open the file for appending; a new one is readable only by its owner."""
+        """Open the file for appending; only its owner can read a new file."""
         opener = partial(os.open, mode=0o600)
         return cast(BinaryIO, open(self.path, "a+b", buffering=0, opener=opener))

@@ -1,7 +1,7 @@
-"""Options as parameters of a function, in typer's form, with help and shell completion.
+"""Convert options to the parameters that typer expects, with help and shell completion.
 
-For completion, a shell runs the command again with the current line in environment variables;
-without a result it completes file names.
+For completion, a shell runs the command with the current line in environment variables. If the
+command returns no completions, the shell completes file names.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ CONTEXT = "_context"  # key of typer's context, which distinguishes typed option
 
 
 class QuietGroup(TyperGroup):
-    """A group of commands with a shorter help: see `quieter`.
+    """A group of commands with a shorter help text, see `quieter`.
 
     Attributes:
-        shown: options of its commands, which its help lists
+        shown: options of its commands, which are also listed in its help text
     """
 
     shown: Sequence[Any] = ()
@@ -47,7 +47,7 @@ class QuietGroup(TyperGroup):
 
 
 class QuietCommand(TyperCommand):
-    """A command with a shorter help: see `quieter`."""
+    """A command with a shorter help text, see `quieter`."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         with quieter(self.get_params(ctx)):
@@ -56,9 +56,9 @@ class QuietCommand(TyperCommand):
 
 @contextmanager
 def quieter(parameters: Iterable[Any]) -> Iterator[None]:
-    """Omit Python types and the `--no-...` of flags from a help text.
+    """Omit Python types and the `--no-...` forms of flags from help texts within this context.
 
-    typer would write `<bool>` and `<str>`.
+    By default, typer would write `<bool>` and `<str>`.
     """
     hidden = []
     for each in parameters:
@@ -77,7 +77,7 @@ def quieter(parameters: Iterable[Any]) -> Iterator[None]:
 
 
 def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Parameter]:
-    """Return options as parameters of a function, in typer's form; `panel` is their heading."""
+    """Return options as parameters of a typer command; `panel` is their heading in the help."""
     from scalarviz.faces.scene_options import kind_of
 
     return [
@@ -101,7 +101,7 @@ def as_parameters(options: Mapping[str, Option], panel: str) -> list[inspect.Par
 
 
 def checking(name: str, option: Option) -> Callable[[Any], Any]:
-    """Return a validator that returns a value of an option, or raises UnknownNameError."""
+    """Return a function that returns a valid value of the option, or raises UnknownNameError."""
 
     def checked(value: Any) -> Any:
         option.check(value, name)
@@ -123,7 +123,7 @@ def metavar_of(option: Option) -> str:
 def with_options(
     run: Callable[[dict[str, Any], set[str]], int], *parameters: inspect.Parameter
 ) -> Callable[..., None]:
-    """Return a command that exits with the result of `run`, given all options and those typed."""
+    """Return a command that calls `run(all options, typed options)` and exits with its result."""
     kind = inspect.Parameter.KEYWORD_ONLY
     whole = [inspect.Parameter(CONTEXT, kind, annotation=typer.Context), *parameters]
 
@@ -138,7 +138,7 @@ def with_options(
 
 
 def beginning(names: Iterable[str]) -> Complete:
-    """Return a function that returns the names starting with a text."""
+    """Return a shell completion function that returns the names starting with a given text."""
 
     def complete(incomplete: str) -> list[str]:
         return [in_shell(name) for name in names if name.startswith(incomplete)]
@@ -158,7 +158,7 @@ def is_completing() -> bool:
 
 
 def words_to_complete() -> list[str]:
-    """Return the typed words up to a known scene, for shell completion."""
+    """Return the command and the scene to complete; empty if the shell requests no completions."""
     if not is_completing():
         return []
     join_values()
@@ -168,7 +168,7 @@ def words_to_complete() -> list[str]:
 
 
 def join_values() -> None:
-    """Join `--name = value`, as bash splits `--name=value`, into two words."""
+    """Replace the words `--name = value`, into which bash splits `--name=value`, by two words."""
     words, count = os.environ.get("COMP_WORDS", "").split(), os.environ.get("COMP_CWORD", "")
     if os.environ[SHELL] != BASH or not count.isdecimal():
         return
@@ -184,7 +184,7 @@ def join_values() -> None:
 
 
 def in_shell(name: str) -> str:
-    """Return a name in the form the shell expects: in bash, a space ends a word."""
+    """Return a name as the shell expects it: for bash, spaces are escaped."""
     return name.replace(" ", "\\ ") if os.environ.get(SHELL) == BASH else name
 
 
@@ -192,7 +192,7 @@ def in_shell(name: str) -> str:
 
 
 def sweep_command() -> Callable[..., None]:
-    """Return the function of `scalarviz sweep`."""
+    """Return the function that typer calls for `scalarviz sweep`."""
     grid = typer.Option(
         [],
         "--grid",

@@ -81,7 +81,7 @@ def main(words: Sequence[str] | None = None) -> None:
     """Run a command line, and exit.
 
     Args:
-        words: the arguments; None: sys.argv
+        words: the arguments; None means sys.argv
 
     Exit codes: 0 for success, 1 for an error, 2 for an unknown name, 130 after Ctrl-C, 143 after
     SIGTERM.
@@ -116,13 +116,13 @@ def obey(words: Sequence[str]) -> None:
 
 
 def class_pages() -> Any:
-    """Return the module of pages for classes; raise InputError if the server is not installed."""
+    """Return the module `class_pages`; raise InputError if the web server is not installed."""
     import_module("scalarviz.pages.web_server")
     return import_module("scalarviz.faces.cli.class_pages")
 
 
 def application(words: Sequence[str]) -> Typer:
-    """Return all commands; only the named scene is loaded."""
+    """Return a typer application with all commands; of the scenes, it loads only the named one."""
     import typer
 
     from scalarviz.faces.cli.command_parameters import (
@@ -133,7 +133,7 @@ def application(words: Sequence[str]) -> Typer:
     )
 
     class Commands(QuietGroup):
-        """The commands, with escaped control characters in typer's errors."""
+        """The group of all commands; escapes control characters in typer's errors."""
 
         def make_context(self, *given: Any, **more: Any) -> Any:
             with visible_errors():
@@ -315,7 +315,7 @@ def application(words: Sequence[str]) -> Typer:
 
 @contextmanager
 def visible_errors() -> Iterator[None]:
-    """Print errors of typer in the wording of scalarviz, with control characters escaped."""
+    """Reword errors that typer raises in this context, and escape control characters in them."""
     try:
         yield
     except Exception as error:  # any error of typer or click, raised again
@@ -336,7 +336,7 @@ def visible_errors() -> Iterator[None]:
 
 
 def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
-    """Return a function for typer whose parameters are the options of a scene and a command."""
+    """Return a typer command whose parameters are the options of a scene and of the verb."""
     from scalarviz.faces.cli.command_parameters import as_parameters, with_options
     from scalarviz.faces.scene_options import own_options
 
@@ -349,7 +349,7 @@ def command(verb: str, scene: Scene, name: str) -> Callable[..., None]:
 
 
 def parameters_of_every_scene(verb: str, own: Collection[str] = ()) -> list[inspect.Parameter]:
-    """Return the options of a command for every scene, except those that a scene defines itself."""
+    """Return the options that a command has for every scene, except those listed in `own`."""
     from scalarviz.faces.cli.command_parameters import as_parameters
     from scalarviz.faces.scene_options import PAGING, RENDERING, RUNNING, SHARED, WATCHING
 
@@ -359,7 +359,7 @@ def parameters_of_every_scene(verb: str, own: Collection[str] = ()) -> list[insp
 
 
 def general_options(verb: str) -> list[Any]:
-    """Return the options of a command for every scene, as typer has them."""
+    """Return the options that a command has for every scene, as typer parameters."""
     import typer
 
     from scalarviz.faces.cli.command_parameters import with_options
@@ -370,7 +370,7 @@ def general_options(verb: str) -> list[Any]:
 
 
 def open_command() -> Callable[..., None]:
-    """Return the function of `scalarviz open` for typer, with its options as parameters."""
+    """Return the typer command for `scalarviz open`, with its options as parameters."""
     import typer
 
     from scalarviz.faces.cli.command_parameters import as_parameters, beginning, with_options
@@ -423,7 +423,7 @@ def train_scene(scene: Scene, name: str, given: Mapping[str, Any], typed: Collec
 def write_scene(
     verb: str, scene: Scene, name: str, given: Mapping[str, Any], typed: Collection[str]
 ) -> int:
-    """Draw a scene into a file, or write it as a page that trains; return the exit code."""
+    """Render a scene to a file, or write it as a page that trains; return the exit code."""
     with opening(window=False):
         from scalarviz.faces.cli.render_scene import render, write_page
 
@@ -443,7 +443,7 @@ def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:
 def shown_and_kept(
     scene: Scene, given: Mapping[str, Any], typed: Collection[str], name: str = ""
 ) -> tuple[Show, Autosave]:
-    """Return the show of a scene, and its autosave, which a name enables even without a path."""
+    """Return the Show of a scene and its Autosave, which needs a path or a `name`."""
     from scalarviz.faces.controller.train import autosave_of
     from scalarviz.faces.scene_options import make_show
 
@@ -461,12 +461,12 @@ DEEDS: Mapping[str, Callable[..., int]] = {
 
 
 def with_examples(what: str, *examples: str) -> str:
-    """Return a help text with examples, which are not rewrapped."""
+    """Return a help text with examples, whose lines are not rewrapped."""
     return "\n".join([what, "", "\b", "Examples:", *(f"  {pasted(line)}" for line in examples)])
 
 
 def help_of(verb: str, scene: str, what: str) -> str:
-    """Return the help of a scene: its description, and examples."""
+    """Return the help text of a scene: its description and examples."""
     start = f"scalarviz {verb} {scene}"
     return with_examples(
         what, f"{start} --steps 500 --lr 0.1", f'{start} --stop-when "loss < 0.01"'
@@ -474,7 +474,7 @@ def help_of(verb: str, scene: str, what: str) -> str:
 
 
 def help_of_several(verb: str, words: Sequence[str]) -> str:
-    """Return the help of several scenes, with examples."""
+    """Return the help text for a command with several scenes, with examples."""
     start = f"scalarviz {verb} {' '.join(map(shlex.quote, words))}"
     what = (
         "Several scenes side by side, on one clock. Options of one scene follow a ? after its name."
@@ -483,7 +483,7 @@ def help_of_several(verb: str, words: Sequence[str]) -> str:
 
 
 def replay(path: str, theme: str, limit: int | None, *, branches: bool = False) -> None:
-    """Open a saved session, or its latest branches; see `Session.load` for --limit."""
+    """Open a saved session, or its latest branches side by side; `limit` as in `Session.load`."""
     with opening():
         from scalarviz.base.checks import require
         from scalarviz.faces.cli.watch_scene import watch_anywhere
@@ -514,11 +514,11 @@ OTHERS = "others"
 
 @dataclass(frozen=True)
 class NamedScene:
-    """A scene of a command line.
+    """A scene that was named on a command line.
 
     Attributes:
-        path: its file
-        options: its options after the ?, as texts
+        path: path of the scene file
+        options: the options after the ?, as texts
     """
 
     path: Path
@@ -526,7 +526,7 @@ class NamedScene:
 
 
 def scenes_in(words: Sequence[str]) -> list[str]:
-    """Return the words that name scenes, if a command line shows several, or one with options."""
+    """Return the words that name scenes, if there are several scenes, or one with options."""
     if len(words) < 2 or words[0] not in ("watch", "render"):
         return []
     found = [*takewhile(lambda word: not word.startswith("-"), words[1:])]
@@ -534,7 +534,7 @@ def scenes_in(words: Sequence[str]) -> list[str]:
 
 
 def named_scenes(words: Sequence[str]) -> list[NamedScene]:
-    """Return the named scenes; raise InputError for anything else."""
+    """Return the scenes named by `words`, and their options; raise InputError for a wrong word."""
     from scalarviz.base.checks import require, shorten
     from scalarviz.faces.links import pairs_of
     from scalarviz.faces.scene_file import find
@@ -552,7 +552,7 @@ def named_scenes(words: Sequence[str]) -> list[NamedScene]:
 
 
 def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
-    """Return a function for typer whose parameters are the options common to all the scenes.
+    """Return a typer command for several scenes; its parameters are their common options.
 
     Args:
         words: names of the scenes; typer passes all but the first
@@ -610,7 +610,7 @@ def command_of_several(verb: str, words: Sequence[str]) -> Callable[..., None]:
 
 
 def names_of(named: Sequence[NamedScene]) -> list[str]:
-    """Return unique names of scenes, including their options if a scene occurs twice."""
+    """Return a unique name for each scene; it includes the options if the scene occurs twice."""
     stems = [each.path.stem for each in named]
     names: list[str] = []
     for each, stem in zip(named, stems, strict=True):
@@ -622,7 +622,7 @@ def names_of(named: Sequence[NamedScene]) -> list[str]:
 
 
 def branches_of(session: Any) -> dict[str, Any]:
-    """Return a session for each of the latest branches of a session, by branch name."""
+    """Return a copy of a session for each of its latest branches, by branch name."""
     from scalarviz.stage.show import MOST_SESSIONS
 
     newest = session.branches[-MOST_SESSIONS:]
@@ -635,7 +635,7 @@ SPOKEN = re.compile("(?<=^--language)=")
 
 
 def without_language(words: Sequence[str]) -> list[str]:
-    """Apply --language at any position; return the other words.
+    """Apply the option --language at any position, and return the other words.
 
     Raises:
         UnknownNameError: if the language is not available.

@@ -1,8 +1,8 @@
-"""`scalarviz doctor`: tests of this machine, with commands that fix what fails.
+"""`scalarviz doctor`: tests of this machine, with commands that fix failures.
+
+`doctor` runs each probe in a separate process. To run a single probe:
 
     python -m scalarviz.faces.cli.doctor numba
-
-runs a single test: `doctor` runs each probe in a separate process.
 """
 
 from __future__ import annotations
@@ -62,15 +62,15 @@ class Check:
     """A test: its probe, its purpose, and how to fix a failure.
 
     Attributes:
-        use: a key of the texts, after "doctor.use."
+        use: key of the text that states the purpose, without the prefix "doctor.use."
         extra: extra of scalarviz whose packages pip installs; "" for required packages
-        debian: packages of Debian and Ubuntu
-        macos: a command or an instruction
-        windows: a command or an instruction
-        ubuntu: a better command for Ubuntu
-        gpu: whether it needs an NVIDIA GPU
-        command: arguments of Python that fix it
-        needed: whether it is required
+        debian: packages to install on Debian and Ubuntu
+        macos: command or instruction for macOS
+        windows: command or instruction for Windows
+        ubuntu: command that is preferred on Ubuntu
+        gpu: whether the test needs an NVIDIA GPU
+        command: arguments for Python that fix a failure
+        needed: whether scalarviz requires what is tested
     """
 
     name: str
@@ -143,9 +143,9 @@ class Finding:
     """The result of a probe.
 
     Attributes:
-        works: whether it works; None if the probe did not reply in time
+        works: whether the test passed; None if the probe did not reply in time
         mend: kind of the repair command: PIP, SYSTEM, COMMAND, or NOTHING
-        debian: the exact packages of Debian, if known
+        debian: the exact Debian packages to install, if known
     """
 
     works: bool | None
@@ -163,9 +163,9 @@ def examine(
     *,
     for_class: bool = False,
 ) -> int:
-    """Run all checks and print them; return 1 if a requirement of a scene is missing, else 0.
+    """Run and print all checks; return 1 if something that scenes require is missing, else 0.
 
-    With `for_class`, return 1 if a requirement of the lessons is missing.
+    With `for_class`, return 1 if something that the lessons require is missing.
     """
     console, run = console or Console(), run or run_probe
     checks = CLASS if for_class else CHECKS
@@ -200,7 +200,7 @@ def examine(
 
 
 def run_probe(name: str) -> Finding:
-    """Run a probe in a separate process; return its finding, also after a crash or a timeout."""
+    """Run a probe in a separate process; return its finding, even after a crash or a timeout."""
     command = [sys.executable, "-m", "scalarviz.faces.cli.doctor", name]
     try:
         done = subprocess.run(
@@ -219,7 +219,7 @@ def run_probe(name: str) -> Finding:
 
 
 def command_for(check: Check, found: Finding, system: str) -> str:
-    """Return the command or instruction that fixes a finding on this system."""
+    """Return the command or instruction that fixes a failed check on this system."""
     kind, debian = found.mend, found.debian or check.debian
     if kind == COMMAND:
         return joined(called(sys.executable), *check.command.split())
@@ -264,7 +264,7 @@ GIGABYTES = 2.0
 
 
 class Lack(Exception):
-    """A failure, or, with `works`, a limitation; the other fields are the same as in Finding."""
+    """Raised by a probe to report a failure, or, if `works` is true, a limitation."""
 
     def __init__(
         self, why: str, mend: str = SYSTEM, *, works: bool = False, debian: str = ""
@@ -274,13 +274,13 @@ class Lack(Exception):
 
 
 def require(holds: object, why: str, mend: str = SYSTEM, *, works: bool = False) -> None:
-    """Raise Lack, with the reason, unless a condition holds."""
+    """Raise Lack with the reason `why` unless `holds` is true."""
     if not holds:
         raise Lack(why, mend, works=works)
 
 
 def need(*modules: str) -> str:
-    """Return names and versions of modules; raise Lack if one is not installed."""
+    """Return the names and versions of modules; raise Lack if a module is not installed."""
     missing = [module for module in modules if find_spec(module) is None]
     if missing:
         raise Lack(f"{missing[0]} is not installed", PIP)
@@ -288,7 +288,7 @@ def need(*modules: str) -> str:
 
 
 def version_of(module: str) -> str:
-    """Return name and version of the package that contains a module."""
+    """Return the name and version of the package that contains a module."""
     names = {"PySide6": "PySide6-Essentials", "PIL": "Pillow", "OpenGL": "PyOpenGL"}
     package = names.get(module, module)
     try:
@@ -367,7 +367,7 @@ def opengl() -> str:
 
 
 def shader() -> str:
-    """Measure the network of a texture in a fragment shader, and on the cpu engine."""
+    """Compare the speed of a texture network in a fragment shader with the cpu engine."""
     need("vispy")
     sv = import_module("scalarviz")
     dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
@@ -411,7 +411,7 @@ def window() -> str:
 
 
 def check_libraries() -> None:
-    """Raise Lack with the libraries that Qt lacks on X11; Qt reports only the first, or none."""
+    """Raise Lack with all libraries that Qt lacks on X11; Qt itself reports at most the first."""
     why = display_check.lack_of_qt()
     absent = display_check.missing(why) if why else []
     if absent:
@@ -447,7 +447,7 @@ def video() -> str:
 
 
 def packages_of(extra: str) -> str:
-    """The packages of an extra, in versions that it accepts."""
+    """Return the versions of an extra's packages; raise Lack if one is missing or too old."""
     if lacks := lacking(extra):
         raise Lack(f"{lacks[0]} is not installed", PIP)
     names = [re.split(r"[^\w.-]", line)[0] for line in requirements(extra)]
@@ -466,7 +466,7 @@ def onnx() -> str:
 
 
 def jupyter() -> str:
-    """JupyterLab, a local port, and the packages for drawing in the lessons."""
+    """Check for JupyterLab, a local port, and the packages that lessons use for plots."""
     found = need("jupyterlab", "matplotlib", "ipykernel")
     try:
         socket.create_server(("127.0.0.1", 0)).close()
@@ -476,7 +476,7 @@ def jupyter() -> str:
 
 
 def pictures() -> str:
-    """Measure the pictures per second at the size of the lessons."""
+    """Measure how many pictures per second are drawn at the size used in lessons."""
     view, stage = (
         import_module("scalarviz.scene.picture"),
         import_module("scalarviz.stage.stage"),
@@ -500,7 +500,7 @@ def pictures() -> str:
 
 
 def kernels() -> str:
-    """Whether the kernels are compiled on this machine."""
+    """Check whether the kernels are compiled on this machine."""
     lacking = len(import_module("scalarviz.engines.every_kernel").lacking_kernels())
     require(
         not lacking,
@@ -512,7 +512,7 @@ def kernels() -> str:
 
 
 def room() -> str:
-    """Disk, memory and processors."""
+    """Check the free disk space, the memory and the number of processors."""
     free = shutil.disk_usage(Path.home()).free / 2**30
     require(
         free >= GIGABYTES,
@@ -549,7 +549,7 @@ def first_line(error: BaseException) -> str:
 
 
 def answer(name: str) -> Finding:
-    """Return the finding of a probe on this machine."""
+    """Run a probe in this process and return its finding."""
     try:
         return Finding(True, PROBES[name](), NOTHING)
     except Lack as lack:

@@ -33,11 +33,11 @@ from scalarviz.training.session.session import Session
 
 
 def warm(engine: str = "cpu") -> None:
-    """Compile kernels, including the kernels of large pictures, with a progress bar.
+    """Compile kernels, including the kernels for large pictures, with a progress bar.
 
     Args:
-        engine: "cpu", the default: all kernels; "cuda": scene kernels, for a GPU; "auto": the
-            fastest engine on this machine
+        engine: "cpu" (default) compiles all kernels; "cuda" compiles the kernels of the scenes
+            for a GPU; "auto" chooses the fastest engine on this machine
 
     Raises:
         EngineError: if the engine cannot run here, or a kernel cannot be compiled.
@@ -61,14 +61,14 @@ def warm(engine: str = "cpu") -> None:
 
 
 def compile_for_scenes() -> Iterator[tuple[int, int]]:
-    """Compile the missing kernels of the scenes for a GPU; iterate as `compile_all` does."""
+    """Compile the missing GPU kernels of the scenes; yield the progress, as `compile_all` does."""
     lacking = [kind for kind in dict.fromkeys(kinds_of_scenes()) if not precompile.is_ready(kind)]
     paths = dict.fromkeys(path for kind in lacking for path in precompile.paths_of(kind))
     yield from compile_files([path for path in paths if not is_compiled(path)], start_child)
 
 
 def kinds_of_scenes() -> Iterator[str]:
-    """Yield the kinds that the scenes require on a GPU; print a line for a skipped scene."""
+    """Yield the kinds of kernels that the scenes require on a GPU; report each skipped scene."""
     for name, path in scenes().items():
         try:
             session = played(load(path), {}).session
@@ -79,7 +79,7 @@ def kinds_of_scenes() -> Iterator[str]:
 
 
 def start_child(paths: Sequence[Path]) -> Any:
-    """Return a child process that compiles files of kernels for a GPU."""
+    """Start a child process that compiles files of kernels for a GPU, and return it."""
     files = os.pathsep.join(map(str, paths))
     return processes.start([*precompile.COMMAND, f"cuda={files}"], stdin=PIPE)
 
@@ -94,7 +94,7 @@ LARGEST = 1_000_000  # maximum weights times samples for the python engine
 
 
 def measure() -> None:
-    """Print steps per second, one row per scene, one column per engine."""
+    """Print a table of steps per second, with a row per scene and a column per engine."""
     console = Console()
     engines = [name for name, row in ENGINES.items() if not row.lack()]
     table = Table(box=box.SIMPLE_HEAD, title=text("bench.title"), title_justify="left")
@@ -122,13 +122,13 @@ def measure() -> None:
 
 
 def words_for(pace: float) -> str:
-    """Return a pace with three significant digits."""
+    """Return a speed as text with three significant digits."""
     digits = max(0, 2 - math.floor(math.log10(pace)))
     return f"{round(pace, digits):,.{digits}f}"
 
 
 def steps_a_second(session: Session) -> float:
-    """Return the best speed of several rounds, after compilation and without a scene's metrics."""
+    """Return the best speed of several rounds, without the time for compilation and for metrics."""
     session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)

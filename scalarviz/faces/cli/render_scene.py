@@ -42,7 +42,7 @@ OF_VIDEOS = ("every", "operations", "film", "hold", "fps", "move")
 
 
 def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
-    """Train, draw and save; return the exit code."""
+    """Train a scene, draw it to a file, and save the session; return the exit code."""
     try:
         with keep.kept(show.session):
             draw(show, given, name, keep)
@@ -56,7 +56,7 @@ def render(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> i
 
 
 def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> None:
-    """Draw to the output file of the options, and print a summary."""
+    """Draw a Show to the output file given in the options, and print a summary."""
     chosen, path, kind, look = wanted(given, name)
     start = show.session.step_index
     end = end_of(show, given["steps"], least=int(kind in VIDEOS))
@@ -81,7 +81,7 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
 
 
 def render_several(several: Several, given: Mapping[str, Any]) -> int:
-    """Train several scenes on one clock and draw them to a file; return the exit code."""
+    """Train several scenes in lockstep and draw them side by side; return the exit code."""
     name = "-".join(show.title for show in several.shows)
     chosen, path, kind, look = wanted(given, name, len(several.shows))
     if kind in VIDEOS:
@@ -100,14 +100,15 @@ def render_several(several: Several, given: Mapping[str, Any]) -> int:
 def wanted(
     given: Mapping[str, Any], name: str, count: int = 1
 ) -> tuple[dict[str, Any], Path, str, RenderOptions]:
-    """Return all options of a file, its path and kind, and its render options.
+    """Return all options, the path and kind of the output file, and the render options.
 
     Args:
+        given: options that were given
         name: default name of the file
         count: number of scenes side by side
 
     Raises:
-        InputError: if these scenes and options do not support the kind of file.
+        InputError: if the kind of file does not support these options or several scenes.
     """
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
@@ -136,10 +137,11 @@ def write_video(
     look: RenderOptions,
     progress: bool | Callable[[int, int], None] = True,
 ) -> None:
-    """Train one session or several, write a video, and print its length.
+    """Train one or several sessions, write a video of the training, and print its length.
 
     Args:
-        given: number of steps; None: one if operations are shown, else `most`; not used for a film
+        given: number of steps; None means one step if operations are shown, otherwise `most`; a
+            film ignores it
     """
     steps = given or (None if chosen["film"] else 1 if chosen["operations"] else most)
     count = record(
@@ -157,14 +159,14 @@ def write_video(
 
 
 def tell_lost(show: Show) -> None:
-    """Print the reason if the loss is not finite."""
+    """Print why the loss is not finite, if it is not."""
     if why := why_lost(show.session):
         say(why)
 
 
 @contextmanager
 def saving(keep: Autosave, show: Show) -> Iterator[Callable[[int, int], None]]:
-    """Return a progress function for a video: it draws a bar, and autosaves the session."""
+    """Yield a progress callback for a video that draws a bar and autosaves the session."""
     with Progress(0, unit="pictures") as bar:
 
         def tell(done: int, total: int) -> None:
@@ -176,7 +178,7 @@ def saving(keep: Autosave, show: Show) -> Iterator[Callable[[int, int], None]]:
 
 
 def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
-    """Raise InputError for options that this kind of file does not support."""
+    """Raise InputError if an option is not supported by this kind of file."""
     given = [each for each in OF_VIDEOS if chosen[each] != RENDERING[each].default]
     if given and kind not in VIDEOS:
         raise InputError(
@@ -193,7 +195,7 @@ def check_kind(chosen: Mapping[str, Any], name: str, kind: str) -> None:
 
 
 def pixels(size: str) -> tuple[int, int] | None:
-    """Return width and height of a text such as "1280x720"; None for ""."""
+    """Return the width and height given as a text such as "1280x720"; None for ""."""
     if not size:
         return None
     found = re.fullmatch(r"(\d{1,5})x(\d{1,5})", size.strip())
@@ -206,13 +208,13 @@ def pixels(size: str) -> tuple[int, int] | None:
 
 
 def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> int:
-    """Train if steps are given, and write the page; return the exit code.
+    """Write a scene as a page, after training if steps are given; return the exit code.
 
     Args:
-        show: show of the scene
+        show: the Show of the scene
         given: options: out, theme, steps, no_engine, record, every
-        name: name of the scene, for the name of the file
-        keep: saves the session
+        name: name of the scene, used as the default file name
+        keep: autosave of the session
     """
     path = Path(given.get("out") or f"{name}.html")
     for option in [each for each in ("record", "every") if given.get(each) is not None]:

@@ -1,4 +1,4 @@
-"""`scalarviz sweep`: a scene with many settings and seeds, as a table and a file."""
+"""`scalarviz sweep`: train a scene with many settings and seeds; write a table and a file."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
 
 
 def show_of(path: Path, /, seed: int = 0, **options: Any) -> Show:
-    """Return the show of a scene file with some options."""
+    """Return the Show of a scene file, created with the given seed and options."""
     scene = scene_of(path)
     known = RUNNING | options_of(scene)
     usual: dict[str, Any] = {name: option.default for name, option in known.items()}
@@ -49,7 +49,7 @@ scene_of = cache(load)  # of all settings and seeds: its code is run once
 
 
 def options_of(scene: Scene) -> dict[str, Option]:
-    """Return the options of a scene that a grid may contain."""
+    """Return the options of a scene that a sweep may vary."""
     return SHARED | own_options(scene)
 
 
@@ -69,22 +69,22 @@ def sweep_scene(
     watched: bool = False,
     look: Mapping[str, str | None] | None = None,
 ) -> int:
-    """Train a sweep of a scene, print its table and write its runs; return the exit code.
+    """Run a sweep over a scene, print its table and write its runs; return the exit code.
 
     Args:
         name: name or path of the scene
         grid: texts such as lr=0.1,0.3
         seeds: number of seeds, starting at 0, or a range such as 5-14
-        steps: number of steps of each run
-        every: steps between two checks; None: 40 checks
-        success: upper limit of the loss for success; None: the default of `sv.sweep`
-        goal: quantity by which settings are ranked; None: the default of `sv.sweep`
-        ends: whether networks stop at success
+        steps: number of training steps of each run
+        every: number of steps between two checks; None means 40 checks
+        success: loss below which a run is a success; None means the default of `sv.sweep`
+        goal: quantity by which settings are ranked; None means the default of `sv.sweep`
+        ends: whether a run stops as soon as it is a success
         executor: here, processes, dask or the address of a scheduler
-        out: file for the runs, .csv or .parquet; or None
-        folder: folder for results; None: beside `out`, or none
-        picture: file of a picture, .png; or None
-        watched: whether to open a window with all networks; closing it ends training
+        out: .csv or .parquet file for the runs, or None
+        folder: folder for results; None means a folder next to `out`, if `out` is given
+        picture: .png file for a picture, or None
+        watched: whether to open a window with all networks; closing it stops training
         look: options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
@@ -132,7 +132,7 @@ def sweep_scene(
 
 
 def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> None:
-    """Print the table, and write the file unless the training was stopped."""
+    """Print the table of a sweep; write the file unless the sweep was stopped."""
     say(*repr(runs.table().sorted_by("rank")).splitlines())
     if stopped:
         say(text("sweep.stopped.kept", folder=folder) if folder else text("sweep.stopped"))
@@ -142,7 +142,7 @@ def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> N
 
 
 def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:
-    """Parse the grid from texts NAME=VALUE,VALUE; semicolons separate values with commas."""
+    """Parse texts of the form NAME=VALUE,VALUE; values that contain commas need semicolons."""
     found: dict[str, list[Any]] = {}
     for each in texts:
         name, sign, values = each.partition("=")
@@ -160,7 +160,7 @@ def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list
 
 
 def seeds_in(words: str) -> range:
-    """Return the seeds of a text: a number of seeds, or a range such as 5-14."""
+    """Return the seeds given by a text: a number of seeds, or a range such as 5-14."""
     found = re.fullmatch(r"(\d{1,9})(?:-(\d{1,9}))?", words)
     if found is None:
         raise InputError(f"--seeds takes a number, or a range such as 5-14, not {shorten(words)}")

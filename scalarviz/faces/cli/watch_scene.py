@@ -1,6 +1,6 @@
-"""`scalarviz watch` and `open`: a window, or without a screen a page that trains and a picture.
+"""`scalarviz watch` and `open`: open a window; without a screen, write pages and a picture.
 
-`open` shows the moment of a link.
+`open` shows the moment that a link refers to.
 """
 
 from __future__ import annotations
@@ -78,17 +78,18 @@ def watch_anywhere(
     recipe: Any = None,
     **more: Any,
 ) -> int:
-    """Open a window; without a screen train, and write pages and a picture; return the exit code.
+    """Open a window; without a screen, train and write files instead; return the exit code.
 
     Args:
-        shown: a Show, or several by name
+        shown: a Show, or a dict of several by name
         given: options of WATCHING, and steps
-        name: name of the scene, for the files
-        keep: saves the session
-        recipe: as for `watch`, which also receives `more`
+        name: name of the scene, used for file names
+        keep: autosave of the session
+        recipe: argument for `watch`
+        more: other arguments for `watch`
 
     Raises:
-        DisplayError: if the display is lost later.
+        DisplayError: if the display is lost while the window is open.
     """
     has_option = "browser" in given
     given = {each: option.default for each, option in (RUNNING | WATCHING).items()} | dict(given)
@@ -134,7 +135,7 @@ def in_files(
 ) -> tuple[dict[str, bytes], int]:
     """Write pages of the initial state, train, and write a picture; return pages and exit code.
 
-    A file that cannot be created is skipped with an explanation.
+    A file that cannot be created is skipped, and the reason is printed.
     """
     code, (one, *others) = 0, shows.values()
     several = Several.of(shows) if others else None
@@ -171,7 +172,7 @@ def page_text(show: Show, look: Look) -> bytes:
 
 
 def written(place: Path, make: Callable[[], bytes]) -> bytes:
-    """Write the result of `make` to a file; return it, or b"" with an explanation if it fails."""
+    """Write the result of `make` to a file and return it; on failure print why and return b""."""
     try:
         content = make()
         replace_file(place, signed(content, place.suffix))
@@ -182,7 +183,7 @@ def written(place: Path, make: Callable[[], bytes]) -> bytes:
 
 
 def free_places(names: list[str]) -> tuple[list[Path], Path]:
-    """Return paths for pages and their picture that do not exist or were written here."""
+    """Return paths for pages and their picture that overwrite no files of the user."""
     stems = [name.replace(os.sep, "-") for name in names]
     for i in count(1):
         end = "" if i == 1 else f"-{i}"
@@ -196,7 +197,7 @@ def free_places(names: list[str]) -> tuple[list[Path], Path]:
 
 
 def signed(content: bytes, kind: str) -> bytes:
-    """Return a file with a comment that contains its origin and its digest."""
+    """Return the content of a file with an added comment that contains its origin and digest."""
     words = b"scalarviz watch " + sha256(content).hexdigest().encode()
     mark = b"<!-- " + words + b" -->\n" if kind == ".html" else chunk(b"tEXt", b"Comment\0" + words)
     cut = len(content) - ENDS[kind]
@@ -204,7 +205,7 @@ def signed(content: bytes, kind: str) -> bytes:
 
 
 def is_own(place: Path) -> bool:
-    """Return whether a file was created by `signed` and has not been changed."""
+    """Return whether a file was written by `scalarviz watch` and has not been edited since."""
     if not place.is_file() or place.is_symlink():
         return False
     try:
@@ -217,7 +218,7 @@ def is_own(place: Path) -> bool:
 
 
 def has_browser() -> bool:
-    """Return whether there is a graphical browser; text browsers cannot train a page."""
+    """Return whether there is a graphical browser, since a page cannot train in a text browser."""
     if sys.platform == "linux" and not has_display() and not os.environ.get("BROWSER"):
         return False
     try:
@@ -231,7 +232,7 @@ def has_browser() -> bool:
 
 
 def open_side_by_side(links: Sequence[str], given: Mapping[str, Any]) -> int:
-    """Open one window on several scenes or files; return the exit code."""
+    """Open one window with several scenes or files side by side; return the exit code."""
     opening_over()
     shows: dict[str, Show] = {}
     for words in links:
@@ -250,11 +251,11 @@ def unused(name: str, names: Mapping[str, Any]) -> str:
 
 
 def open_link(words: str, given: Mapping[str, Any]) -> int:
-    """Open a window at the moment of a link; return the exit code.
+    """Open a window at the moment that a link refers to; return the exit code.
 
     Args:
         words: the link
-        given: options of WATCHING and of `keep_of`, steps and limit
+        given: options of WATCHING and of `keep_of`, and the options steps and limit
 
     Raises:
         InputError: if the link is invalid.
@@ -283,7 +284,7 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 
 
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
-    """Return the show of the scene or the file of a link; raise InputError for anything else."""
+    """Return the Show for a link, and the Recipe of a scene; raise InputError if it is invalid."""
     target = link.target
     if target in scenes():
         show, recipe = show_with(load(scenes()[target]), target, link.options)
@@ -317,11 +318,11 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
 def show_with(
     scene: Scene, name: str, texts: Mapping[str, str], values: Mapping[str, Any] | None = None
 ) -> tuple[Show, Recipe]:
-    """Return the show of a scene and its recipe; raise InputError for an unknown option.
+    """Return the Show of a scene and its Recipe; raise InputError for an unknown option.
 
     Args:
-        name: name of the scene, for the error
-        texts: options after a ?, as in a link or a command line
+        name: name of the scene, for error messages
+        texts: options given after a ? in a link or on a command line
         values: other options by name
     """
     known = SHARED | own_options(scene)
@@ -334,7 +335,7 @@ def show_with(
 
 
 def pinned_by(session: Session, link: Link) -> int | Neuron | None:
-    """Return the validated pin of a link; raise InputError if the network does not have it."""
+    """Return the neuron or weight that a link pins; raise InputError if it does not exist."""
     if link.neuron is not None:
         buffers = {each.name: each for each in session.network.program.buffers}
         buffer, place = link.neuron
@@ -345,10 +346,10 @@ def pinned_by(session: Session, link: Link) -> int | Neuron | None:
 
 
 def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
-    """Go to the moment of a link; return whether it was reached before Ctrl-C.
+    """Go to the moment of a link; return False if Ctrl-C was pressed before it was reached.
 
-    Steps beyond the end are trained, with a progress bar. Raises InputError for an operation that
-    the step does not have.
+    Steps that are not trained yet are trained, with a progress bar. Raises InputError if the step
+    does not have the requested operation.
     """
     step = session.step_index if link.step is None and link.operation else link.step
     if step is not None:

@@ -1,8 +1,8 @@
-"""Changes by the user, and Undo.
+"""Changes that the user makes to a session, and Undo.
 
 They apply to weights, learning rates, frozen layers, options, neurons and layers, presets and
-inputs. Each change can be undone; some replace the shown session by another one, and Undo returns
-to the previous one.
+inputs. Each change can be undone. Some changes replace the shown session by a new one; then Undo
+returns to the previous session.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ Rows = int | list[int]
 
 @final
 class Edits:
-    """The edits of a session; all edits of one drag are undone together."""
+    """Edits the weights of a session; all edits of one drag are undone together."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
         self._drag: tuple[Rows, Change] | None = None  # the rows of the last drag
 
     def edit(self, row: Rows, value: float | list[float], *, dragged: bool = False) -> None:
-        """Set one or several weights; `dragged` edits of the same at one moment are one change.
+        """Set one or several weights; repeated `dragged` edits of the same weights are one change.
 
-        Within a step they are applied at its start, and its operations are repeated, so that all
-        shown numbers belong to the same weights.
+        An edit in the middle of a step is applied at the start of this step, and the operations
+        are repeated, so that all shown numbers belong to the same weights.
         """
         session, timeline = self.session, self.session.timeline
         with session.doing():
@@ -80,7 +80,7 @@ class Edits:
 
 
 def type_value(controller: Controller) -> None:
-    """Open the field of the pinned weight's value, or explain how to pin a weight."""
+    """Open the input field for the value of the pinned weight, or explain how to pin a weight."""
     if controller.stage.pinned is None:
         controller.tell(text("notices.pin_first"))
     else:
@@ -94,11 +94,14 @@ HIGHEST_RATE = 100.0
 
 @dataclass(frozen=True)
 class PinnedRows:
-    """Rows of the bank, of a pinned weight or a layer, and their values for controls.
+    """The bank rows of a pinned weight or of a layer, with the numbers that controls show.
 
     Attributes:
-        name: name of the first row, as for `value`
-        rate: learning rate before the schedule; NaN if the rows have several
+        rows: indices into the bank
+        name: name of the first row
+        value: value of the first row
+        frozen: whether all rows are frozen
+        rate: learning rate before the schedule is applied; NaN if it differs between rows
     """
 
     rows: range
@@ -109,7 +112,7 @@ class PinnedRows:
 
 
 def pinned_rows(session: Session, rows: range) -> PinnedRows:
-    """Return the values of some rows for controls."""
+    """Return some rows of the bank, with the numbers that controls show."""
     bank, optimizer = session.network.bank, settings_now(session).optimizer
     own = optimizer.own_rates.of_all(rows)
     rate = optimizer.rate(bank.step_count) if own is None else own
@@ -119,14 +122,14 @@ def pinned_rows(session: Session, rows: range) -> PinnedRows:
 
 
 def pinned_weight(session: Session, row: int | None) -> PinnedRows | None:
-    """Return a weight by its bank index, or None."""
+    """Return the weight with this bank index; None if `row` is None or out of range."""
     if row is None or not 0 <= row < len(session.network.bank):
         return None
     return pinned_rows(session, range(row, row + 1))
 
 
 def pinned_layer(session: Session, row: int | None, neuron: Neuron | None) -> PinnedRows | None:
-    """Return the layer of a pinned weight or neuron; None without one, or if it has no weights."""
+    """Return the layer of a pinned weight or neuron; None if there is no layer with parameters."""
     found = operation_of(session, row, neuron)
     if found is None:
         return None
@@ -154,13 +157,13 @@ def set_learning_rate(controller: Controller, rate: float | str) -> None:
 
 @computes
 def scale_learning_rate(controller: Controller, factor: float) -> None:
-    """Multiply the learning rate of the next step that can still be changed."""
+    """Multiply the learning rate by `factor`, from the next step whose rate can still change."""
     session = controller.session
     controller.do(lambda: setattr(session, "learning_rate", factor * rate_now(session)))
 
 
 def set_rate(controller: Controller, rows: Rows, rate: float | str) -> None:
-    """Set a separate learning rate for some weights."""
+    """Set a separate learning rate for some weights; an empty text restores the global rate."""
     session = controller.session
     own = None if isinstance(rate, str) and not rate.strip() else rate
     controller.do(lambda: session.set_rate(rows, None if own is None else as_number(own)))
@@ -199,7 +202,7 @@ def set_option(controller: Controller, name: str, value: object) -> None:
 
 
 def set_common(controller: Controller, name: str, value: object, did: str) -> None:
-    """Set the value of an option that every session has; `did` is the message."""
+    """Set an option that every session has; `did` describes the change for the user."""
     row, session = TRAINING[name], controller.session
     if row.value(session, settings_now(session)) == value:
         return None  # unchanged choice
@@ -216,10 +219,11 @@ def grow(
     make: Callable[[Session], Session],
     seen: Callable[[Session], Neuron | None] = nothing,
 ) -> None:
-    """Continue with the session that a function creates from this one.
+    """Replace the shown session by a session that `make` creates from it.
 
     Args:
-        seen: returns the neuron to point at, until the mouse moves
+        make: creates the new session, such as one with more neurons
+        seen: returns the neuron of the new session to highlight until the mouse moves
     """
 
     def begin(made: Session) -> None:
@@ -231,7 +235,7 @@ def grow(
 
 
 def show_made(controller: Controller, session: Session) -> str:
-    """Show a session that was created from the shown one; return a description of the change."""
+    """Show a session that was created from the present one; return a description of the change."""
     origin = session.origin
     assert origin is not None, "a session that was made from another one has an origin"
     show_another(controller, *with_session(controller, session), origin.did)
@@ -242,13 +246,13 @@ def show_made(controller: Controller, session: Session) -> str:
 
 
 def one_more(controller: Controller) -> None:
-    """Add a neuron to the layer of the pinned item, by default the first hidden one."""
+    """Add a neuron to the layer of the pinned item, or to the first hidden layer by default."""
     place = layer_at(controller)
     grow(controller, partial(add_neurons, layer=place), partial(last_neuron, place))
 
 
 def one_less(controller: Controller) -> None:
-    """Remove the pinned neuron, by default the last one of the first hidden layer."""
+    """Remove the pinned neuron, or the last neuron of the first hidden layer by default."""
     neuron = controller.stage.pinned_neuron
     operation = neuron and writer_of(controller.session.network.program, neuron[0])
     place = layer_at(controller)
@@ -259,26 +263,26 @@ def one_less(controller: Controller) -> None:
 
 
 def layer_more(controller: Controller) -> None:
-    """Add a layer before the layer of the pinned item, by default before the last one."""
+    """Add a layer before the layer of the pinned item, or before the last layer by default."""
     place = layer_at(controller, len(controller.session.network.layers) - 1)
     grow(controller, partial(insert_layer, layer=place))
 
 
 def layer_less(controller: Controller) -> None:
-    """Remove the layer of the pinned item, by default the one before the last."""
+    """Remove the layer of the pinned item, or the last hidden layer by default."""
     place = layer_at(controller, max(0, len(controller.session.network.layers) - 2))
     grow(controller, partial(remove_layer, layer=place))
 
 
 def layer_at(controller: Controller, default: int = 0) -> int:
-    """Return the index of the layer of the pinned neuron or weight, else `default`."""
+    """Return the layer index of the pinned neuron or weight; `default` if nothing is pinned."""
     stage = controller.stage
     found = operation_of(controller.session, stage.pinned, stage.pinned_neuron)
     return default if found is None else found.layer
 
 
 def operation_of(session: Session, row: int | None, neuron: Neuron | None) -> Operation | None:
-    """Return the operation that computes a neuron, or uses a weight; or None."""
+    """Return the operation that computes a neuron or uses a weight, or None."""
     if neuron is not None:
         return writer_of(session.network.program, neuron[0])
     operations = session.network.program.operations
@@ -299,7 +303,7 @@ FAR = -10.0  # bias with which no sum is positive
 
 
 def too_fast(session: Session) -> None:
-    """Make the learning rate too large."""
+    """Set a learning rate at which training diverges."""
     session.learning_rate = min(TOO_FAST * session.learning_rate, HIGHEST_RATE)
 
 
@@ -309,7 +313,7 @@ def all_zero(session: Session) -> None:
 
 
 def dead(session: Session) -> None:
-    """Use relu with biases that keep the first hidden layer from ever being positive."""
+    """Use relu in the first hidden layer, with biases so low that its sums are never positive."""
     check_hidden_layers(session)
     with session.doing(as_one=True):
         session.set_activation(0, "relu")
@@ -348,16 +352,16 @@ PRESETS: dict[str, Callable[[Session], Session | None]] = {
 
 
 def preset_names(shallow: bool) -> dict[str, str]:
-    """Return the presets by their displayed names.
+    """Return the internal names of the presets, by their displayed names.
 
     Args:
-        shallow: whether to include "no hidden layer", see `needs_hidden_layers`
+        shallow: whether to include the preset "no hidden layer", see `needs_hidden_layers`
     """
     return {text(f"presets.{name}"): name for name in PRESETS if shallow or name != "shallow"}
 
 
 def go_wrong(controller: Controller, name: str) -> None:
-    """Set up a failure, show a hint, and play."""
+    """Apply the preset of a training failure, show a hint, and start to play."""
     session, log = controller.session, controller.session.undo_log
 
     def act() -> Session | None:
@@ -382,7 +386,7 @@ def go_wrong(controller: Controller, name: str) -> None:
 
 
 def teach(controller: Controller, words: str) -> None:
-    """Show a hint in the caption while the branch of the last preset is shown."""
+    """Show a hint as the caption until the last preset is undone or its branch is left."""
     session, change = controller.session, controller.preset
     branch = session.current_branch
 
@@ -401,7 +405,7 @@ IS_BENT: WeakKeyDictionary[TableSet, bool] = WeakKeyDictionary()
 
 
 def needs_hidden_layers(session: Session) -> bool:
-    """Return whether Dense layers learn samples that one weighted sum of the inputs gets wrong."""
+    """Return whether the data of a dense network cannot be fitted by a single weighted sum."""
     data, layers = session.data, session.network.layers
     dense = len(layers) > 1 and all(isinstance(each, Dense) for each in layers)
     if not dense or data.outputs != 1 or not isinstance(data, TableSet):
@@ -422,10 +426,11 @@ MOST_READ = 10_000  # maximum targets examined for it
 
 
 def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
-    """Show the output for custom inputs, with a button to return to the samples.
+    """Show the output for a custom input, with a button to return to the samples.
 
     Args:
-        inputs: the numbers; by default None: the shown ones, or an empty image to draw on
+        inputs: the custom input; None (default) starts from the shown input, or from an empty
+            image to draw on
     """
     controller.guide.interrupt()
     stage = controller.stage
@@ -439,14 +444,14 @@ def put_in(controller: Controller, inputs: FloatArray | None = None) -> None:
 
 
 def begin_input(controller: Controller) -> None:
-    """Start a custom input from the shown one or an empty image; pick a color for color inputs."""
+    """Start a custom input; if inputs are colors, also open the color picker."""
     put_in(controller)
     if controller.session.data.input_tint == "rgb":
         pick_color(controller)
 
 
 def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
-    """Return the buttons offered while a custom input is shown."""
+    """Return the labels and actions of the buttons shown with a custom input."""
     found: dict[str, Callable[[], None]] = {text("own.end"): partial(take_out, controller)}
     session = controller.session
     answers = answers_of(session)
@@ -462,14 +467,14 @@ def offers_of_input(controller: Controller) -> dict[str, Callable[[], None]]:
 
 
 def label_of(answer: str) -> str:
-    """Return the label of the button for learning an answer; "" is the computed one."""
+    """Return the label of the button that adds a sample with this target; "": a computed target."""
     return text("own.learn.one", answer=answer) if answer else text("own.learn")
 
 
 def answers_of(session: Session) -> dict[str, FloatArray | None]:
-    """Return the possible targets of a custom sample, by name.
+    """Return the targets that the user can choose for a custom sample, by name.
 
-    The target is None, and its name "", if it follows from the inputs, such as the color of a map.
+    If the target follows from the inputs, such as the color on a map, the result is {"": None}.
     """
     data = session.data
     if not isinstance(data, TableSet):
@@ -491,7 +496,7 @@ def answers_of(session: Session) -> dict[str, FloatArray | None]:
 
 
 def ask_answer(controller: Controller) -> None:
-    """Offer the possible targets for learning the input, in one row."""
+    """Show a row of buttons to choose the target with which the custom input is learned."""
     found = {
         answer: partial(learn_input, controller, answer)
         for answer in answers_of(controller.session)
@@ -500,7 +505,7 @@ def ask_answer(controller: Controller) -> None:
 
 
 def learn_input(controller: Controller, answer: str) -> None:
-    """Add the shown input to the samples, with a target given by name."""
+    """Add the custom input to the training samples, with a target given by name."""
     own, session = controller.stage.own, controller.session
     if own is None:
         return
@@ -525,7 +530,7 @@ def pick_color(controller: Controller) -> None:
 
 
 def take_out(controller: Controller) -> None:
-    """Show the samples again."""
+    """Discard the custom input, and show the samples again."""
     controller.stage.own = None
     controller.stage.offer({})
 
@@ -534,7 +539,7 @@ def take_out(controller: Controller) -> None:
 
 
 def switch(controller: Controller, name: str) -> None:
-    """Switch to a branch, given by its text, and report its name."""
+    """Switch to a branch, given by its text in the menu, and report its name."""
     if len(controller.session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
     number = int(name.partition(":")[0])
@@ -543,7 +548,7 @@ def switch(controller: Controller, name: str) -> None:
 
 
 def tell_branch(controller: Controller, number: int) -> None:
-    """Report the shown branch, given by its number."""
+    """Show a message that names the branch with this number."""
     branches = controller.session.branches
     name, last = branches[number].name, len(branches) - 1
     controller.tell(text("notices.switched", number=number, last=last, name=name))
@@ -562,11 +567,12 @@ MOST_BEFORE = 10  # sessions kept for Undo
 @final
 @dataclass(frozen=True, eq=False)
 class LeftTraining:
-    """A session that is no longer shown, with its options; `did` describes the change to the next.
+    """A session that is no longer shown, and its options.
 
     Attributes:
-        undone: for a session left by Undo: the undo list of the previous one, which a change
-            replaces
+        did: description of the change between this session and the next one
+        undone: for a session left by Undo, the list of undone changes of the session then shown;
+            a new change replaces this list, and Redo is then unavailable
     """
 
     show: Show
@@ -577,16 +583,17 @@ class LeftTraining:
 
 @final
 class ShownTrainings:
-    """The sessions before the shown one, oldest first, and those after it, latest last."""
+    """The sessions that Undo (`before`) and Redo (`after`) can return to; the next one is last."""
 
     def __init__(self) -> None:
         self.before: deque[LeftTraining] = deque(maxlen=MOST_BEFORE)
         self.after: list[LeftTraining] = []
 
     def count(self, way: str, session: Session) -> int:
-        """Return how many sessions "undo" or "redo" can reach from a session.
+        """Return how many sessions "undo" or "redo" can reach from a session; for undo, 0 or 1.
 
-        Undo includes the session from which it was created; redo none if it has changed since.
+        Undo can also return to the session from which it was created. Redo is not possible if
+        the session has changed since the last Undo.
         """
         if way == "redo":
             is_next = self.after and self.after[-1].undone is session.undo_log.undone
@@ -596,7 +603,7 @@ class ShownTrainings:
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
-    """Show another session; Undo returns to the present one."""
+    """Show another session; Undo then returns to the present one."""
     trail = controller.trail
     trail.before.append(LeftTraining(controller.show, controller.options, did))
     trail.after.clear()
@@ -605,13 +612,13 @@ def show_another(controller: Controller, show: Show, options: Options, did: str)
 
 
 def tell_another(controller: Controller, did: str) -> None:
-    """Report the reason for showing another session, with a button to return."""
+    """Show a message that explains why another session is shown, with a button to return."""
     words = text("notices.grown", did=sentence(did))
     controller.tell(words, text("notices.earlier"), controller.undo)
 
 
 def show_left(controller: Controller, way: str) -> str:
-    """Show the session before this one, or after it; return the change between them."""
+    """Show the previous ("undo") or the next ("redo") session; return the change between them."""
     trail, origin = controller.trail, controller.session.origin
     if way == "redo":
         place = trail.after.pop()
@@ -630,7 +637,7 @@ def show_left(controller: Controller, way: str) -> str:
 
 
 def with_session(controller: Controller, session: Session) -> tuple[Show, Options]:
-    """Return the show and the options with another session, and its sizes as title."""
+    """Return the Show and Options for another session; layer sizes in the title are updated."""
     show = controller.show
     sizes = sizes_of(show.session), sizes_of(session)
     title = show.title.replace(*sizes) if all(sizes) else show.title
@@ -648,7 +655,7 @@ def changes_of(session: Session, way: str) -> Sequence[Change]:
 
 
 def leads_elsewhere(controller: Controller, way: str) -> bool:
-    """Return whether "undo" or "redo" shows another session, since this one has no more changes."""
+    """Return whether "undo" or "redo" shows another session, as this one has no changes left."""
     session = controller.session
     return not changes_of(session, way) and bool(controller.trail.count(way, session))
 
@@ -656,8 +663,8 @@ def leads_elsewhere(controller: Controller, way: str) -> bool:
 def reverse(controller: Controller, way: str) -> None:
     """Undo the last change, or redo the last undone one, and report it.
 
-    If there is nothing to undo or redo, show the previous or next session, even while this one is
-    held.
+    If this session has nothing to undo or redo, show the previous or next session. This also works
+    while this session waits for its kernels.
     """
     if not leads_elsewhere(controller, way):
         return change(controller, way)
@@ -689,7 +696,7 @@ def change(controller: Controller, way: str) -> None:
 
 
 def words_for(change: Change) -> str:
-    """Return a description of a change: its actions, or without any its destination."""
+    """Return a description of a change: its actions, or else the moment to which it moves."""
     before, after = change.before, change.after
     if change.name is not None:
         return text("changes.name", number=change.name[0].number)
@@ -703,7 +710,7 @@ def words_for(change: Change) -> str:
 
 
 def tell_undone(controller: Controller, way: str, words: str) -> None:
-    """Report the result of "undo" or "redo", with a button for the opposite."""
+    """Show a message about the result of "undo" or "redo", with a button to reverse it."""
     if way == "undo":
         said, back, word = text("changes.undone", did=words), "redo", text("controls.redo")
     else:

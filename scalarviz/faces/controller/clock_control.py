@@ -1,4 +1,4 @@
-"""ClockControl: play, step and go back with the sessions of some panes, on one clock."""
+"""ClockControl: plays, steps and rewinds the sessions of one or several panes on one clock."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ APART = 0.1  # seconds between two measurements of the speed
 
 
 def when_ready(command: CommandT) -> CommandT:
-    """Decorate a command on time; while kernels are being compiled, report that instead."""
+    """Decorate a command so that it only shows a message while kernels are being compiled."""
 
     @wraps(command)
     def done(time: ClockControl, *given: Any, **named: Any) -> Any:
@@ -58,26 +58,26 @@ def when_ready(command: CommandT) -> CommandT:
 
 @final
 class ClockControl:
-    """User commands on the time of one pane, or of all panes of an interface together.
+    """Playback commands for the session of one pane, or for all sessions of an interface.
 
     Args:
         owner: shows common messages: a controller, or the interface of several sessions
-        panes: panes whose sessions move
-        steps: number of steps after which they first pause; None: the steps of the shows
-        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
+        panes: panes whose sessions are played
+        steps: number of steps before the first pause; None: the number of steps in the Shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first Show
 
     Attributes:
-        clock: the session, or the shared clock of several; it plays in a separate thread
-        walk: operations that are done one after the other
-        unit: unit of `step`; it plays by steps, or by operations if that is the unit; each has a
-            separate speed
-        until: the step where it pauses, or None
-        films: whether it plays a film after the tour, if no speed was given
-        asked: whether it should play
-        errand: whether it plays only to reach `until`, at full speed
-        film: whether it plays a film, until the user interacts
+        clock: the session, or the shared clock of several sessions; it plays in a separate thread
+        walk: the operations that are being shown one after the other
+        unit: unit of the command `step`; if it is the operation, playback is also by operation,
+            with a separate speed
+        until: the step at which playback pauses, or None
+        films: whether to play a film after the tour, which is the case if no speed was given
+        asked: whether the user wants playback
+        errand: whether playback at full speed only serves to reach `until`
+        film: whether a film is playing; any action of the user ends it
         explained: the sample that was last chosen because its step is easy to follow
-        measured: the speed during playback, in steps per second, else 0
+        measured: measured speed in steps per second; 0 while paused
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class ClockControl:
         self.begin(clock, show.steps if steps is None else size(steps, "steps"))
 
     def begin(self, clock: Session | SharedClock, steps: int) -> None:
-        """Start over with one or several sessions, at the chosen speed, for `steps` steps."""
+        """Reset the control for a new clock, which will pause after `steps` steps."""
         self.clock = clock
         self.asked = self.errand = self.film = False
         self.explained = 0
@@ -120,16 +120,16 @@ class ClockControl:
 
     @property
     def is_playing(self) -> bool:
-        """Whether a session plays."""
+        """Whether at least one session is playing."""
         return any(pane.session.playing for pane in self.panes)
 
     @property
     def held(self) -> bool:
-        """Whether a session waits for kernels and nothing may be computed."""
+        """Whether a session waits for its kernels, so that nothing may be computed."""
         return any(pane.warming.held for pane in self.panes)
 
     def waits(self) -> bool:
-        """Return whether kernels are being compiled, and report it."""
+        """Return whether kernels are being compiled, and show a message if so."""
         for pane in self.panes:
             pane.look_at_kernels()
         if self.held:
@@ -146,11 +146,11 @@ class ClockControl:
 
     @when_ready
     def play(self, *, anew: bool = True, film: bool = False) -> None:
-        """Play in the background.
+        """Play in a background thread.
 
         Args:
-            anew: whether it continues beyond the step where it is paused
-            film: whether it plays a film first, see `Session.play`
+            anew: whether to continue beyond `until` if this step has been reached
+            film: whether to play a film first, see `Session.play`
         """
         self.walk.stop()
         for pane in self.panes:
@@ -165,18 +165,18 @@ class ClockControl:
             self.asked = True
 
     def end_film(self) -> None:
-        """Play at normal speed if a film plays, as after any action of the user."""
+        """End the film if one is playing, and continue at normal speed."""
         if self.film:
             self.film = False
             with reporting_errors(self):
                 self._play_on()
 
     def play_on(self) -> None:
-        """Continue playing to the same step."""
+        """Continue playing up to the same step as before the pause."""
         self.play(anew=False)
 
     def pause(self) -> None:
-        """Pause; report the error if one has stopped training."""
+        """Pause; if an error has stopped training, report it."""
         self.walk.stop()
         if self.several:
             self.stop(self.halt)
@@ -188,13 +188,13 @@ class ClockControl:
             self.stop(self.halt)
 
     def halt(self) -> None:
-        """Pause; raise the error if one has stopped the clock."""
+        """Pause; if an error has stopped the clock, raise it."""
         self.asked, self.errand = False, False
         self._seen.clear()
         self.clock.pause(AT_ONCE)
 
     def stop(self, pause: Callable[[], None]) -> None:
-        """Call a pausing function, and report its error."""
+        """Call a function that pauses, and report any error that it raises."""
         try:
             with reporting_errors(self):
                 pause()
@@ -202,13 +202,13 @@ class ClockControl:
             self.owner.tell(text("notices.broken", kind=type(error).__name__, error=error))
 
     def stand_still(self) -> None:
-        """Pause, remove the large buttons, and show whole operations."""
+        """Pause, remove the large buttons, and show complete operations, not single neurons."""
         self.pause()
         for pane in self.panes:
             pane.show_whole_operations()
 
     def attend(self) -> None:
-        """Handle automatic events: walks, the end of a run, an error."""
+        """Do pending work: operations in sequence, the end of a run, errors."""
         sessions = tuple(pane.session for pane in self.panes)
         if isinstance(self.clock, SharedClock) and sessions != self.clock.sessions:
             plays = self.asked
@@ -230,7 +230,7 @@ class ClockControl:
             self.stop(partial(self.clock.pause, 0.0))
 
     def _arrive(self, *, is_errand: bool) -> None:
-        """Report the arrival where it pauses by itself."""
+        """Show a message after playback has reached `until`."""
         lead = self.panes[0]
         if self.several and not is_errand:
             self.owner.tell(text("compared.arrived", step=self.clock.step_index))
@@ -244,7 +244,7 @@ class ClockControl:
                 offer_more(lead)
 
     def tell_stop(self, _: object = None) -> None:
-        """Report once why training has stopped by itself, if it has."""
+        """If training has stopped automatically, report the reason once."""
         if not isinstance(self.clock, SharedClock):
             if why := self.clock.stopped:
                 self.panes[0].tell(why[0].upper() + why[1:])
@@ -257,7 +257,7 @@ class ClockControl:
         self._told = halted
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Show an error; with several sessions, under the name of its session."""
+        """Show an error; if there are several sessions, with the name of the one that failed."""
         halted = self.clock.halted if isinstance(self.clock, SharedClock) else {}
         known = {session: why for session, (_, why) in halted.items()}
         found = (pane for pane in self.panes if known.get(pane.session) is error)
@@ -265,18 +265,18 @@ class ClockControl:
 
     @property
     def by_operation(self) -> bool:
-        """Whether it plays operation by operation."""
+        """Whether playback is operation by operation."""
         return self.unit in WALKED
 
     @property
     def speed(self) -> float | None:
-        """Requested steps per second, None for as fast as possible."""
+        """The requested speed in steps per second; None means as fast as possible."""
         return self._walk_speed / len(self.clock.operations) if self.by_operation else self._speed
 
     def set_speed(self, speed: float | None) -> None:
-        """Set the steps per second; None for as fast as possible.
+        """Set the speed in steps per second; None means as fast as possible.
 
-        If the unit is the operation, at most SLOW operations per second.
+        If the unit is the operation, the speed is limited to SLOW operations per second.
         """
         for pane in self.panes:
             pane.guide.interrupt()
@@ -295,12 +295,12 @@ class ClockControl:
         self._play_on()
 
     def _play_on(self) -> None:
-        """Apply the requested speed, if it plays."""
+        """Apply a changed speed to the playback, if it is playing."""
         if self.asked and not self.errand:
             self._start(self.speed)
 
     def _start(self, speed: float | None) -> None:
-        """Play by steps, or by operations if they are slow enough to be visible."""
+        """Start playback by steps, or by operations if these are slow enough to be seen."""
         pace = math.inf if speed is None else speed * len(self.clock.operations)
         if self.film and isinstance(self.clock, Session):
             self.clock.play(speed, "step", self.until, film=True)
@@ -320,17 +320,18 @@ class ClockControl:
 
     @property
     def flat_out(self) -> bool:
-        """Whether it plays at full speed, so that drawing slows it down."""
+        """Whether playback is as fast as it can be, so that drawing slows it down."""
         if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed
         return wanted is None or self._measure() < LAGS * wanted
 
     def undisturbed(self, work: Callable[[], None]) -> None:
-        """Call `work`, such as drawing, while the python engine waits.
+        """Call `work`, such as drawing, while the python engine is paused.
 
-        The python engine and drawing compete for Python's global lock; a picture would take
-        seconds. Compiled engines release the lock. A slow step is waited for only once.
+        The python engine and drawing compete for the global interpreter lock, so that a picture
+        would take seconds. Compiled engines release the lock. If a step takes longer than AT_ONCE,
+        `work` no longer waits for the end of this step.
         """
         now = self.clock.clock
         is_slow = any(pane.session.engine == "python" for pane in self.panes)
@@ -343,7 +344,7 @@ class ClockControl:
     # Steps.
 
     def set_unit(self, unit: str) -> None:
-        """Set the unit of `step`; an operation is also the unit of playing."""
+        """Set the unit of `step`; if it is the operation, playback is also by operation."""
         lead = self.panes[0]
         with reporting_errors(self):
             if self.several:
@@ -358,11 +359,11 @@ class ClockControl:
                 self._play_on()
 
     def step(self, direction: int, times: int = 1) -> None:
-        """Go forward (+1) or backward (-1) by `times` times the chosen unit."""
+        """Go forward (`direction` +1) or backward (-1) by `times` of the chosen unit."""
         self.go(direction, times, self.unit)
 
     def operation(self, direction: int) -> None:
-        """Go forward or backward by one operation, or by one neuron if that is the unit."""
+        """Go forward (+1) or backward (-1) by one operation, or by one neuron in that unit."""
         self.go(direction, 1, "neuron" if self.unit == "neuron" else "operation")
 
     @when_ready
@@ -387,9 +388,9 @@ class ClockControl:
         return None
 
     def advance(self, times: int, unit: Unit) -> None:
-        """Advance; a step by operations shows the sample that is easiest to follow.
+        """Advance; at the start of a step by operation, show the sample that is easiest to follow.
 
-        A sample chosen by the user is kept.
+        If the user has chosen a sample, this sample is kept.
         """
         session = self.clock
         begins = unit == "operation" and session.clock.operation == 0
@@ -400,7 +401,7 @@ class ClockControl:
         session.advance(times, unit)
 
     def walk_on(self, by: int) -> None:
-        """Move by a number of stops of `walk_to`, negative back."""
+        """Move forward, or backward if `by` is negative, by several stops of `walk_to`."""
         session = self.panes[0].session
         (step, operation), facts = session.clock.place, facts_of(session)
         times = walk_to(facts, step * len(facts.moments) + operation, by)
@@ -410,7 +411,7 @@ class ClockControl:
             session.back(-times, "operation")
 
     def _go_by_neuron(self, by: int) -> None:
-        """Show more or fewer neurons of the last operation; continue when there are no more."""
+        """Show more or fewer neurons of an operation; after the last, go to the next operation."""
         self.pause()
         (pane,) = self.panes
         pane.withdraw()
@@ -424,24 +425,24 @@ class ClockControl:
 
     @property
     def end(self) -> tuple[int, int]:
-        """Last step and operation reached by training, the maximum over several."""
+        """The last step and operation reached by training: the maximum over all sessions."""
         return max(pane.session.current_branch.end.place for pane in self.panes)
 
     @when_ready
     def seek(self, step: int, operation: int = 0) -> None:
-        """Go to a step already reached, and to an operation of it."""
+        """Go to an operation of a step that was already reached."""
         self.stand_still()
         place = min((max(0, step), operation), self.end)
         self.do(partial(go_to, self.clock, *place), name="seek")
 
     @when_ready
     def reset(self) -> None:
-        """Restart with the same initial weights, and fitting scales; the speed is unchanged."""
+        """Restart with the same initial weights, and fit the scales; the speed is unchanged."""
         self.stand_still()
         self.do(self._start_again, self.fit)
 
     def _start_again(self) -> None:
-        """Go to the start; begin a branch there only if something has changed in between."""
+        """Go to step 0; start a new branch there only if the current one contains changes."""
         sessions = [pane.session for pane in self.panes]
         for session in sessions:
             with session.doing():
@@ -452,7 +453,7 @@ class ClockControl:
             self.clock.seek(0)
 
     def fit(self, _: object = None) -> None:
-        """Fit the scales to the numbers."""
+        """Fit the scales of the picture to the present numbers."""
         self.owner.stage.rescale(anew=True)
 
     def do(
@@ -462,14 +463,14 @@ class ClockControl:
         *,
         name: str = "",
     ) -> None:
-        """Execute a command on the clock, then call `then` with its result in this thread."""
+        """Execute a command that moves the clock; call `then` with its result in this thread."""
         self.panes[0].do(command, then, name=name, time=self)
 
     # Walks.
 
     @when_ready
     def slow_step(self) -> None:
-        """Do the operations up to the end of a step slowly; then continue if it plays."""
+        """Execute the rest of the step slowly; afterwards resume playback if it was playing."""
         plays = self.is_playing or self.walk.then == self.play_on
         self.stand_still()
         done = max(pane.session.clock.operation for pane in self.panes)
@@ -478,14 +479,14 @@ class ClockControl:
         self.attend_walk()
 
     def _pauses(self) -> Sequence[float]:
-        """Return the duration in seconds of each operation of a slow step."""
+        """Return the time in seconds for which a slow step shows each operation."""
         again, clock = self.walk.again, self.clock
         if isinstance(clock, Session):
             return pauses(clock.network.program, again=again)
         return shared([SUM] * len(clock.operations), again=again)
 
     def attend_walk(self) -> None:
-        """Do the next operation if it is due."""
+        """Execute the next operation of the walk if it is due."""
         if self.panes[0].hand.busy or self.held:
             return
         if direction := self.walk.due():
@@ -499,13 +500,13 @@ class ClockControl:
                 pane.stage.given = self._given
 
     def finish(self) -> None:
-        """Show the end of the current operation of a slow step."""
+        """Show the result of the current operation of a slow step immediately."""
         for pane in self.panes if self.walk.slow else ():
             pane.stage.motion.finish()
 
 
 def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
-    """Go to the moment of arrival at an operation."""
+    """Go to the moment before an operation of a step, by training if necessary."""
     clock.seek(step)
     if operation:
         clock.advance(operation, "operation")
@@ -513,7 +514,7 @@ def go_to(clock: Session | SharedClock, step: int, operation: int) -> None:
 
 @contextmanager
 def reporting_errors(speaker: ClockControl | Controller | Face) -> Iterator[None]:
-    """Report the ScalarvizErrors of this block by a speaker."""
+    """Catch each ScalarvizError in this context, and let `speaker` show it."""
     try:
         yield
     except ScalarvizError as error:

@@ -1,8 +1,8 @@
 """Control, a row of the table CONTROLS, and the FaceState shown by controls.
 
 A state is read often and without waiting for training. A control has a getter (from `FaceState`)
-and a setter (on `Controller`); its row of COMMANDS in stage/commands.py has its texts and its kind,
-which determines the widget in window and notebook.
+and a setter (on `Controller`). Its texts and its kind are in its row of COMMANDS in
+stage/commands.py; the kind determines the widget in the window and in notebooks.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ SLOW = 36.0  # maximum operations per second done individually: faster ones are 
 
 @dataclass(frozen=True)
 class FaceState:
-    """The state of all controls at one moment; a `speed` of None is as fast as possible."""
+    """The state of all controls at one moment; a `speed` of None means as fast as possible."""
 
     title: str
     playing: bool
@@ -110,17 +110,17 @@ class FaceState:
 
     @property
     def by_operation(self) -> bool:
-        """Whether it plays operation by operation."""
+        """Whether playback is operation by operation."""
         return self.unit in WALKED
 
     @property
     def choices(self) -> tuple[OptionChoice, ...]:
-        """The options of every session, and of the scene."""
+        """All options: those that every session has, and those of the scene."""
         return *self.common, *self.options
 
     @property
     def place(self) -> str:
-        """The step, the last step, and the branch if there are several."""
+        """The step, the last step, and the branch if there are several, as text."""
         return "   ".join(self._place(""))
 
     def _place(self, loss: str) -> list[str]:
@@ -132,13 +132,13 @@ class FaceState:
 
     @property
     def where(self) -> str:
-        """The position in training as text."""
+        """The position in training and the loss, as text."""
         loss = "" if math.isnan(self.loss) else text("where.loss", loss=self.loss)
         return "   ".join(self._place(loss))
 
     @property
     def pace(self) -> str:
-        """The speed as text: as measured during playback, else as requested."""
+        """The speed as text: measured during playback, otherwise requested."""
         speed = self.measured or self.speed
         walks = self.by_operation or (self.speed is not None and self.speed < 1.0)
         if self.speed is not None and walks:  # single operations are visible
@@ -152,7 +152,7 @@ class FaceState:
 
 
 def units_of(session: Session) -> tuple[FaceUnit, ...]:
-    """Return the units of stepping; "sample" only if a step has one sample."""
+    """Return the units by which a session can step; "sample" only if the batch size is 1."""
     if session.trainer.recorded is not None:
         return ("step",)
     one, small = session.trainer.batches.size == 1, has_neurons(session.network.program)
@@ -161,7 +161,7 @@ def units_of(session: Session) -> tuple[FaceUnit, ...]:
 
 
 def common_units(time: ClockControl) -> tuple[FaceUnit, ...]:
-    """Return the common units of all sessions of a clock; a single one may step by neurons."""
+    """Return the units that all sessions of a clock support; "neuron" only for a single session."""
     units = [units_of(pane.session) for pane in time.panes]
     return tuple(
         unit
@@ -171,12 +171,12 @@ def common_units(time: ClockControl) -> tuple[FaceUnit, ...]:
 
 
 def unit_for(session: Session, unit: FaceUnit) -> FaceUnit:
-    """Return a unit if it is available, else the next larger one that always is."""
+    """Return `unit` if it is available, otherwise the next larger unit that always is."""
     return unit if unit in units_of(session) else "operation" if unit == "neuron" else "step"
 
 
 def engine_of(controller: Controller) -> OptionChoice:
-    """Return the engine as an option, with the engines that can run the session."""
+    """Return an option for the engine; its choices are the engines that can run the session."""
     return OptionChoice(
         "engine",
         str,
@@ -188,11 +188,11 @@ def engine_of(controller: Controller) -> OptionChoice:
 
 
 def state_of(controller: Controller, here: Position | None = None) -> FaceState:
-    """Return the state of all controls of a pane; reads plain attributes without a lock.
+    """Return the state of all controls of a pane, without waiting for a lock.
 
     Args:
-        here: position of the session read for the next picture, of `Stages.read`, so that both show
-            the same moment; by default the present one
+        here: position that `Stages.read` has read for the next picture, so that the picture and the
+            controls show the same moment; by default the present position
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage
@@ -251,7 +251,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
 
 
 def count_of_changes(controller: Controller, way: str) -> int:
-    """Return the number of available "undo" or "redo"; a change of several panes counts as one."""
+    """Return how often the user can "undo" or "redo"; a change in other panes counts as one."""
     session = controller.session
     others = set(controller.face.changed_by(way)) - {controller}
     return len(changes_of(session, way)) + controller.trail.count(way, session) + bool(others)
@@ -265,7 +265,7 @@ PER_DECADE = 60  # positions of a slider per decade
 @final
 @dataclass(frozen=True)
 class Scale:
-    """Linear scale of a slider: positions 0 to `last` for numbers from `low` to `high` by `step`.
+    """Linear scale of a slider that maps positions 0 to `last` to numbers from `low` to `high`.
 
     `small` and `large` are the steps of the arrow and page keys, in positions.
     """
@@ -281,7 +281,7 @@ class Scale:
         return round((self.high - self.low) / self.step)
 
     def number(self, place: int) -> float:
-        """Return the number at a position; an int if `low` and `step` are."""
+        """Return the number at a position; it is an int if `low` and `step` are ints."""
         found = self.low + place * self.step
         return found if isinstance(found, int) else float(f"{found:.9g}")
 
@@ -293,7 +293,7 @@ class Scale:
 @final
 @dataclass(frozen=True)
 class LogScale:
-    """Logarithmic scale of a slider; if `endless`, its right end is None."""
+    """Logarithmic scale of a slider; if `endless` is true, the right end of the slider is None."""
 
     low: float
     high: float
@@ -325,7 +325,7 @@ class LogScale:
 
 
 class Shown(NamedTuple):
-    """The fields of a Control evaluated for one state."""
+    """What a Control displays for one state."""
 
     value: Any
     names: tuple[str, ...]
@@ -343,21 +343,23 @@ Says = Callable[[FaceState], str]
 @final
 @dataclass(frozen=True)
 class Control:
-    """The action and the value of a row of COMMANDS, in window and notebook.
+    """The action of a row of COMMANDS and its displayed value, in the window and in notebooks.
 
     Attributes:
         name: name of the row
-        set: setter: receives the chosen name, bool or number, a string if the number was typed; a
-            button passes a count, 1, or 10 for its key with shift
+        set: setter; it receives the chosen name, bool or number, and a string if a number was
+            typed; a button passes a count: 1, or 10 if its key is pressed with shift
         get: getter of the displayed value; not used by buttons
         names: names of a choice, or completions of an entry
         enabled: whether the control can be used now; by default always
         scale: scale of a slider; by default 0 to 100
         marks: marked values of a timeline
-        drag: setter while a number is dragged; by default `set`
-        about: text that depends on the state, replacing the row's text; likewise `icon` and
-            `help`
-        option: the row of an option, which is not in a table; by default None, the row in COMMANDS
+        drag: setter while a number is dragged; None (default) means `set`
+        about: function that returns a text for a state; None means the text of the row
+        icon: function that returns an icon for a state; None means the icon of the row
+        help: function that returns a help text for a state; None means the text of the row
+        option: row of an option, which COMMANDS does not contain; None (default) means the row
+            of COMMANDS with this name
     """
 
     name: str
@@ -378,12 +380,12 @@ class Control:
         return self.option or COMMANDS[self.name]
 
     def words(self, field: str, state: FaceState) -> str:
-        """Return a text of the control, or its translation."""
+        """Return a text of the control, such as "about", in the current language."""
         found: Says | None = getattr(self, field, None)
         return self.row.words(field) if found is None else found(state)
 
     def shown(self, state: FaceState) -> Shown:
-        """Return all displayed fields for one state."""
+        """Return everything that the control displays for a state."""
         return Shown(
             self.get(state),
             tuple(self.names(state)),
@@ -401,7 +403,7 @@ OPTION_KINDS = {bool: "tick", int: "whole"}
 
 
 def control_of(choice: OptionChoice) -> Control:
-    """Return the control of an option, with its value and its names."""
+    """Return the control for an option, which shows its value and its choices."""
     kind = "choice" if choice.choices else OPTION_KINDS.get(choice.kind, "entry")
     value = choice.value
     if kind in ("choice", "entry"):

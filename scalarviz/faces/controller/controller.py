@@ -1,9 +1,9 @@
 """Controller: all user actions on a session and its picture, independent of a GUI toolkit.
 
-A window or widget calls a command for each user action, and several times per second reads `state`
-and calls `attend`, all in one thread. This thread never blocks noticeably: playing uses a separate
-thread, a `CommandQueue` executes commands in another, and pictures use `Answer`. The effects of
-keys, and their help, are derived from the rows of CONTROLS.
+A window or widget calls a command for each user action. Several times per second it reads `state`
+and calls `attend`. All these calls are made in one thread, which never blocks noticeably: playback
+uses a second thread, a `CommandQueue` executes commands in a third one, and pictures use `Answer`.
+The actions of keys and their help are derived from the rows of CONTROLS.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ if TYPE_CHECKING:
 
 @final
 class Controller:
-    """A pane of an interface: a show, its picture, and the commands on both.
+    """A pane of an interface: a Show, its picture, and the commands on both.
 
     Args:
         face: the interface that contains the pane
-        stage: the picture of the show
-        recipe: how the show was created, so that its options can be changed
-        steps: number of steps after which it first pauses; None: the steps of the show
-        speed: steps per second, 0 for as fast as possible; None: the speed of the show
+        stage: the picture of the Show
+        recipe: how the Show was created, so that its options can be changed
+        steps: number of steps before the first pause; None: the number of steps in the Show
+        speed: steps per second, 0 for as fast as possible; None: the speed of the Show
 
-    `time` has the commands on its time only. `last_words` are the messages after `quit`. `trail`
-    has the sessions before this one and after it, `own_session` is the one for which the interface
-    was opened, and `preset` the change of the last preset, if it was one. `mark` is equal in all
-    panes while one command is applied to all of them; changes with the same mark are undone
-    together.
+    `time` contains the playback commands for this pane only. `last_words` are the messages after
+    `quit`. `trail` contains the previous and next sessions for Undo and Redo. `own_session` is the
+    session for which the interface was opened. `preset` is the change made by the last preset, or
+    None. `mark` is the same in all panes while one command is applied to all of them; changes with
+    the same mark are undone together.
     """
 
     def __init__(
@@ -104,7 +104,7 @@ class Controller:
         return tuple(name for name in self._engines if name in known)
 
     def look_at_kernels(self) -> None:
-        """Check for missing kernels, so that these are not called."""
+        """Check which kernels are missing, so that they are not called before they are compiled."""
         self.warming.take(self.session)
         self.stage.reading.asleep = self.warming.held
 
@@ -116,13 +116,13 @@ class Controller:
     # Time.
 
     def show_whole_operations(self) -> None:
-        """Remove the large buttons, and show whole operations."""
+        """Remove the large buttons, and show complete operations instead of single neurons."""
         self.stage.motion.by_neuron.shown.clear()
         self.withdraw()
 
     @property
     def played_by(self) -> ClockControl:
-        """The clock for playing: the shared clock of all panes, if they are linked."""
+        """The playback control: the one for all panes if they are linked, otherwise `time`."""
         return self.face.all if self.face.together else self.time
 
     def play_soon(self) -> None:
@@ -132,12 +132,12 @@ class Controller:
             self.played_by.play()
 
     def stand_by(self) -> None:
-        """Stop automatic actions."""
+        """Cancel everything that would start or continue automatically."""
         self._plays_soon = self._resumes = False
         self.guide.stop()
 
     def attend(self) -> None:
-        """Handle automatic events: results, errors, end of a run, initial speed."""
+        """Do pending work: report results and errors, and continue guided playback."""
         self.guide.attend()
         self.guessing.attend()
         words = self.options.words(settings_now(self.session))
@@ -163,7 +163,7 @@ class Controller:
 
     @computes
     def travel(self, operations: int) -> None:
-        """Go forward, or backward if negative, by some operations, one after the other."""
+        """Show some operations one after the other; a negative number goes backward."""
         self.time.stand_still()
         self.time.walk.begin(operations)
         self.guide.attend()
@@ -174,15 +174,15 @@ class Controller:
             self.stage.offer({})
 
     def cancel_exports(self) -> None:
-        """End the processes that write files, and a search of the past."""
+        """Stop the processes that write files, and a search through past steps."""
         self.search.cancel()
         for result in self.exports.stop():
             self.tell(result)
 
     def quit(self) -> None:
-        """Stop everything except requested files, after the current command; see `rest`.
+        """Stop everything except the files that the user wants to keep writing.
 
-        Messages from now on are added to `last_words`.
+        `rest` waits until the current command has ended. Later messages are added to `last_words`.
         """
         self._is_left = True
         self.hand.drop()
@@ -192,7 +192,7 @@ class Controller:
         self.warming.stop()
 
     def rest(self) -> None:
-        """Wait until everything has stopped and kept commands are done."""
+        """Wait until everything has stopped and the commands marked as kept are done."""
         self.hand.finish()
         self.hand.attend(kept=True)
         self.time.stop(self.session.pause)
@@ -201,7 +201,7 @@ class Controller:
 
     @computes
     def set_engine(self, name: str) -> None:
-        """Run on another engine from the next step on."""
+        """Switch to another engine, starting with the next step."""
         self.do(partial(self.session.to, name), changing=True)
 
     @computes
@@ -216,11 +216,11 @@ class Controller:
         changes.freeze_rows(self, row, on)
 
     def undo(self) -> None:
-        """Undo the last change; without one, show the previous session, even while this is held."""
+        """Undo the last change; if there are no changes, show the previous session."""
         changes.reverse(self, "undo")
 
     def redo(self) -> None:
-        """Redo the last undone change, or show the next session."""
+        """Redo the last undone change; if there are no such changes, show the next session."""
         changes.reverse(self, "redo")
 
     @computes
@@ -232,7 +232,7 @@ class Controller:
 
     @computes
     def next_sample(self, direction: int = 1) -> None:
-        """Show another sample of the batch."""
+        """Show the sample of the batch that is `direction` positions after the shown one."""
         with reporting_errors(self):
             count = self.session.trainer.batches.size
             self.session.focus = (self.session.focus + direction) % count
@@ -261,14 +261,14 @@ class Controller:
     # Messages.
 
     def tell(self, words: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a message, with a button if it has an action."""
+        """Show a message, with a button labelled `action` that calls `then`."""
         self.message = visible(words, LONGEST_LINE)
         if self._is_left:
             self.last_words.append(self.message)
         self.stage.notice(self.message, action, then)
 
     def tell_error(self, error: ScalarvizError) -> None:
-        """Show an error in plain words; for a refused step, with a button to go back."""
+        """Show an error in plain words; for an invalid gradient, with a button to go back."""
         if isinstance(error, GradientError) and error.back is not None:
             action = text("notices.back", step=error.back)
             self.tell(as_sentence(error.lines[0]), action, partial(self.time.seek, error.back))
@@ -293,13 +293,15 @@ class Controller:
 
         Args:
             command: called in the command thread
-            then: called with the result
-            name: of queued commands with the same name, only the latest is executed
+            then: called with the result of the command
+            name: of several queued commands with the same name, only the latest is executed
             branching: whether to report a new branch
-            kept: whether to execute it even after the interface is closed
-            changing: whether other kernels may be needed afterwards: it plays again once compiled
-            said: description shown while it is slow
-            time: clock whose sessions it moves, which reports errors; by default None, this one's
+            kept: whether to execute the command even after the interface is closed
+            changing: whether the command may need other kernels; playback then resumes when they
+                are compiled
+            said: description that is shown while the command is slow
+            time: control that reports errors, and whose sessions the command changes; by default
+                the one of this pane
         """
         time = time or self.time
         mark = self.mark or self.face.next_mark(several=time.several)
@@ -356,7 +358,7 @@ class QueuedCommand:
     """A command, and the callback for its result or error.
 
     Of consecutive queued commands with the same `name`, only the latest is executed; commands
-    without a name are always executed. A `kept` one is executed and reported even after `drop`.
+    without a name are always executed. A `kept` command is executed and reported even after `drop`.
     """
 
     do: Callable[[], Any]
@@ -372,8 +374,9 @@ class QueuedCommand:
 class CommandQueue:
     """A queue that executes commands one after the other in a separate thread.
 
-    A quick command is done when `do` returns. A command slower than `patience` seconds continues,
-    and a later `attend` calls back with its result. Both are called in the interface's thread.
+    A quick command has finished when `do` returns. A command that takes longer than `patience`
+    seconds continues, and a later call of `attend` passes its result to the callback. The interface
+    calls `do` and `attend` in its own thread.
     """
 
     def __init__(self) -> None:
@@ -386,12 +389,12 @@ class CommandQueue:
 
     @property
     def busy(self) -> bool:
-        """Whether a command is running, or a result has not been reported."""
+        """Whether a command is running, or has a result that was not reported yet."""
         return self._thread.busy or bool(self._done)
 
     @property
     def said(self) -> str:
-        """The current command and its duration; "" without one, or without a description."""
+        """Text with the current command and its duration; "" if it has no description."""
         words, since = self._now
         return words and text("notices.busy", what=words, seconds=monotonic() - since)
 
@@ -408,10 +411,10 @@ class CommandQueue:
 
         Args:
             command: the function to call
-            then: called with its result and its error, one of them None
+            then: called with the result and the error of the command; one of them is None
             name: queued commands with the same name replace each other
-            kept: whether it survives `drop`
-            said: its description, for the property of this name
+            kept: whether the command remains in the queue after `drop`
+            said: description of the command, used by the property `said`
         """
         patience = 0.0 if self._thread.busy else self.patience
         with self._lock:
@@ -423,7 +426,7 @@ class CommandQueue:
         self.attend()
 
     def attend(self, *, kept: bool = False) -> None:
-        """Report the results since the last call, or only those of kept commands."""
+        """Call the callbacks of all commands that have finished, or only of kept ones."""
         while self._done:
             command = self._done.popleft()
             if command.kept or not kept:

@@ -1,7 +1,7 @@
 """CONTROLS: the action of each row of COMMANDS, and its value in a FaceState.
 
-Window, notebook, keyboard and help use this table, in its order. A new control needs a row in
-stage/commands.py, and a Control here.
+The window, notebooks, keys and the help use this table in the given order. A new control needs a
+row in stage/commands.py, and a Control here.
 """
 
 from __future__ import annotations
@@ -47,32 +47,32 @@ Getter = Callable[[FaceState], Any]
 
 
 def field(name: str) -> Getter:
-    """Return a getter for a field of the state."""
+    """Return a getter for a field of FaceState."""
     assert hasattr(FaceState, name) or name in FaceState.__annotations__, name
     return attrgetter(name)
 
 
 def of(pinned: str, name: str, default: Any = None) -> Getter:
-    """Return a getter for a field of the pinned item; `default` without one."""
+    """Return a getter for a field of the pinned item, or for `default` if nothing is pinned."""
     return lambda state: getattr(getattr(state, pinned), name, default)
 
 
 def give(command: str | Callable[..., object], *first: object, **more: object) -> Setter:
-    """Return a setter that calls a command with the value after other arguments."""
+    """Return a setter that calls a command with the arguments `first`, followed by the value."""
     if isinstance(command, str):
         return lambda face, value: attrgetter(command)(face)(*first, value, **more)
     return lambda face, value: command(face, *first, value, **more)
 
 
 def press(command: str | Callable[..., object], *given: object) -> Setter:
-    """Return a setter that calls a command with only these arguments."""
+    """Return a setter that calls a command with the given arguments and ignores the value."""
     if isinstance(command, str):
         return lambda face, _: attrgetter(command)(face)(*given)
     return lambda face, _: command(face, *given)
 
 
 def put(owner: str, name: str) -> Setter:
-    """Return a setter for an attribute of a part of the interface."""
+    """Return a setter for the attribute `name` of a part of the interface, such as "stage"."""
     return lambda face, value: setattr(attrgetter(owner)(face), name, value)
 
 
@@ -81,7 +81,7 @@ def to_pinned(
 ) -> Setter:
     """Return a setter that calls a command with the pinned weight, or its layer, and the value.
 
-    It does nothing if nothing is pinned.
+    If nothing is pinned, the setter does nothing.
     """
 
     def put_to(controller: Controller, value: object) -> None:
@@ -101,7 +101,7 @@ RATES = LogScale(1e-6, HIGHEST_RATE)
 
 
 def speeds(state: FaceState) -> LogScale:
-    """Return the scale of speeds, in steps per second; 1, 10, ... are among its positions."""
+    """Return the scale of the speed slider in steps per second; it contains the powers of ten."""
     place = round(PER_DECADE * math.log10(SLOWEST / state.operations))
     lowest = 10.0 ** (place / PER_DECADE)
     if state.by_operation:
@@ -114,7 +114,7 @@ def has_samples(state: FaceState) -> bool:
 
 
 def listed(branch: Branch) -> str:
-    """Return the text of a branch in the list of branches."""
+    """Return the entry for a branch in the list of branches."""
     return text("branches.listed", number=branch.number, name=branch.name, end=branch.end.step)
 
 
@@ -144,7 +144,7 @@ WAYS = ("left", "right", "up", "down")
 
 
 def point(controller: Controller) -> None:
-    """Start keyboard selection of cubes and neurons, or pin or unpin the selected item."""
+    """Start to select cubes and neurons with keys; if already started, pin the selected one."""
     if controller.stage.walking and controller.warming.held:
         controller.tell(text("notices.wait"))
     elif controller.stage.walking:
@@ -156,7 +156,7 @@ def point(controller: Controller) -> None:
 
 
 def walk(controller: Controller, key: str) -> bool:
-    """Select the next cube or neuron by an arrow key; return whether arrow keys select."""
+    """Select the next cube or neuron with an arrow key; return whether the key was used."""
     if not controller.stage.walking or key not in WAYS:
         return False
     controller.stage.walk(key)
@@ -171,7 +171,7 @@ def toggle_help(controller: Controller) -> None:
 
 
 def scene_names(state: FaceState) -> tuple[str, ...]:
-    """Return the scenes, preceded by an entry for a session without a scene."""
+    """Return the menu entries of the scenes; the first one is a prompt if no scene is shown."""
     return (*(() if state.scene else (text("controls.choose"),)), *entries())
 
 
@@ -185,7 +185,7 @@ NEEDS = {
 
 
 def of_look(name: str) -> Control:
-    """Return the control of a field of Look."""
+    """Return the control for a view option, given as a field of Look."""
     return Control(
         OFFERS[name].control,
         give("take", name),

@@ -1,9 +1,10 @@
 """Files, scenes and links that an interface opens and writes; exports by other processes.
 
+An export draws a video or a page in another process while training continues:
+
     python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
 
-draws a video or a page while training continues. The folder has a saved run for each session,
-0.safetensors and so on; the process removes it.
+The folder contains a saved run for each session: 0.safetensors and so on. The process removes it.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
 
 @computes
 def drop(controller: Controller, path: str | Path) -> None:
-    """Open a dropped file: a picture to learn, or a saved session."""
+    """Open a file that was dropped on the window: a picture to learn, or a saved session."""
     if str(path).endswith(".safetensors"):
         return open_run(controller, path)
     session, options, name = controller.session, controller.options, Path(path).name
@@ -73,7 +74,7 @@ def drop(controller: Controller, path: str | Path) -> None:
 
 
 def open_run(controller: Controller, path: str | Path) -> None:
-    """Load a session from a file."""
+    """Load a session from a file, and show it."""
 
     def begin(session: Session) -> None:
         same = session.data.name == controller.session.data.name
@@ -94,7 +95,7 @@ def open_run(controller: Controller, path: str | Path) -> None:
 
 @computes
 def save(controller: Controller, path: str | Path) -> None:
-    """Save the session, even if the window is closed meanwhile."""
+    """Save the session to a file, even if the window is closed in the meantime."""
     controller.do(
         partial(controller.session.save, path),
         lambda _: controller.tell(text("notices.saved", path=path)),
@@ -117,9 +118,9 @@ def save_network(controller: Controller, path: str | Path) -> None:
 
 
 def export_to(face: Face, path: str | Path, what: str = "") -> None:
-    """Export to a file in the background, all sessions side by side; see `export_of`.
+    """Export all sessions side by side to a file, in the background; see `export_of`.
 
-    A page, or a step as a page, shows only the selected session.
+    The exports "page" and "step" contain only the selected session.
     """
     controller = face.lead
     panes = [controller] if what in ("step", "page") else face.panes
@@ -144,7 +145,7 @@ TAKEN_OVER = ("engine",)  # options kept by another scene if they were given
 
 @cache
 def entries() -> dict[str, str]:
-    """Return the built-in scenes: menu entry and name."""
+    """Return the names of the built-in scenes, by menu entry."""
     found = scenes().items()
     return {text("scenes.entry", name=name, about=about(path)): name for name, path in found}
 
@@ -155,7 +156,7 @@ def entry_of(name: str) -> str:
 
 
 def choose_scene(controller: Controller, entry: str) -> None:
-    """Open the scene of a menu entry."""
+    """Open the scene that was chosen in the menu."""
     if entry in entries():
         open_scene(controller, entries()[entry])
 
@@ -177,7 +178,7 @@ def open_scene(controller: Controller, name: str) -> None:
 
 
 def options_of(name: str, given: dict[str, object]) -> Options:
-    """Return a newly created scene show with its options."""
+    """Create a built-in scene with the `given` options, and return the Options of its Show."""
     recipe = Recipe(load(find(name)), given)
     return Options(recipe, recipe.make({}), elsewhere=True)
 
@@ -207,8 +208,8 @@ def link_here(
     """Return the link to the present moment of a session.
 
     Args:
-        recipe: how the session was created, if from a scene
-        pinned: the row of a weight, or a neuron
+        recipe: how the session was created from a scene; None if it was not
+        pinned: bank row of the pinned weight, or the pinned neuron
 
     Raises:
         InputError: if the session comes from neither a scene nor a file.
@@ -244,13 +245,13 @@ ANY = 2**62  # bytes: the run was just written by this process
 
 @final
 class RunProcess:
-    """A Python process with copies of sessions; `done` of `total` pictures are drawn.
+    """A Python process that works on copies of sessions; it has drawn `done` of `total` pictures.
 
     Args:
-        sessions: saved in a temporary folder as 0.safetensors and so on
-        words: returns the arguments of Python, given the path of the folder
+        sessions: sessions, which are saved in a temporary folder as 0.safetensors and so on
+        words: function that returns the arguments for Python, given the path of the folder
 
-    `child` is None until `start` has saved the copies, and `total` is 0 until known.
+    `child` is None until `start` has saved the copies, and `total` is 0 until it is known.
     """
 
     def __init__(self, sessions: Sequence[Session], words: Callable[[str], Sequence[str]]) -> None:
@@ -280,7 +281,7 @@ class RunProcess:
         self.child = child  # set last: readers may wait for the listener
 
     def _listen(self, said: Iterable[str]) -> None:
-        """Read the progress of the process; its last other output is the reason of a failure."""
+        """Read the output of the process: its progress, or the reason for a failure."""
         for line in said:
             words = line.split()
             if len(words) == 2 and all(word.isdecimal() for word in words):
@@ -296,14 +297,14 @@ class RunProcess:
 
     @property
     def seconds_left(self) -> float:
-        """Estimated seconds for the rest; 0.0 if unknown."""
+        """The estimated remaining time in seconds; 0.0 if it is unknown."""
         since, first = self._first
         if self.done <= first:
             return 0.0
         return (self.total - self.done) * (monotonic() - since) / (self.done - first)
 
     def failure(self) -> str:
-        """Wait for its end and return the reason of a failure; "" for success."""
+        """Wait for the process; return the reason why it failed, or "" if it succeeded."""
         code = self.child.wait()
         self._listener.join()
         self.child.stdout.close()
@@ -311,13 +312,13 @@ class RunProcess:
         return (without_code(self._last_line) or text("exports.ended", code=code)) if code else ""
 
     def let_go(self) -> None:
-        """Let it continue on its own; its temporary files are removed when it ends."""
+        """Let the process continue without the interface; its temporary files are removed later."""
         processes.let_go(self.child)
         threading.Thread(target=self.failure, daemon=True).start()
 
 
 def open_branches(controller: Controller) -> None:
-    """Open a window with the latest branches side by side, in their present state."""
+    """Open another window that shows the latest branches of the session side by side."""
     session, theme = controller.session, controller.stage.look.theme
     if len(session.branches) == 1:
         return controller.tell(text("notices.one_branch"))
@@ -332,7 +333,7 @@ def open_branches(controller: Controller) -> None:
 
 
 def attend_branches(controller: Controller) -> None:
-    """Report failures of windows with branches that have ended."""
+    """Report windows of `open_branches` that have failed."""
     for window in [each for each in controller.branch_windows if each.has_ended]:
         controller.branch_windows.remove(window)
         if why := window.failure():
@@ -351,17 +352,17 @@ FRAME = 0.05  # seconds between two checks of awaited processes
 def export_of(
     shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
 ) -> RunProcess:
-    """Return the process that draws one show as displayed, or several side by side.
+    """Return a process that draws one or several Shows to a file, as they are displayed.
 
     Args:
-        what: "video": the history so far, as a video; "step": the next step, as a page; "page": a
-            page that trains; "": a video or the next step, by the suffix of the path; several shows
-            support only videos
+        what: "video" for a video of the training so far; "step" for a page that shows the next
+            step; "page" for a page that trains; "" for "video" or "step", depending on the suffix
+            of the path; several Shows support only videos
         pin: the pinned item, in the form that `sv.record` accepts
 
     Raises:
-        InputError: for another suffix, or if there are no steps for a video.
-        EngineError: if the session cannot be a page.
+        InputError: if the suffix is not supported, or if there are no steps for a video.
+        EngineError: if a page cannot train the session.
         FileError: if the file cannot be written.
     """
     kind, sessions = path.suffix.lower(), [show.session for show in shows]
@@ -390,7 +391,7 @@ def export_of(
 
 
 def last_step(sessions: Sequence[Session]) -> int:
-    """Return the last step reached by any of the sessions, on its branch."""
+    """Return the largest number of steps that the current branches of the sessions have."""
     return max(session.timeline.branch.end.step for session in sessions)
 
 
@@ -401,7 +402,7 @@ class Exports:
     Attributes:
         failures: number of failed exports
         told: results of exports that ended after the interface was closed
-        lasting: whether they continue when the interface is closed
+        lasting: whether exports continue when the interface is closed
     """
 
     def __init__(self) -> None:
@@ -413,12 +414,12 @@ class Exports:
 
     @property
     def going(self) -> list[str]:
-        """Names of the files being written, or whose result is not known yet."""
+        """The names of the files that are being written, or whose result was not reported yet."""
         return [path.name for path in [*self._all.values()]]
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Number of drawn pictures, and total; 0 of 0 until both are known."""
+        """The number of drawn pictures and their total; (0, 0) until all totals are known."""
         found = [*self._all]
         if not all(each.total for each in found):
             return 0, 0
@@ -426,7 +427,7 @@ class Exports:
 
     @property
     def work(self) -> Work | None:
-        """Description for the picture: the file being written, and its progress; or None."""
+        """The files being written and their progress, for display in the picture; or None."""
         found = [*self._all]
         if not found:
             return None
@@ -441,11 +442,11 @@ class Exports:
         return Work(said, text("exports.cancel"), done / total)
 
     def expect(self, process: RunProcess, path: Path) -> None:
-        """Announce a later call of `start`; until then it can be cancelled."""
+        """Register a process that `start` will start later, so that it can already be cancelled."""
         self._all[process] = path
 
     def start(self, process: RunProcess) -> None:
-        """Start drawing, unless it was cancelled; raise InputError if it cannot be saved."""
+        """Start a process unless it was cancelled; raise InputError if sessions cannot be saved."""
         if (path := self._all.get(process)) is None:
             return
         try:
@@ -459,7 +460,7 @@ class Exports:
     def results(self) -> dict[str, bool]:
         """Return the results of the exports that have ended since the last call.
 
-        These are sentences, and whether the export failed.
+        The keys are the results in one sentence each; the values state whether the export failed.
         """
         ended = {process: path for process, path in [*self._all.items()] if process.has_ended}
         for process in ended:
@@ -469,14 +470,14 @@ class Exports:
         return told
 
     def stop(self) -> list[str]:
-        """End all exports; return the results."""
+        """Stop all exports; return their results in one sentence each."""
         everything, self._all = self._all, {}
         return [stopped(process, path) for process, path in everything.items()]
 
     def finish(self) -> int:
-        """Wait until all are written, with a progress bar in a terminal; return the exit code.
+        """Wait with a progress bar until all files are written; return the exit code.
 
-        Ctrl-C ends them instead.
+        Ctrl-C stops the exports.
         """
         with Stop() as stop, Progress(0, unit="pictures") as bar:
             while self.going and not stop.asked:
@@ -488,7 +489,7 @@ class Exports:
         return stop.code
 
     def let_go(self) -> list[str]:
-        """Let all exports continue on their own; return the names of their files."""
+        """Let all exports continue without the interface; return the names of their files."""
         begun = [each for each in [*self._all] if each.child is not None]
         for each in begun:
             each.let_go()
@@ -503,7 +504,7 @@ def result_of(process: RunProcess, path: Path) -> tuple[str, bool]:
 
 
 def stopped(process: RunProcess, path: Path) -> str:
-    """End an export, which leaves an existing file unchanged; return the result as a sentence."""
+    """Stop an export without changing an existing file; return the result as a sentence."""
     if process.child is not None:
         ended = process.has_ended
         processes.end(process.child)
@@ -515,13 +516,13 @@ def stopped(process: RunProcess, path: Path) -> str:
 
 
 def named(files: Sequence[str]) -> str:
-    """Return the names of files as part of a sentence."""
+    """Return the names of files as a list in words, such as "a.mp4 and b.mp4"."""
     *others, last = files or [""]
     return text("exports.and", most=", ".join(others), last=last) if others else last
 
 
 def main(folder: str, path: str, about: str) -> None:
-    """Draw the saved runs of a folder into a file, and print the progress."""
+    """Draw the runs that are saved in a folder to a file, and print the progress."""
     from scalarviz.pages.page import page
     from scalarviz.stage.render import (
         record,  # slow to import
@@ -548,7 +549,7 @@ def main(folder: str, path: str, about: str) -> None:
 
 
 def tell(done: int, total: int) -> None:
-    """Print the number of drawn pictures for the parent process, which may have ended."""
+    """Print the progress for the parent process; no error is raised if it has ended."""
     try:
         sys.stdout.write(f"{done} {total}\n")
         sys.stdout.flush()

@@ -1,6 +1,6 @@
-"""Face: an interface for one or several panes, with their common state.
+"""Face: a user interface for one or several sessions, and the state that they share.
 
-WatchOptions are its options; an Opening controls the start until training plays.
+WatchOptions are the options of an interface; an Opening shows the tour or starts playback.
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ from scalarviz.training.session.shared_clock import SharedClock
 
 @final
 class Face:
-    """One session or several side by side, in any interface.
+    """A user interface for one session, or for several sessions side by side.
 
     Args:
-        stage: their picture, a pane for each
-        recipes: how their shows were created, one for each; by default empty
-        steps: number of steps after which they first pause; None: the steps of the shows
-        speed: steps per second, 0 for as fast as possible; None: the speed of the first show
+        stage: the picture, with a pane for each session
+        recipes: how the Shows were created, one for each session; by default empty
+        steps: number of steps before the first pause; None: the number of steps in the Shows
+        speed: steps per second, 0 for as fast as possible; None: the speed of the first Show
 
     Attributes:
         panes: a controller for each session
-        all: the time of all panes: the clock of a single session, or a shared one
-        together: whether commands on time, rates and samples apply to all sessions
-        jumps: counter of jumps, announced to pages
+        all: playback control of all panes, for the clock of a single session or a shared clock
+        together: whether commands for playback, learning rates and samples apply to all sessions
+        jumps: number of jumps in time so far; pages use it to detect a jump
 
-    Its window or page sets `start_editing`, which opens the field of a control, given its name,
-    `leave`, which closes everything, `fill_screen`, which toggles full screen, `copy_text`, which
-    copies a text to the clipboard, and optionally `ask_color`: a dialog that starts with a color
-    and calls a function for each picked one.
+    The window or page sets some functions. `start_editing` opens the field of a control, given its
+    name, `leave` closes everything, `fill_screen` toggles full screen, and `copy_text` copies a
+    text to the clipboard. `ask_color` is optional: it opens a dialog that starts with a color and
+    calls a function for each color that is picked.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Face:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of several sessions."""
+        """The names of the sessions if there are several."""
         return tuple(self.stage.names) if self.several else ()
 
     @property
@@ -102,7 +102,7 @@ class Face:
 
     @property
     def time(self) -> ClockControl:
-        """The target of commands on time: all linked sessions, or the selected one."""
+        """The playback control that commands use: for all linked sessions, or the selected one."""
         return self.all if self.together else self.lead.time
 
     def choose(self, name: str) -> None:
@@ -110,32 +110,34 @@ class Face:
         self.stage.chosen = pick({each: i for i, each in enumerate(self.names)}, name, "session")
 
     def set_together(self, on: bool) -> None:
-        """Apply commands to all sessions, or only to the selected one."""
+        """Set whether commands apply to all sessions, or only to the selected one."""
         self.all.pause()
         self.together = self.stage.together = on
 
     @property
     def is_playing(self) -> bool:
-        """Whether a session plays."""
+        """Whether at least one session is playing."""
         return self.all.is_playing
 
     @property
     def flat_out(self) -> bool:
-        """Whether a session plays at full speed, so that drawing slows it down."""
+        """Whether a session plays as fast as it can be computed, so that drawing slows it down."""
         return self.all.flat_out or any(pane.time.flat_out for pane in self.panes)
 
     def still(self) -> Any:
-        """Hold the shared clock, for a picture of one moment."""
+        """Return a context in which a shared clock is paused, so that one moment can be drawn."""
         clock = self.all.clock
         return clock.still(AT_ONCE) if isinstance(clock, SharedClock) else nullcontext(True)
 
     # Actions.
 
     def act(self, row: Control, value: Any, setter: Callable[..., object] | None = None) -> None:
-        """Apply a control to the selected session, to each, or to all.
+        """Apply a control to the sessions that it acts on.
 
         Args:
-            setter: the setter of the row; by default None, `set`
+            row: the control
+            value: value that is passed to the setter
+            setter: setter of the control to use; None (default) means `row.set`
         """
         self.time.end_film()
         act: Callable[..., object] = setter or row.set
@@ -146,7 +148,7 @@ class Face:
             act({"one": self.lead, "time": self.time, "all": self}[acts_on], value)
 
     def change(self, act: Callable[[Controller], object]) -> None:
-        """Change the target sessions; `undo` reverts them together."""
+        """Apply a change to the selected session, or to all linked sessions as one undo step."""
         mark = self.next_mark()
         for pane in self.panes if self.together else [self.lead]:
             pane.mark = mark
@@ -154,12 +156,12 @@ class Face:
             pane.mark = None
 
     def next_mark(self, *, several: bool = True) -> tuple[float, bool]:
-        """Return a mark for the changes of a command, shared by several panes if applicable."""
+        """Return a new mark for the changes of a command, and whether several panes share it."""
         self._commands += 1
         return self._commands, several and self.together
 
     def press(self, key: str, shift: bool = False) -> bool:
-        """Execute the command of a key; return whether there is one."""
+        """Execute the command of a key; return False if the key has no command."""
         self.time.end_film()
         self.time.finish()
         if self.lead.guessing.press(key) or walk(self.lead, key):
@@ -169,7 +171,7 @@ class Face:
         return found is not None
 
     def click(self, x: float, y: float) -> None:
-        """Pin the cube at a position, or press a button there."""
+        """Pin the cube at a position, or press the button there."""
         if self.all.waits():
             return
         self.time.finish()
@@ -180,16 +182,16 @@ class Face:
             pane.look_at_kernels()
 
     def reverse(self, way: str) -> None:
-        """Apply "undo" or "redo": to all sessions if one command changed all of them."""
+        """Apply "undo" or "redo" to all sessions that the same command changed."""
         elsewhere = leads_elsewhere(self.lead, way)
         for pane in [self.lead] if elsewhere else self.changed_by(way):
             reverse(pane, way)
 
     def changed_by(self, way: str) -> list[Controller]:
-        """Return the panes of the command that "undo" or "redo" refers to.
+        """Return the panes that "undo" or "redo" changes.
 
-        It is the last command that changed the selected session, or several, or that was undone
-        there.
+        These are the panes that were changed together by the command to undo or redo. This is the
+        last command that changed the selected session or several sessions.
         """
         logs = [(pane, changes_of(pane.session, way)) for pane in self.panes]
         marks = {
@@ -201,7 +203,7 @@ class Face:
         return [pane for pane, mark in marks.items() if mark == which(marks.values())]
 
     def attend(self) -> None:
-        """Handle automatic events: results, errors, end of a run, initial speed."""
+        """Do pending work of all panes: report results and errors, and continue guided playback."""
         self.hand.attend()
         for pane in self.panes:
             pane.attend()
@@ -209,14 +211,14 @@ class Face:
             self.all.attend()
 
     def drawing(self, work: Callable[[], None]) -> None:
-        """Call `work`, such as drawing, while nothing computes in parallel."""
+        """Call `work`, such as drawing, while the slow python engine is paused."""
         for pane in self.panes:
             pane.warming.settle()  # code that bypasses the interface may have moved the session
         self.all.undisturbed(work)
 
     @property
     def state(self) -> FaceState:
-        """The state of all controls; does not wait for training."""
+        """The state of all controls; reading it does not wait for training."""
         return state_of(self.lead)
 
     def tell(self, words: str) -> None:
@@ -228,25 +230,25 @@ class Face:
         self.lead.tell_error(error)
 
     def take(self, field: str, value: object) -> None:
-        """Change a field of the look of all panes."""
+        """Change a view option, given as a field of Look, in all panes."""
         with reporting_errors(self):
             self.stage.take(**{field: value})
 
     def quit(self) -> None:
-        """Stop everything except requested files, after the current command."""
+        """Stop everything except the files that the user wants to keep writing."""
         if self.several:
             self.all.stop(partial(self.all.clock.pause, 0.0))
         for pane in self.panes:
             pane.quit()
 
     def rest(self) -> None:
-        """Wait until everything has stopped and kept commands are done."""
+        """Wait until everything has stopped and the commands marked as kept are done."""
         self.all.stop(self.all.clock.pause)
         for pane in self.panes:
             pane.rest()
 
     def detach(self) -> None:
-        """Detach from the sessions, and restore their engines."""
+        """Detach from the sessions, and restore the engines that were replaced temporarily."""
         for pane in self.panes:
             pane.warming.leave()
 
@@ -257,7 +259,7 @@ class Face:
 @final
 @dataclass(frozen=True)
 class WatchOptions:
-    """The arguments of `sv.watch` for a window or a notebook; InputError for one out of range.
+    """The arguments of `sv.watch` for a window or notebook; invalid ones raise InputError.
 
     Attributes:
         recipes: how the scenes were created, one for each session; empty if unknown
@@ -295,10 +297,10 @@ class WatchOptions:
             object.__setattr__(self, "size", RenderOptions(size=self.size).size)
 
     def face(self, show: Show | Several, theme: str, *, reduced_motion: bool = False) -> Face:
-        """Return the interface of one or several shows, with a default `theme`.
+        """Return the interface for one or several Shows; `theme` is the default theme.
 
         Args:
-            reduced_motion: if True, no animations, whatever the options
+            reduced_motion: if True, disable animations even if the options do not
         """
         still = self.reduced_motion or reduced_motion
         if self.speed is not None and isinstance(show, Show):
@@ -316,13 +318,13 @@ class WatchOptions:
 
 @final
 class Opening:
-    """The start: kernels are compiled if necessary, then the tour is shown or playback begins.
+    """Waits until the kernels are compiled, then shows the tour or starts playback.
 
     Args:
-        face: one session, or several
-        tour: whether the tour is shown, which is not available for several sessions; None: only the
-            first time on this machine, and only at the start of a session without a film
-        play: whether to play without a tour, or when it is skipped; a film never plays with reduced
+        face: the interface
+        tour: whether to show the tour, which is not available for several sessions; None means only
+            the first time on this machine, and only at the start of a session without a film
+        play: whether to play if there is no tour, and after it; a film never plays with reduced
             motion
     """
 
@@ -339,7 +341,7 @@ class Opening:
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
-        """Do pending work; called several times per second from the first picture on."""
+        """Do pending work; called several times per second after the first picture."""
         face = self.face
         if face.all.held or not (self._tours or self._plays):
             return

@@ -49,7 +49,7 @@ SUM_STANDS = 1.5  # seconds for which the complete sum is shown
 
 
 def was_seen() -> bool:
-    """Return whether the tour was shown on this machine before."""
+    """Return whether the tour has been shown on this machine before."""
     with suppress(OSError):
         return seen().exists()
     return False
@@ -61,12 +61,13 @@ def seen() -> Path:
 
 @final
 class Walk:
-    """A sequence of operations, forward or backward, slow enough to be visible.
+    """A sequence of operations, forward or backward, shown slowly one after the other.
 
     Attributes:
-        left: number of remaining operations, negative for backward; 0 at its end
-        then: called at the end, or None
-        slow: whether it is a slow step; `again`, whether a complete one came before
+        left: number of remaining operations; negative for backward, 0 at the end
+        then: function to call at the end, or None
+        slow: whether the sequence is a slow step
+        again: whether a slow step was completed before
     """
 
     def __init__(self) -> None:
@@ -80,12 +81,13 @@ class Walk:
     def begin(
         self, operations: int, pauses: Sequence[float] = (), then: Callable[[], None] | None = None
     ) -> None:
-        """Start with the first operation, which is due at once.
+        """Begin a sequence of operations; the first one is due immediately.
 
         Args:
-            operations: number of operations, negative for backward
-            pauses: seconds for each in a slow step; by default short, and shorter for many
-            then: called after the last one
+            operations: number of operations; negative for backward
+            pauses: seconds for each operation of a slow step; by default, all pauses are short, and
+                the more operations, the shorter
+            then: called after the last operation
         """
         usual = min(OPERATION, LONGEST_WALK / max(1, abs(operations)))
         self.left, self.slow, self.then = operations, bool(pauses), then
@@ -93,16 +95,16 @@ class Walk:
         self._last = -math.inf
 
     def stop(self) -> None:
-        """Cancel the rest."""
+        """Cancel the remaining operations."""
         self.left, self.slow, self.then = 0, False, None
 
     @property
     def given(self) -> float:
-        """The duration of the last operation of a slow step in seconds; else 0."""
+        """The duration in seconds of the last operation of a slow step; 0 if it is not one."""
         return self._pause if self.slow else 0.0
 
     def due(self) -> int:
-        """Return +1 or -1 if an operation is due, which then counts as done; else 0."""
+        """Return the direction (+1 or -1) if the next operation is due, and count it; else 0."""
         if not self.left or perf_counter() - self._last < self._pause:
             return 0
         self._last, self._pause = perf_counter(), self._pauses.pop(0)
@@ -111,7 +113,7 @@ class Walk:
         return direction
 
     def end(self) -> None:
-        """Call the follow-up once, if the last operation has had enough time."""
+        """Call `then` once, after the last operation has been shown long enough."""
         if self.left or perf_counter() - self._last < self._pause:
             return
         self.again, self.slow = self.again or self.slow, False
@@ -122,10 +124,10 @@ class Walk:
 
 @final
 class BatchAddition:
-    """Accumulates the samples of a batch over time; the session's focus moves along.
+    """Animates the sum over a batch: shows one sample after the other.
 
     Args:
-        session: after an operation that computed weight gradients
+        session: a session after an operation that has computed weight gradients
     """
 
     def __init__(self, session: Session) -> None:
@@ -138,30 +140,30 @@ class BatchAddition:
 
     @property
     def goes_on(self) -> bool:
-        """Whether there is more to show, and the session and its focus have not been moved."""
+        """Whether to continue: there is more to show, and the user has not moved elsewhere."""
         session = self.session
         over = perf_counter() - self._began > self._pause * self.count + SUM_STANDS
         return not over and session.focus == self._focus and session.clock.place == self._place
 
     def added(self) -> float:
-        """Return the number of accumulated samples, after showing the current one."""
+        """Show the current sample, and return the number of samples added so far."""
         samples = min((perf_counter() - self._began) / self._pause, float(self.count))
         self.session.focus = self._focus = min(int(samples), self.count - 1)
         return max(samples, 1e-6)
 
     def end(self) -> None:
-        """Show the previous sample again, unless another one was chosen."""
+        """Show the original sample again, unless the user has chosen another one."""
         if self.session.focus == self._focus:
             self.session.focus = self._former
 
 
 @final
 class Guide:
-    """Steps a controller's session through operations, over time.
+    """Plays the tour and other guided animations with the session of a controller.
 
     Attributes:
-        tour: the rest of the tour, or None
-        adding: the batch being accumulated, or None
+        tour: the rest of the tour, or None if it is not being shown
+        adding: animation of the sum over a batch, or None
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -174,12 +176,12 @@ class Guide:
         self._then: Callable[[], None] = nothing
 
     def stop(self) -> None:
-        """End the current action; the session is not moved."""
+        """Stop the current animation; the session stays at its present position."""
         self.controller.time.walk.stop()
         self.interrupt()
 
     def attend(self) -> None:
-        """Do pending work."""
+        """Continue the current animation if its next part is due."""
         controller = self.controller
         if controller.hand.busy or controller.warming.held:
             return
@@ -196,7 +198,7 @@ class Guide:
     # The batch.
 
     def add_up(self) -> None:
-        """Accumulate the weight gradients of the last operation; else go to the next ones."""
+        """Animate the sum over the batch for the next operation that computes weight gradients."""
         controller = self.controller
         session, here = controller.session, controller.session.timeline.here
         if controller.warming.held:
@@ -227,9 +229,9 @@ class Guide:
     # The tour.
 
     def show_tour(self, then: Callable[[], None] | None = None) -> None:
-        """Show the tour from the present position; `then` is called at its end, and by Skip.
+        """Show the tour, beginning at the present position.
 
-        By default it plays afterwards.
+        `then` is called after the tour, even if the user skips it. By default, playback starts.
         """
         controller = self.controller
         session = controller.session
@@ -248,7 +250,7 @@ class Guide:
         return controller.stage.offer({text("notices.skip"): self.skip})
 
     def skip(self) -> None:
-        """End the tour; the rest of its first step is done at once."""
+        """Skip the rest of the tour, and complete the current step immediately."""
         if self.tour is None:
             return
         session, then = self.controller.session, self._then
@@ -258,7 +260,7 @@ class Guide:
         then()
 
     def interrupt(self) -> None:
-        """End the tour, the accumulation or a film, as any action of the user does."""
+        """End the tour, the animation of a sum, or a film; any action of the user does this."""
         self._end_adding()
         self.controller.time.end_film()
         if self.tour is not None:
@@ -290,7 +292,7 @@ class Guide:
             then()
 
     def _lead(self, count: int, unit: Unit) -> None:
-        """Advance the session, and record its destination."""
+        """Advance the session for the tour, and record the position that it will reach."""
         session = self.controller.session
         now = self._left or session.clock
         until = self.controller.time.until
@@ -321,11 +323,12 @@ LEAST = 14.0  # pixels of a drag that count as an arrow
 
 @final
 class Guessing:
-    """The current question, and the number of right guesses.
+    """Asks the user to predict a number before it is computed, and counts the right guesses.
 
     Attributes:
         on: whether guessing is turned on
-        right: number of right guesses; `asked` is the number of questions
+        right: number of right guesses
+        asked: number of answered questions
     """
 
     def __init__(self, controller: Controller) -> None:
@@ -336,7 +339,7 @@ class Guessing:
         self._at: tuple[object, ...] = ()  # position of the last question or its answer
 
     def turn(self, on: bool) -> None:
-        """Start with the first question, or end; the session is not moved afterwards."""
+        """Turn guessing on with a first question, or off; turning off does not move the session."""
         self.right = self.asked = 0
         if on:
             return self.ask()
@@ -361,7 +364,7 @@ class Guessing:
         return compute(controller, go, self._pose)
 
     def _pose(self, question: GuessQuestion) -> None:
-        """Ask the question, unless the session has stopped before."""
+        """Ask a question, unless the session has stopped before the moment of the question."""
         session = self.controller.session
         if self.on and session.clock.operation == question.at:
             self._question, self._at = question, session.timeline.here
@@ -373,7 +376,7 @@ class Guessing:
         return self._at == self.controller.session.timeline.here
 
     def lean(self, way: int, typed: str = "") -> None:
-        """Enter a direction, and a number or ""."""
+        """Set the guessed direction (1 up, -1 down, 0 unchanged), and the typed number or ""."""
         if self.controller.stage.hidden is not None and self._is_here():
             question = self._question
             now = said(number_asked(question, bank_now(self.controller.session)), 3)
@@ -383,7 +386,7 @@ class Guessing:
             self.attend()
 
     def show(self) -> None:
-        """Do the operation, and show the result."""
+        """Execute the operation in question, and show the result next to the guess."""
         controller, guess = self.controller, self.controller.stage.hidden
         if guess is not None and guess.way is not None and self._is_here():
             self._at = ()  # done only once, however slow
@@ -391,7 +394,7 @@ class Guessing:
             compute(controller, go, partial(self._tell, guess))
 
     def _tell(self, guess: Guess, numbers: tuple[float, float]) -> None:
-        """Report the result, and whether the guess was right."""
+        """Show the result, and whether the guess was right."""
         asked = self._question.kind, guess.way or 0, guess.label, guess.typed
         is_right, words = reply_to_guess(*asked, *numbers)
         came, after = way_of(*numbers), both(*numbers)[1]
@@ -401,7 +404,7 @@ class Guessing:
         self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
 
     def attend(self) -> None:
-        """End or discard the question if another action starts; else offer the answers."""
+        """End guessing if playback starts; discard the question if the session has moved."""
         controller, stage = self.controller, self.controller.stage
         if not self.on or controller.hand.busy:
             return
@@ -414,7 +417,7 @@ class Guessing:
         return stage.offer({**self._offers(), text("guess.end"): partial(self.turn, False)})
 
     def _offers(self) -> dict[str, Callable[[], None]]:
-        """Return the large buttons, by their labels."""
+        """Return the actions of the large buttons, by their labels."""
         asked = self.controller.stage.hidden
         if asked is None:
             return {text("guess.next"): self.ask}
@@ -423,7 +426,7 @@ class Guessing:
         return {**shows, **{label: partial(self.lean, way) for way, label in ways}}
 
     def press(self, key: str) -> bool:
-        """Handle a key during guessing; return whether it had an effect."""
+        """Handle a key while guessing; return whether it had an effect."""
         asked = self.controller.stage.hidden
         acts = {"escape": partial(self.turn, False), "enter": partial(self.ask)}
         if asked is not None:
@@ -438,13 +441,13 @@ class Guessing:
         return self.on and key in acts
 
     def drag(self, up: float) -> None:
-        """Guess by dragging up by `up` pixels."""
+        """Guess a direction by a drag of `up` pixels; positive is up."""
         if abs(up) >= LEAST:
             self.lean(1 if up > 0.0 else -1)
 
 
 def labels(question: GuessQuestion) -> dict[int, str]:
-    """Return the meaning of the arrows: 1 up, -1 down, 0 neither."""
+    """Return the labels of the possible answers, by direction: 1 up, -1 down, 0 unchanged."""
     up, down = text(f"guess.up.{question.kind}"), text(f"guess.down.{question.kind}")
     return {1: up, -1: down, 0: text(f"guess.stays.{question.kind}")}
 
@@ -453,13 +456,13 @@ def labels(question: GuessQuestion) -> dict[int, str]:
 def compute(
     controller: Controller, command: Callable[[], Any], then: Callable[[Any], None]
 ) -> None:
-    """Pause, compute something, and call `then` with it."""
+    """Pause, execute a command, and call `then` with its result."""
     controller.time.stand_still()
     controller.do(command, then)
 
 
 def to_question(session: Session, number: int, pinned: int | None) -> GuessQuestion:
-    """Go to the moment of a question, and return it."""
+    """Choose a question, advance the session to its moment, and return the question."""
     with session.doing():
         question = question_of(facts_of(session), bank_now(session), number, pinned)
         ahead = (question.at - session.clock.operation) % len(session.trainer.moments)
@@ -468,7 +471,7 @@ def to_question(session: Session, number: int, pinned: int | None) -> GuessQuest
 
 
 def numbers_of(session: Session, question: GuessQuestion) -> tuple[float, float]:
-    """Return the requested number before and after the operation, which is executed."""
+    """Execute an operation; return the number in question before and after it."""
     before = number_asked(question, bank_now(session))
     session.advance(1, "operation")
     return before, number_asked(question, bank_now(session))

@@ -1,4 +1,4 @@
-"""Keys of an interface: their commands and their help, from the rows of COMMANDS."""
+"""Keys of an interface: the commands that they execute, and their help texts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ NAMED_KEYS = ("space", "enter", "escape", "f2", "f11")
 
 
 def keys_of(row: Command, names: Sequence[str]) -> tuple[str, ...]:
-    """Return the keys of a command; `names` are the names of a choice."""
+    """Return the keys of a command; a choice can have a digit key for each of its `names`."""
     return tuple(DIGITS[: len(names)]) if row.key == DIGITS else (row.key,) * bool(row.key)
 
 
 def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] | None:
-    """Return the control of a key, and the value for its setter; or None."""
+    """Return the control that a key operates, and the value for its setter; None without one."""
     for control in controls_for(state):
         names = tuple(control.names(state))
         if key and key in (*keys_of(control.row, names), control.row.also):
@@ -31,7 +31,7 @@ def command_of(state: FaceState, key: str, shift: bool) -> tuple[Control, Any] |
 
 
 def controls_for(state: FaceState) -> list[Control]:
-    """Return the available controls: some only for several sessions, or not for a record."""
+    """Return the controls that are available for a state, such as those for several sessions."""
     found = [each for each in CONTROLS.values() if state.names or not each.row.several]
     return [each for each in found if not (state.recorded and each.name in OF_TRAININGS)]
 
@@ -50,7 +50,7 @@ def value_of_key(
 
 
 def following(names: Sequence[str], name: str) -> str:
-    """Return the name after `name`; the first after the last."""
+    """Return the name that follows `name`; the first one follows the last one."""
     return names[(names.index(name) + 1) % len(names)] if name in names else names[0]
 
 
@@ -60,17 +60,17 @@ def either(names: Iterable[str]) -> str:
 
 
 def name_of_key(key: str) -> str:
-    """Return a key as text."""
+    """Return the name of a key as displayed in the help."""
     return text(f"keys.name.{key}") if key in NAMED_KEYS else ARROWS.get(key, key)
 
 
 def written_key(key: str) -> str:
-    """Return a key as text for a menu or a tooltip, with letters as capitals."""
+    """Return the name of a key as displayed in menus and tooltips, with capital letters."""
     return name_of_key(key).upper() if len(key) == 1 else name_of_key(key)
 
 
 def help_rows(state: FaceState) -> list[tuple[str, str]]:
-    """Return the rows of the help; keys with the same text share a row."""
+    """Return the rows of the help: keys and their text; keys with the same text share a row."""
     found: dict[str, list[str]] = {}
     for control in controls_for(state):
         names = tuple(control.names(state))

@@ -1,8 +1,8 @@
-"""Options as controls, and the effect of choosing one.
+"""Options of scenes and sessions that the user can change in an interface.
 
-A scene has specific options, and every session has common ones besides its engine and its rate:
-optimizer, loss, batch, ... Some change the running session, such as its data; others recreate the
-show or its session.
+Scenes define their own options. In addition, every session has options such as the optimizer, the
+loss and the batch size. Some options change the running session, for example its data; for others,
+the Show or its session is created again.
 """
 
 from __future__ import annotations
@@ -49,15 +49,17 @@ from scalarviz.training.session.trainer import Settings, settings_now
 
 
 def rate_now(session: Session) -> float:
-    """Return the learning rate of the next step that can still be changed."""
+    """Return the learning rate of the next step whose learning rate can still be changed."""
     return settings_now(session).optimizer.rate(session.network.bank.step_count)
 
 
 @dataclass(frozen=True)
 class OptionChoice:
-    """An option, its value and its choices; `restarts` marks options that restart training.
+    """An option, its present value and its valid values.
 
-    Without `choices`, any value of its kind is valid. `label` is its name in plain words.
+    If `choices` is empty, any value of type `kind` is valid. `restarts` states whether a new value
+    restarts training. `offer` is a noun for the option if a button offers its next value. `label`
+    is the name of the option in plain words.
     """
 
     name: str
@@ -72,10 +74,10 @@ class OptionChoice:
 
 @final
 class Recipe:
-    """A scene and its options, from which its show can be recreated with other ones.
+    """A scene and its option values; creates the Show again with other values.
 
-    `given` are the options given on the command line by name, including the options of every scene.
-    `name` is the name of a built-in scene, or "".
+    `given` contains option values by name, including the options that every scene has. `name` is
+    the name of a built-in scene, or "".
     """
 
     def __init__(self, scene: Scene, given: Mapping[str, Any] | None = None) -> None:
@@ -89,26 +91,26 @@ class Recipe:
 
     @property
     def unusual(self) -> dict[str, Any]:
-        """The options, of the scene or of every scene, that differ from their defaults."""
+        """All options whose values differ from their defaults, by name."""
         own = {name: self.values[name] for name in self.own}
         found = {name: value for name, value in own.items() if value != self.own[name].default}
         shared = {name: self._given[name] for name in SHARED if name not in self.own}
         return found | {name: value for name, value in shared.items() if value is not None}
 
     def changed(self, values: dict[str, Any]) -> Recipe:
-        """Return the same recipe with other values of its options."""
+        """Return a copy of the recipe with other option values."""
         found = copy.copy(self)
         found.values = values
         return found
 
     def make(self, values: Mapping[str, Any]) -> Show:
-        """Return the show with these options."""
+        """Create the Show with `values` replacing the values of some options, and return it."""
         return make_show(self.scene, {**self._given, **self.values, **values})
 
 
 @dataclass(frozen=True, eq=False)
 class AppliedChoice:
-    """A past choice: the resulting parts of the settings, all options, and its texts."""
+    """A choice of the user: the resulting parts of the settings, all option values, and texts."""
 
     parts: Mapping[str, Any]
     values: Mapping[str, Any]
@@ -117,15 +119,17 @@ class AppliedChoice:
 
 @final
 class Options:
-    """The options of the session of a `show`, and the choices in effect.
+    """The options of a Show, and the values that the user has chosen.
 
     Args:
-        elsewhere: whether the session is not the one for which its interface was opened
-        basis: initial options of the scene's session; by default None, the present ones
-        chosen: options of every scene, as chosen in the previous session
+        recipe: scene of the Show and its option values, or None
+        show: the Show
+        elsewhere: whether the session differs from the one for which the interface was opened
+        basis: initial values of the common options; None (default) means the present values
+        chosen: values of common options that were chosen in the previous session
 
-    Going back in time can restore earlier data and activations. Therefore each choice is stored
-    with the resulting parts of the settings, and looked up by them; likewise its texts.
+    Going back in time can restore earlier data and activations. Therefore each choice and its texts
+    are stored with the resulting settings, and looked up by the current settings.
     """
 
     def __init__(
@@ -147,20 +151,20 @@ class Options:
         self._note(settings, self.recipe.values if self.recipe else {}, show)
 
     def anew(self, show: Show) -> Options:
-        """Return the same options for another show, whose session was created from this one's."""
+        """Return the same options for a Show whose session was created from the present session."""
         basis, chosen, recipe = self._basis, self._chosen, self.recipe
         if recipe is not None:
             recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
         return Options(recipe, show, elsewhere=self.elsewhere, basis=basis, chosen=chosen)
 
     def changes(self, name: str) -> str:
-        """Return the part of a session an option changes; "" to restart, "data" without a scene."""
+        """Return which part of a session an option changes, such as "data"; "" for a restart."""
         if self.recipe is not None and name in self.recipe.own:
             return self.recipe.own[name].info.changes
         return BY_NAME[name].changes if name in SHARED and name in BY_NAME else "data"
 
     def common(self, session: Session, settings: Settings) -> tuple[OptionChoice, ...]:
-        """Return the options of every session, with their values and choices."""
+        """Return the options that every session has, with their values and choices."""
         values = {name: row.value(session, settings) for name, row in TRAINING.items()}
         return tuple(
             OptionChoice(
@@ -176,7 +180,7 @@ class Options:
         )
 
     def choices(self, settings: Settings, common: Collection[str] = ()) -> tuple[OptionChoice, ...]:
-        """Return the options of the scene, except those in `common`."""
+        """Return the options of the scene, or else of the data set, except those in `common`."""
         recipe, values = self.recipe, self.values(settings)
         if recipe is None:
             return tuple(
@@ -201,7 +205,7 @@ class Options:
         )
 
     def values(self, settings: Settings) -> dict[str, Any]:
-        """Return the values of all options under these settings."""
+        """Return the values of all options that correspond to these settings."""
         found = dict(self.recipe.values) if self.recipe else {}
         names = {*found, *settings.data.choices}
         for change, live in LIVE.items():
@@ -214,16 +218,18 @@ class Options:
         return found
 
     def words(self, settings: Settings) -> Mapping[str, Any]:
-        """Return the texts of a Show under these settings: its title, task and `about`."""
+        """Return the texts of a Show for these settings: "title", "task" and "about"."""
         now = parts_of(settings)
         of_it = "data", "activations"
         same = (m for m in self._made if all(m.parts[part] == now[part] for part in of_it))
         return next((m.words for m in same if m.words), words_of(self.show))
 
     def set(self, session: Session, settings: Settings, name: str, value: object) -> Options | None:
-        """Set a value, in the running session if possible; else return the options of a new show.
+        """Set an option in the running session and return None, or return Options for a new Show.
 
-        Raise UnknownNameError for an unknown option, InputError for an invalid value.
+        Raises:
+            UnknownNameError: if the option is unknown.
+            InputError: if the value is invalid.
         """
         recipe = self.recipe
         data = settings.data
@@ -247,7 +253,7 @@ class Options:
         return Options(recipe.changed(values), made, elsewhere=self.elsewhere, chosen=common)
 
     def set_picture(self, session: Session, settings: Settings, path: str) -> None:
-        """Train on another picture, with the same transform."""
+        """Train on another picture file, with the same transform of the data."""
         data = settings.data
         require(
             data.picture_setting,
@@ -266,12 +272,12 @@ class Options:
 
 
 def words_of(show: Show) -> Mapping[str, Any]:
-    """Return the texts of a show about its result."""
+    """Return the texts that describe a Show: "title", "task" and "about"."""
     return {name: getattr(show, name) for name in ("title", "task", "about")}
 
 
 def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
-    """Return the options of a scene for the width and number of its hidden layers."""
+    """Return values for the options "hidden" and "depth" that match the network of a session."""
     layers = session.network.layers
     if "hidden" not in recipe.own or not all(isinstance(each, Dense) for each in layers):
         return {}
@@ -285,7 +291,7 @@ def sizes_now(recipe: Recipe, session: Session) -> dict[str, Any]:
 
 
 def settings_of_data(now: Settings) -> dict[str, Any]:
-    """Return the settings of the data set; {} for generated data."""
+    """Return the settings of the data set by name; {} if it has no settings."""
     try:
         return now.data.settings()
     except InputError:
@@ -313,12 +319,12 @@ def take_penalties(session: Session, now: Settings, made: Settings) -> None:
 
 @dataclass(frozen=True)
 class LiveChange:
-    """A change of an option in a running session.
+    """How an option changes a running session.
 
     Attributes:
-        part: the part of the settings that it changes
-        known: values of options that follow from the settings alone, by name
-        take: copies this part from the settings of another session
+        part: function that returns the part of the settings that the option changes
+        known: function that returns option values, by name, that follow from the settings
+        take: function that copies this part of the settings from another session
     """
 
     part: Callable[[Settings], Any]
@@ -339,12 +345,12 @@ HAVE_CONTROLS = "rate", "engine"  # changes with separate controls
 
 
 def parts_of(settings: Settings) -> dict[str, Any]:
-    """Return the parts of the settings that options can change, by LIVE."""
+    """Return the parts of the settings that options can change, by the keys of LIVE."""
     return {name: change.part(settings) for name, change in LIVE.items()}
 
 
 def alike(session: Session, made: Session) -> bool:
-    """Return whether two sessions differ only in settings that a running session can adopt."""
+    """Return whether `session` can adopt the settings of `made` without a restart."""
     now, then = session.trainer, made.trainer
     return (
         now.settings.batch == then.settings.batch
@@ -360,13 +366,13 @@ def alike(session: Session, made: Session) -> bool:
 
 @dataclass(frozen=True)
 class TrainingOption:
-    """An option of every session.
+    """An option that every session has.
 
     Attributes:
-        kind: type of its values
-        value: returns its present value for a session and its settings; None if not applicable
-        choose: sets another value, in the session or by returning another session
-        names: names to choose from, or a table of them; by default any value of its kind is valid
+        kind: type of the values
+        value: function that returns the present value; None if the option is not applicable
+        choose: function that sets a value in a session, or returns another session with it
+        names: valid names, or a table of them; if empty (default), all values are valid
         anew: whether `choose` returns another session
     """
 
@@ -381,7 +387,7 @@ class TrainingOption:
 
 
 def activation_now(session: Session, settings: Settings) -> str | None:
-    """Return the activation of the hidden layers; None without any."""
+    """Return the name of the activation of the hidden layers; None if there are no such layers."""
     names = {settings.activations[place] for place in hidden_places(session.network)}
     return text("training.several") if len(names) > 1 else next(iter(names), None)
 
@@ -473,7 +479,7 @@ TRAINING: Mapping[str, TrainingOption] = {
 
 
 def basis_of(session: Session) -> dict[str, Any]:
-    """Return the present values of the options of every scene."""
+    """Return the present values of the options that every scene has, by name."""
     now = settings_now(session)
     rows = {name: row for name, row in TRAINING.items() if name != "precision"}
     found = {name: row.value(session, now) for name, row in rows.items()}
@@ -481,7 +487,7 @@ def basis_of(session: Session) -> dict[str, Any]:
 
 
 def chosen_since(session: Session, basis: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the choices since a session had these options, as options by name."""
+    """Return the options of a session whose values differ from those in `basis`, by name."""
     now = basis_of(session)
     found = {name: value for name, value in now.items() if value != basis[name]}
     if "optimizer" in found:
@@ -539,7 +545,7 @@ OPTIONS_BEFORE = re.compile(r"(?:\w+=(?:'[^']*'|[^\s',]+)(?:, |: ))+")
 
 
 def without_code(message: str) -> str:
-    """Return the message of an error, with clicks in place of code."""
+    """Return an error message in which suggestions to write code are replaced by ones to click."""
     if found := OPTIONS_BEFORE.match(message):
         message = found[0].replace("=", " ") + message[found.end() :]
     for pattern, name in CLICKS.items():
@@ -548,14 +554,14 @@ def without_code(message: str) -> str:
 
 
 def as_sentence(message: str) -> str:
-    """Return the message of an error for an interface: without code, and capitalized.
+    """Return an error message for users of an interface: without code, and capitalized.
 
-    A beginning that is a name, such as a file name, is not capitalized.
+    A message that begins with a name, such as a file name, is not capitalized.
     """
     message = without_code(message)
     return sentence(message) if PLAIN_WORD.match(message) else message
 
 
 def click_words(name: str, found: re.Match[str]) -> str:
-    """Return the text that replaces a part of an error."""
+    """Return the text that replaces the matched part of an error message."""
     return text(f"clicks.{name}", **found.groupdict())

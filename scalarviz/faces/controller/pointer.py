@@ -1,4 +1,4 @@
-"""Pointer: the mouse on the picture and the loss curve, independent of a GUI toolkit."""
+"""Pointer: handles the mouse on the picture and the loss curve, for any GUI toolkit."""
 
 from __future__ import annotations
 
@@ -29,16 +29,19 @@ NOTCH = 1.15  # zoom factor per notch of the wheel
 
 @final
 class Pointer:
-    """Left button: rotate or click; other buttons: move; wheel: zoom at the pointer.
+    """Handles the mouse on the picture: left button to rotate or click, others to move the camera.
 
-    For the loss curve, see `CurvePointer`. On a large enough cube the left button drags the weight,
-    up to increase it; on the sphere of an input, the image of the inputs or the exhibit it enters a
-    custom input; around the cube of a guess it turns the arrow. With shift, a click on a cube pins
-    it in addition to the pinned one.
+    The wheel zooms in at the pointer. For the loss curve, see `CurvePointer`. The left button has
+    other effects in some places:
 
-    With several sessions, a press selects the one under the pointer.
+    - a large enough cube: drag up to increase the weight, down to decrease it
+    - the sphere of an input, the image of the inputs, or the result plot: enter a custom input
+    - the cube of a guess: choose the direction of the arrow
 
-    Buttons are numbered, 1 is left; positions are logical pixels from the upper left corner.
+    With shift, a click on a cube pins it in addition to the pinned one. If there are several
+    sessions, a press selects the session under the pointer.
+
+    Buttons are numbered; 1 is left. Positions are logical pixels from the upper left corner.
     """
 
     def __init__(self, face: Face) -> None:
@@ -58,7 +61,7 @@ class Pointer:
     def press(
         self, button: int, x: float, y: float, *, shift: bool = False, twice: bool = False
     ) -> None:
-        """Press a button; `twice` is the second press of a double click."""
+        """Handle a pressed button; `twice` marks the second press of a double click."""
         if self._button is None:
             self.face.time.end_film()
             self._button, self._moved = button, False
@@ -75,7 +78,7 @@ class Pointer:
                     put_in(self.controller, self._grip.inputs_at(x, y))
 
     def move(self, x: float, y: float) -> None:
-        """Drag, or hover."""
+        """Handle a move of the mouse: drag if a button is pressed, otherwise hover."""
         stage = self.face.stage
         if self._button is None:
             stage.hover_at(x, y)
@@ -116,17 +119,17 @@ class Pointer:
             self.face.stage.hover_at(x, y)
 
     def wheel(self, notches: float, x: float, y: float) -> None:
-        """Zoom in by notches of the wheel; negative ones zoom out."""
+        """Zoom in by some notches of the wheel; a negative number zooms out."""
         if not self.curve.zoom(CURVE_NOTCH**notches, x, y):
             self.face.stage.zoom(NOTCH**notches, x, y)
 
     def pinch(self, factor: float, x: float, y: float) -> None:
-        """Zoom in by a factor, out for a factor below 1."""
+        """Zoom in by a factor; a factor below 1 zooms out."""
         if not self.curve.zoom(factor, x, y):
             self.face.stage.zoom(factor, x, y)
 
     def leave(self) -> None:
-        """End hovering."""
+        """Stop hovering, as the mouse has left the picture."""
         self.face.stage.hover_at(-1.0, -1.0)
 
 
@@ -139,12 +142,13 @@ CURVE_NOTCH = 1.3  # zoom factor of the curve per notch of the wheel
 
 @final
 class CurvePointer:
-    """The mouse on the loss curve.
+    """Handles the mouse on the loss curve and on the plots of weights over time.
 
-    The left button goes to a step, and scrubs while it is held; a click on the line of a branch
-    switches to it. Dragged over the strip of weights, it compares two steps. On a landscape it
-    drags the ball of the present weights, or goes to a step of the path. Other buttons, or the left
-    one with shift, move the curve, the wheel zooms at the pointer, a double click shows all steps.
+    On the curve, a click or drag with the left button goes to the step under the pointer, and a
+    click on the line of a branch switches to this branch. A drag over the strip of weights compares
+    two steps. On the loss landscape, the left button drags the ball that marks the present weights,
+    or goes to a step of the path. Other buttons, or the left one with shift, move the curve. The
+    wheel zooms in at the pointer, and a double click shows all steps.
     """
 
     def __init__(self, face: Face) -> None:
@@ -165,7 +169,7 @@ class CurvePointer:
         return self.face.stage.panes[0].reading.curves.past.terrain
 
     def press(self, button: int, x: float, y: float, *, shift: bool, twice: bool) -> bool:
-        """Press at a pixel; return whether it is on the curve."""
+        """Handle a pressed button; return whether the position is on the curve."""
         self._does = ""
         chart = self._chart
         if chart is None or (chart.step_under(x, y) is None and chart.spot_at(x, y) is None):
@@ -198,7 +202,7 @@ class CurvePointer:
             self.face.time.seek(step)
 
     def move(self, x: float, y: float) -> bool:
-        """Continue the action of `press`; return whether the button is still held."""
+        """Continue the action that `press` started; return whether there is one."""
         chart, stage = self._chart, self.face.stage
         if not self._does or chart is None:
             return bool(self._does)
@@ -224,7 +228,7 @@ class CurvePointer:
         return True
 
     def release(self) -> bool:
-        """End the action of `press`; return whether it was on the curve."""
+        """End the action that `press` started; return whether there was one."""
         did, self._does = self._does, ""
         chart = self._chart
         if did == "choose" and self._branch is not None and chart is not None:
@@ -243,7 +247,7 @@ class CurvePointer:
         return bool(did)
 
     def zoom(self, factor: float, x: float, y: float) -> bool:
-        """Zoom in on a pixel by a factor; return whether it is on the curve."""
+        """Zoom in on a position by a factor; return whether the position is on the curve."""
         chart = self._chart
         if chart is None or chart.step_under(x, y) is None:
             return False
@@ -253,9 +257,9 @@ class CurvePointer:
 
 @computes
 def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, float]) -> None:
-    """Set the weights to a point of the plane; all changes of a drag are undone together.
+    """Set the weights to a point of the loss plane; all changes of a drag are undone together.
 
-    Weights that the plane does not change are kept.
+    Weights that are constant on the plane keep their values.
     """
     plane = terrain.shown.plane
     if plane is None:
@@ -267,7 +271,7 @@ def roll(controller: Controller, terrain: TerrainReader, spot: tuple[float, floa
 
 @computes
 def go_over(controller: Controller, branch: int, step: int) -> None:
-    """Switch to a branch, given by its number, and go to a step of it."""
+    """Switch to the branch with this number, and go to one of its steps."""
     controller.time.pause()
     controller.stage.offer({})
     session = controller.session
@@ -283,9 +287,9 @@ def go_over(controller: Controller, branch: int, step: int) -> None:
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:
-    """Set the weight of a cube, or turn an arrow, dragged up by `up` pixels.
+    """Apply a drag by `up` pixels to the weight of a cube, or to the arrow of a guess.
 
-    The picture is updated during the drag; the whole drag is one undo step.
+    The picture is updated during the drag. The complete drag is one undo step.
     """
     if handle.guesses:
         return controller.guessing.drag(up)
@@ -295,7 +299,7 @@ def drag(controller: Controller, handle: Handle, up: float) -> None:
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
-    """Report the change of a drag, and offer to continue training, unless it plays."""
+    """Report the change made by a drag; unless playing, also offer to continue training."""
     if not handle.guesses:
         controller.stage.common.scales.stops.hold(False)
         controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
@@ -313,7 +317,7 @@ def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:
 
 
 def answer_words(controller: Controller, handle: Handle, old: str, new: str) -> str:
-    """Return the change of the output that a drag between two steps moved most, or ""."""
+    """Return a text about the output that a drag has changed most; "" if it is not known."""
     session, before = controller.session, handle.answers
     stage = controller.stage
     stage.reading.refresh()

@@ -1,15 +1,17 @@
-"""Kernels: compiled in other processes before they are needed, while a session waits.
+"""Compile kernels in other processes before a session needs them.
+
+A process compiles the kinds of kernels that are its arguments:
 
     python -m scalarviz.faces.controller.precompile means
 
-compiles these kinds. Compiled kernels load quickly. The kind of a session identifies exactly the
-kernels that it needs on an engine; see `kernel_units` and `cuda_file`. That of large pictures is
-marked on disk.
+The kind of a session identifies exactly the kernels that it needs on an engine; see `kernel_units`
+and `cuda_file`. The kind "means" contains the kernels of large pictures; a file on disk marks it
+as compiled. Compiled kernels load quickly.
 
-Meanwhile neither the thread of an interface, nor a session that it may wait for, calls a kernel
-that is not compiled. A small session without compiled steps continues with the python engine; the
-switch is recorded in the journal, so that it is reproducible. Any other session is held: it is
-shown, but actions on it are refused.
+During compilation, the thread of an interface must not call a kernel that is not compiled, nor wait
+for a session that calls one. A small session without steps of a compiled engine continues with the
+python engine; the switch is recorded in the journal, so that it is reproducible. Any other session
+is held: it is shown, but commands that compute are refused.
 """
 
 from __future__ import annotations
@@ -66,7 +68,7 @@ SMALL = 3e5  # maximum multiplications per step for replacement by the python en
 
 @final
 class CompilingThread:
-    """Compiles in a thread of this process if another process could not share its cache."""
+    """Compiles kernels in a thread of this process, if another process cannot do it."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -78,13 +80,13 @@ class CompilingThread:
             compile_kind(self._kind)
 
     def poll(self) -> int | None:
-        """Like a process's `poll`: None while it compiles."""
+        """Return None while compiling and 0 afterwards, like `Popen.poll`."""
         return None if self._thread.is_alive() else 0
 
 
 @final
 class Compiling:
-    """The kinds of kernels being compiled, each in a separate process."""
+    """Compiles kinds of kernels, each in a separate process."""
 
     def __init__(self) -> None:
         self._going: dict[str, tuple[Any, float]] = {}  # the worker, and its start
@@ -92,7 +94,7 @@ class Compiling:
         self._over = False
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
-        """Return the kinds that are not compiled, and start their compilation."""
+        """Return which of these kinds are not compiled, and start to compile them."""
         found = {
             kind
             for kind in filter(None, kinds)
@@ -121,7 +123,7 @@ class Compiling:
 
     @property
     def said(self) -> str:
-        """The current compilation and its duration, or ""."""
+        """Text about the current compilations and their duration; "" if nothing is compiled."""
         if not self._going:
             return ""
         names = ", ".join(dict.fromkeys(map(name_of, self._going)))
@@ -129,7 +131,7 @@ class Compiling:
         return text("notices.compiling", names=names, seconds=seconds)
 
     def stop(self) -> None:
-        """End all compilations; no more are started."""
+        """Stop all compilations; no more are started afterwards."""
         self._over = True
         for worker, _ in self._going.values():
             if not isinstance(worker, CompilingThread):
@@ -139,11 +141,11 @@ class Compiling:
 
 @final
 class Warming:
-    """A session until its kernels are compiled.
+    """Lets a session wait, or use the python engine, until its kernels are compiled.
 
     Attributes:
-        held: whether nothing of the session may be computed until then
-        stood_in: the engine replaced by the python engine; "" if it never was
+        held: whether nothing may be computed until the kernels are compiled
+        stood_in: name of the engine that the python engine has replaced; "" if it never has
     """
 
     def __init__(self) -> None:
@@ -157,7 +159,7 @@ class Warming:
         self._actions: list[Action] = []  # switches to the python engine
 
     def take(self, session: Session) -> None:
-        """Attach to a session, or check its kernels again after formulas were added."""
+        """Attach to a session; for the same session, check again which kernels are missing."""
         if session is not self.session:
             self._give_back()
             self.session, self.stood_in = session, ""
@@ -171,9 +173,9 @@ class Warming:
         self.settle()
 
     def settle(self, seconds: float = AT_ONCE) -> None:
-        """Switch to the python engine while the session's kernels are missing.
+        """Switch to the python engine if kernels of the current engine are missing.
 
-        If the session is busy for longer than `seconds`, the next call tries again.
+        If the session is busy for longer than `seconds`, nothing happens until the next call.
         """
         session = self.session
         if session is None or self.held or not self._lacking:
@@ -198,7 +200,7 @@ class Warming:
             self._actions.append(last_change(timeline))
 
     def attend(self) -> bool:
-        """Return whether all missing kernels have just become ready, and the engine is restored."""
+        """Restore the engine if possible; return True once, when all kernels have become ready."""
         session = self.session
         if session is None:
             return False
@@ -211,9 +213,9 @@ class Warming:
         return lacked
 
     def _give_back(self, seconds: float = AT_ONCE) -> bool:
-        """Restore the engine that the python engine replaces, except in the past.
+        """Restore the engine that the python engine has replaced, unless the clock is in the past.
 
-        Return whether that is settled; if the session is busy, the next call tries again.
+        Return False if the session is busy; then the next call tries again.
         """
         session = self.session
         if session is None or session.engine != "python" or not self._actions:
@@ -227,7 +229,7 @@ class Warming:
         return is_still
 
     def stop(self) -> None:
-        """End all compilations."""
+        """Stop all compilations."""
         self.compiling.stop()
         mip_levels.held = False
 
@@ -239,7 +241,7 @@ class Warming:
 
 
 def kinds_of(session: Session) -> set[str]:
-    """Return the kinds that a session needs, including its past."""
+    """Return the kinds of kernels that a session needs, including those for its past steps."""
     timeline = session.timeline
     engines = {first_engine(timeline), settings_now(session).engine}
     for branch in timeline.branches:
@@ -248,7 +250,7 @@ def kinds_of(session: Session) -> set[str]:
 
 
 def engines_at_work(timeline: Timeline) -> set[str]:
-    """Return the engines used so far, which going back would need again."""
+    """Return the engines used so far, which are needed again to replay past steps."""
     found: set[str] = set()
     for branch in timeline.branches:
         chosen = [(each.place, each.details["name"]) for each in changes(branch.journal)]
@@ -259,17 +261,17 @@ def engines_at_work(timeline: Timeline) -> set[str]:
 
 
 def first_engine(timeline: Timeline) -> str:
-    """Return the initial engine of a session."""
+    """Return the name of the engine with which a session began."""
     return str(timeline.branches[0].frames[0].settings.engine)
 
 
 def changes(journal: Iterable[Action]) -> list[Action]:
-    """Return the actions that selected an engine."""
+    """Return the actions of a journal that selected an engine."""
     return [action for action in journal if action.kind == "engine"]
 
 
 def last_change(timeline: Timeline) -> Any:
-    """Return the action that selected the engine of the current or the next step; or None."""
+    """Return the action that selected the engine of the current or the next step, or None."""
     now = timeline.clock.place
     done = [
         each
@@ -285,7 +287,7 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 def computes(command: CommandT) -> CommandT:
-    """Decorate a command that computes; it is refused while the session is held."""
+    """Decorate a command that computes: it is refused while its session waits for kernels."""
 
     @wraps(command)
     def done(controller: Controller, *given: Any, **named: Any) -> Any:
@@ -313,7 +315,7 @@ _units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
 
 
 def name_of(kind: str) -> str:
-    """Return the name of a kind."""
+    """Return the displayed name of a kind of kernels."""
     label, _, dtype = kind.partition(":")[0].rpartition("-")
     if dtype in DTYPES:
         return text(f"compiling.kinds.{label or 'network'}", dtype=dtype)
@@ -321,7 +323,7 @@ def name_of(kind: str) -> str:
 
 
 def kind_of(session: Session, engine: str) -> str:
-    """Return the kind of kernels that a session needs on an engine; "" for python."""
+    """Return the kind of kernels that a session needs on an engine; "" for the python engine."""
     timeline = session.timeline
     trainer = timeline.trainer
     past = [
@@ -337,7 +339,7 @@ def kind_of(session: Session, engine: str) -> str:
 
 
 def load_kernels(session: Session) -> None:
-    """Load the kernels of a session for its engine before its first step; compile missing ones."""
+    """Load the kernels that a session needs on its engine; compile them if they are missing."""
     if kind := kind_of(session, session.engine):
         units, dtype, files = _units[kind]
         files.load(units, dtype)
@@ -346,10 +348,13 @@ def load_kernels(session: Session) -> None:
 def kind_of_training(
     network: Model, batches: Batches, used: Sequence[tuple[Loss, Optimizer]], engine: str
 ) -> str:
-    """Return the kind for training a network on an engine.
+    """Return the kind of kernels for training a network on an engine.
 
     Args:
-        used: losses and optimizers that are used together
+        network: the network
+        batches: the batches of the training
+        used: pairs of a loss and an optimizer that are used together
+        engine: name of the engine
     """
     program, dtype = network.program, network.bank.dtype
     refused = network.precision.mixed or isinstance(program, TraceProgram)  # on a GPU
@@ -372,7 +377,7 @@ def kind_of_training(
 def remembered(
     family: str, units: Sequence[Any], dtype: Dtype, files: ModuleType = kernel_units
 ) -> str:
-    """Return the kind with these kernels."""
+    """Register the kernels of a kind, and return the kind: its family and a digest."""
     texts = dict.fromkeys(files.text_of(unit, dtype) for unit in units)
     kind = f"{family}:{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}"
     _units[kind] = units, dtype, files
@@ -380,7 +385,7 @@ def remembered(
 
 
 def is_ready(kind: str) -> bool:
-    """Return whether a kind is compiled for the current formulas."""
+    """Return whether all kernels of a kind are compiled for the current formulas."""
     if kind in _units:
         units, dtype, files = _units[kind]
         return all(files.is_ready(unit, dtype) for unit in units)
@@ -392,7 +397,7 @@ def is_ready(kind: str) -> bool:
 
 
 def paths_of(kind: str) -> list[Path]:
-    """Return the files of the kernels of a kind; [] for large pictures."""
+    """Return the files with the kernels of a kind; [] for the kernels of large pictures."""
     if kind not in _units:
         return []
     units, dtype, files = _units[kind]
@@ -407,12 +412,12 @@ def mark_of(kind: str) -> Path:
 
 
 def words_for(kind: str) -> str:
-    """Return the argument with which another process compiles the same kernels."""
+    """Return the command-line argument for another process to compile the kernels of a kind."""
     return f"{kind}={os.pathsep.join(map(str, paths_of(kind)))}"
 
 
 def compile_kind(word: str) -> None:
-    """Compile a kind, from source files of another process if the argument contains them."""
+    """Compile the kernels of a kind; `word` is the result of `words_for`, or only the kind."""
     kind, _, names = word.partition("=")
     if kind == MEANS:
         compile_means()
@@ -435,7 +440,7 @@ def kept_means() -> str:
 
 
 def compile_means() -> None:
-    """Fill the mip levels of a plate, and of a tiled one."""
+    """Compile the kernels of large pictures by filling the mip levels of two networks."""
     side = 512  # large enough to use all kernels
     wide, pair = Network([side, side]), ([[0.0] * side], [[0.0] * side])
     kernels = Network([Conv2d((16, 4, 4), 16, 3)])

@@ -1,4 +1,4 @@
-"""Stopping conditions, the search for the first step that met one, and offers afterwards."""
+"""Stopping conditions, the search for the first step that met one, and suggestions after a run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CancelledError(Exception):
 
 @final
 class Search:
-    """A search for the first step at which a condition held, in the command thread."""
+    """A search, in the command thread, for the first step at which a condition was true."""
 
     def __init__(self) -> None:
         self.words = ""
@@ -39,18 +39,18 @@ class Search:
 
     @property
     def work(self) -> Work | None:
-        """Description of the search, with a button to end it; or None."""
+        """The progress of the search, with a button to cancel it; None if there is no search."""
         if not self.words:
             return None
         said = text("notices.searching", condition=self.words)
         return Work(said, text("exports.cancel"), self._done / self._total)
 
     def cancel(self) -> None:
-        """End it after the present step."""
+        """Cancel the search after the current step."""
         self._is_cancelled = True
 
     def run(self, session: Session, words: str) -> int | None:
-        """Return the first step at which a condition held, or None; raise CancelledError."""
+        """Return the first step that met a condition, or None; cancelling raises CancelledError."""
         self._done, self._total = 0, max(1, session.step_index)
         self._is_cancelled, self.words = False, words
         try:
@@ -68,7 +68,7 @@ class Search:
 
 
 def find_first(controller: Controller, words: str) -> None:
-    """Search the past for the first step at which a condition held, and offer to go there."""
+    """Search past steps for the first one that met a condition, and offer to go there."""
     session, search = controller.session, controller.search
     if not words.strip():
         return
@@ -96,13 +96,13 @@ def find_first(controller: Controller, words: str) -> None:
 
 
 def stop_when(controller: Controller, words: str) -> None:
-    """Stop when a condition holds from now on; without words, remove the condition."""
+    """Set the condition at which training stops; an empty text removes the condition."""
     given = [words] if words.strip() else []
     controller.do(partial(controller.session.stop_when, *given))
 
 
 def completions(state: FaceState) -> list[str]:
-    """Return completions of a condition; those about weights use the pinned one."""
+    """Return completions for a condition; conditions about a weight use the pinned weight."""
     return examples(state.metrics, 0 if state.pinned is None else state.pinned.rows.start)
 
 
@@ -110,20 +110,20 @@ def completions(state: FaceState) -> list[str]:
 
 
 def offer_more(controller: Controller) -> None:
-    """Show a large button for each of the offers."""
+    """Show a large button for each suggestion of what to do next."""
     controller.stage.offer(
         {name: partial(take_offer, controller, name) for name in offers_of(controller)}
     )
 
 
 def take_offer(controller: Controller, offer: str) -> None:
-    """Execute an offer made at the end of a run."""
+    """Do what the button `offer` suggested at the end of a run."""
     controller.stage.offer({})
     pick(offers_of(controller), offer, "offer")()
 
 
 def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
-    """Return the offers: their labels and actions."""
+    """Return the suggestions of what to do next: labels of buttons, and their actions."""
     if controller.session.trainer.recorded is not None:
         return {}
     found: dict[str, Callable[[], None]] = {

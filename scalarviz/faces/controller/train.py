@@ -1,6 +1,6 @@
-"""Training in a terminal, with a progress bar or lines of text, and saving.
+"""Train in a terminal, with a progress bar or lines of text, and save the session.
 
-A session is saved at the end, at intervals, and after errors.
+The session is saved at the end, at intervals, and after errors.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
     Args:
         show: a Show or a Session
-        steps: number of steps; None: the steps of the show
-        keep: saves the session
+        steps: number of steps; None means the number of steps in the Show
+        keep: where and when to save the session; None means not at all
 
     Returns:
         0, 130 after Ctrl-C, or 1 if the last loss is not finite.
@@ -75,11 +75,12 @@ def train(show: object, steps: int | None = None, keep: Autosave | None = None) 
 
 
 def end_of(show: Show, steps: int | None, least: int = 1) -> int:
-    """Return the last step of training.
+    """Return the step at which training will end.
 
     Args:
-        steps: number of its steps; None: the steps of the show
-        least: minimum valid number; by default 1
+        show: the Show to train
+        steps: number of training steps; None means the number of steps in the Show
+        least: minimum valid number of steps; by default 1
     """
     end = show.session.step_index + steps_of(show, steps, least)
     check_losses(end)
@@ -87,13 +88,13 @@ def end_of(show: Show, steps: int | None, least: int = 1) -> int:
 
 
 def about(session: Session) -> str:
-    """Return parameters, optimizer and engine in one line."""
+    """Return the number of parameters, the optimizer and the engine as one line of text."""
     about = {"optimizer": f"{session.optimizer!r}", "engine": session.engine}
     return text("terminal.about", count=len(session.network.bank), **about)
 
 
 def with_bar(session: Session, end: int, keep: Autosave, stop: Stop, console: Console) -> None:
-    """Train with a progress bar, the loss, steps per second, and the remaining time."""
+    """Train with a progress bar that shows the loss, the speed, and the remaining time."""
     portions = Portions(session)
     with closed_after(Bar(console, is_kept=True)) as bar:
         first, start, drawn = 0, math.inf, -math.inf
@@ -114,7 +115,7 @@ def with_bar(session: Session, end: int, keep: Autosave, stop: Stop, console: Co
 
 
 def with_lines(session: Session, end: int, keep: Autosave, stop: Stop) -> None:
-    """Train with ten lines of progress, evenly spaced in steps."""
+    """Train, and print ten lines of progress after equal numbers of steps."""
     portions, first = Portions(session), session.step_index
     for part in range(1, LINES + 1):
         start, before = perf_counter(), session.step_index
@@ -131,10 +132,10 @@ def with_lines(session: Session, end: int, keep: Autosave, stop: Stop) -> None:
 def take_steps(
     portions: Portions[Session], goal: int, keep: Autosave, stop: Stop, bar: Progress | None = None
 ) -> None:
-    """Train to the step `goal`, or until stopped; autosave meanwhile.
+    """Train to the step `goal`, or until training is stopped; autosave in between.
 
     Args:
-        bar: shows the number of steps taken
+        bar: progress bar that shows the number of steps taken, or None
     """
     session, first = portions.session, portions.session.step_index
     while session.step_index < goal and not stop.asked:
@@ -147,7 +148,7 @@ def take_steps(
 
 
 def finish(show: Show, start: int, end: int, keep: Autosave, stop: Stop) -> None:
-    """Print the result, and where it was saved."""
+    """Print the result of training, save the session, and print where."""
     exhibit = exhibit_of(show.session)
     say(*exhibit.words() if exhibit else ())
     say(*[show.session.stopped] if show.session.stopped else ())
@@ -156,7 +157,7 @@ def finish(show: Show, start: int, end: int, keep: Autosave, stop: Stop) -> None
 
 
 def closing(show: Show, start: int, end: int) -> str:
-    """Return the result as text, and a suggestion what to try next."""
+    """Return the result of training as text, with a suggestion what to try next."""
     session = show.session
     branch, step = session.current_branch, session.step_index
     course = text("terminal.closing.nothing")
@@ -182,7 +183,7 @@ def closing(show: Show, start: int, end: int) -> str:
 
 
 def why_lost(session: Session) -> str:
-    """Return since when and why the loss is not finite; "" if it is finite."""
+    """Return a text that explains why the loss is not finite and since when; "" if it is finite."""
     step = lost_since(session)
     if step is None:
         return ""
@@ -194,12 +195,12 @@ def why_lost(session: Session) -> str:
 
 
 def steps_of(shown: Show | Several, steps: int | None, least: int = 0) -> int:
-    """Return the number of steps of one or several sessions; None: the steps of their shows."""
+    """Return the number of steps to train: `steps`, or if it is None, the number in the Shows."""
     return int(shown.steps) if steps is None else size(steps, "steps", least)
 
 
 def train_all(several: Several, steps: int | None) -> int:
-    """Train several sessions on one clock, and print their results; return the exit code."""
+    """Train several sessions in lockstep, and print their results; return the exit code."""
     clock, steps = SharedClock(several.sessions), steps_of(several, steps)
     starts = [session.step_index for session in clock.sessions]
     end = clock.step_index + steps
@@ -224,17 +225,20 @@ def train_all(several: Several, steps: int | None) -> int:
 
 @final
 class Autosave:
-    """Saves a session to `path` at the end, and every `seconds` seconds (None: only at the end).
+    """Saves a session at the end of training, at intervals, and after errors.
 
     With a `name`, a session stopped by Ctrl-C is saved even without a path: in the current folder,
     as NAME-stopped.safetensors, NAME-stopped-2.safetensors, ...
 
     Args:
-        keyframes: bytes of the keyframes in a file; None: the default of `Session.save`
+        path: file to save to; None (default) means no file
+        seconds: interval between two saves in seconds; None (default) means only at the end
+        name: name of the scene; "" (default) disables saving without a path
+        keyframes: maximum bytes of keyframes in a file; None: the default of `Session.save`
         weights: whether to save only the network
 
     Raises:
-        InputError: for seconds or weights without a path.
+        InputError: if seconds or weights are given without a path.
         FileError: if nothing can be saved at the path.
     """
 
@@ -265,17 +269,17 @@ class Autosave:
         self._last = monotonic()
 
     def check(self, session: Session) -> None:
-        """Raise an error if the session could not be saved at the end."""
+        """Raise an error now if it will not be possible to save the session at the end."""
         if self.path is not None:
             check_saving(session.timeline)
 
     @property
     def due(self) -> bool:
-        """Whether it is time to save."""
+        """Whether it is time for the next save."""
         return self.seconds is not None and monotonic() - self._last >= self.seconds
 
     def now_and_then(self, session: Session) -> None:
-        """Save if it is due; a failure is reported, and retried at the next interval."""
+        """Save if a save is due; report a failure, and try again after the next interval."""
         if self.due:
             try:
                 self.now(session)
@@ -283,7 +287,7 @@ class Autosave:
                 say(text("saving.later", why=error))
 
     def now(self, session: Session) -> None:
-        """Save at once; raise FileError if that fails."""
+        """Save now; raise FileError if that fails."""
         if self.path is not None:
             try:
                 self._saved(session, self.path)
@@ -297,10 +301,13 @@ class Autosave:
         how: str = "saved",
         **more: float,
     ) -> str:
-        """Save to a file, "thinned" without keyframes of the past; return the text `how`.
+        """Save to a file, and return a message about it.
 
         Args:
-            more: fields of that text
+            session: the session
+            path: the file
+            how: key of the message; "thinned" also leaves out the keyframes of past steps
+            more: fields of the message
         """
         if self.weights:
             how = "weights"
@@ -312,10 +319,11 @@ class Autosave:
 
     @contextmanager
     def kept(self, session: Session) -> Iterator[None]:
-        """Also save after an error in this block.
+        """Save the session also after an error in this context.
 
-        After an overflow, the session is saved at a point from which a smaller rate can continue,
-        and the error reports it. After another error it is saved only if there is a path.
+        After an overflow, the session is saved at a step from which training can continue with a
+        smaller learning rate, and the error message says so. After another error, the session is
+        saved only if there is a path.
         """
         first = session.step_index
         try:
@@ -333,7 +341,7 @@ class Autosave:
             raise
 
     def _save_before(self, session: Session, back: int | None) -> str:
-        """Go back to where a smaller rate can continue, and save; return how to resume."""
+        """Go back to the step `back`, and save; return a text that explains how to resume."""
         rate = session.learning_rate / 10.0
         if back is not None:
             session.seek(back)
@@ -343,20 +351,20 @@ class Autosave:
         return self._saved(session, path, "saved_before", step=session.step_index, rate=rate)
 
     def _place(self, session: Session, stopped: bool) -> Path | None:
-        """Return the file to save to at the end, or None."""
+        """Return the file for saving at the end, or None."""
         if self.path is None and stopped and self.name and session.step_index:
             return unused(f"{self.name}-stopped")
         return self.path
 
     def end(self, session: Session, stopped: bool) -> None:
-        """Save, and print where, or how to save next time."""
+        """Save at the end; print the name of the file, or how to save next time."""
         if words := self.at_end(session, stopped):
             say(words)
 
     def at_end(self, session: Session, stopped: bool) -> str:
-        """Save, and return where, or how to save next time.
+        """Save at the end; return a text with the file, or with how to save next time.
 
-        A session whose loss is not finite is first restored to its smallest loss.
+        If the loss of the session is not finite, the session first goes back to its smallest loss.
         """
         path = self._place(session, stopped)
         try:
@@ -373,9 +381,9 @@ class Autosave:
         return text("saving.how") if stopped and session.trainer.recorded is None else ""
 
     def _saved_elsewhere(self, session: Session) -> list[str]:
-        """Save a session elsewhere if its path fails; return how to resume, if possible.
+        """Save a session in another folder after its path has failed; return the message.
 
-        A session too large for all locations is saved without the keyframes of its past.
+        If the session is too large for all folders, it is saved without keyframes of past steps.
         """
         for how in ("saved", "thinned"):
             for folder in (Path.cwd, gettempdir):
@@ -386,10 +394,11 @@ class Autosave:
 
 
 def autosave_of(given: Mapping[str, Any], name: str = "") -> Autosave:
-    """Return the Autosave for options of the command line.
+    """Return the Autosave that corresponds to options of the command line.
 
     Args:
-        given: save and autosave; resume, keyframes and weights if available
+        given: the options save and autosave, and optionally resume, keyframes and weights
+        name: see `Autosave`
     """
     seconds, weights = given["autosave"], given.get("weights", False)
     path = given["save"] or (given.get("resume") if seconds and not weights else None)
@@ -397,7 +406,7 @@ def autosave_of(given: Mapping[str, Any], name: str = "") -> Autosave:
 
 
 def lost_since(session: Session) -> int | None:
-    """Return the step, from 0, since which the loss is not finite; None if the last one is."""
+    """Return the first step, from 0, after the last finite loss; None if the loss is finite."""
     here = session.timeline.here
     last = here.branch.losses_between(max(here.clock.step - 1, 0), here.clock.step)
     if np.isfinite(last).all():  # avoids an array of all losses
@@ -407,6 +416,6 @@ def lost_since(session: Session) -> int | None:
 
 
 def unused(stem: str | Path) -> Path:
-    """Return an unused file name, by default in the current folder."""
+    """Return the path of a file that does not exist yet, with a number appended if necessary."""
     names = (Path(f"{stem}{'' if i == 1 else f'-{i}'}.safetensors") for i in count(1))
     return next(path for path in names if not path.exists())

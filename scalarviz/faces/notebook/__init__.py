@@ -1,1 +1,1 @@
-"""Notebooks: pages of sessions, and predictions."""
+"""The notebook interface: pages of sessions, and exercises."""

@@ -48,29 +48,29 @@ def predict(
 ) -> Prediction:
     """Ask for a number, a word, or one of several choices, and check the guess.
 
-    In a notebook, a form is shown below the cell; write formulas between dollar signs and code
-    between backticks. Words are compared case-insensitively. In JupyterLab the rest of the notebook
-    is hidden until the guess is right or the answer is requested. `sv.predictions()` shows all
-    guesses.
+    In a notebook, a form is shown below the cell. In texts, write formulas between dollar signs and
+    code between backticks. Words are compared case-insensitively. In JupyterLab, the rest of the
+    notebook is hidden until the guess is right or the user requests the answer. `sv.predictions()`
+    shows all guesses.
 
     Args:
         question: text of the question; without `answer`, the key of a question of the lessons, such
             as "01/gradient"
-        answer: a number, a word, a choice, or a function that returns it, called when a guess is
-            checked
-        near: largest relative error of a number that counts as right, or absolute error if the
-            answer is 0; by default 0.02
-        choices: words to choose from; by default empty: a number or a word is typed
-        hint: text shown beside a wrong guess; by default empty
-        why: reason shown after the answer; by default empty
+        answer: a number, a word, one of the choices, or a function that returns one of these and is
+            called when a guess is checked
+        near: relative error up to which a number is right, or absolute error if the answer is 0; by
+            default 0.02
+        choices: words to choose from; if empty (default), the user types a number or a word
+        hint: text that is shown after a wrong guess; by default empty
+        why: explanation that is shown with the answer; by default empty
         replies: feedback on particular wrong guesses, such as {-8: "mind the sign"}
 
     Returns:
-        A Prediction.
+        The question as a Prediction.
 
     Raises:
-        InputError: if the answer is none of the choices, an empty text or no finite number.
-        UnknownNameError: if the lessons have no such question.
+        InputError: if the answer is not one of the choices, is empty, or is not finite.
+        UnknownNameError: if the lessons do not contain the question.
 
     >>> guess = predict("What is 2 times 3?", 6)
     >>> guess
@@ -108,8 +108,8 @@ class Prediction(CellOutput):
 
     Args:
         asked: the question
-        computes: function that returns the answer when a guess is checked; None uses the answer of
-            the question
+        computes: function that computes the answer when a guess is checked; None (default) means
+            the answer of the question
     """
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
@@ -130,11 +130,11 @@ class Prediction(CellOutput):
 
     @property
     def is_open(self) -> bool:
-        """Whether the result must stay hidden."""
+        """Whether the result must stay hidden, since it was neither guessed nor requested."""
         return not (self.right or self.given_up)
 
     def check(self, guess: float | str) -> bool:
-        """Return whether a guess is right; a number may be given as text or as a fraction."""
+        """Record a guess and return whether it is right; a number may be a text such as "1/3"."""
         if self._computes is not None:
             self.asked = replace(self.asked, answer=self._computes())
         self.right = self.asked.is_right(guess)
@@ -143,31 +143,31 @@ class Prediction(CellOutput):
         return self.right
 
     def give_up(self) -> None:
-        """Show the answer."""
+        """Show the answer without a right guess."""
         self.given_up = True
         self._changed()
 
     def _changed(self) -> None:
-        """Store the guesses in the notebook, with the question."""
+        """Update the stored outputs of the question and of all tables of guesses."""
         self.renew()
         for table in _tables.values():
             table.renew()
 
     @property
     def result(self) -> str:
-        """The answer, or "" while it is hidden."""
+        """The answer as text; "" while it is hidden."""
         return "" if self.is_open else answer_words(self.answer)
 
     @property
     def said(self) -> str:
-        """The feedback on the last guess, or the answer."""
+        """The feedback on the last guess, or the answer if the user has requested it."""
         if self.given_up:
             answer = quoted(self.result, self.asked)
             return f"{text('predict.said.answer', answer=answer)} {self.asked.why}".rstrip()
         return self.judged(self.guesses[-1], self.right)
 
     def judged(self, guess: str, right: bool) -> str:
-        """Return the feedback on a guess."""
+        """Return the feedback on a guess, given whether it is right."""
         if right:
             answer = quoted(answer_words(self.answer), self.asked)
             return f"{text('predict.said.right', answer=answer)} {self.asked.why}".rstrip()
@@ -184,7 +184,7 @@ class Prediction(CellOutput):
         return text("predict.html", question=as_html(self.question)) + line
 
     def bundle(self) -> dict[str, Any]:
-        """Return the question and the guesses as data, which `scalarviz collect` reads."""
+        """Return the output of the cell by mime type, with a record for `scalarviz collect`."""
         if not self.guesses:
             return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
         record = {
@@ -198,18 +198,18 @@ class Prediction(CellOutput):
         return {"text/plain": f"{self!r} {self.said}", "text/html": html, MIME: record}
 
     def live(self) -> Any:
-        """Return the form for the answer, if widgets are available."""
+        """Return the form for the answer, or None if widgets are not available."""
         return form_of(self) if find_spec("ipywidgets") is not None else None
 
 
 def place_of(asked: Question) -> str:
-    """Return the key of a question of the lessons; the text of a custom question."""
+    """Return the key of a question of the lessons, or the text of a custom question."""
     return f"{asked.lesson}/{asked.key}" if asked.key else asked.ask
 
 
 @cache
 def stored_answers() -> dict[tuple[str, str], Given]:
-    """Return the answers stored in the file of the running notebook, by question."""
+    """Return the answers that are stored in the file of the running notebook, by question."""
     path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # set by Jupyter
     if path.suffix != ".ipynb" or not os.path.isfile(path):
         return {}
@@ -218,9 +218,9 @@ def stored_answers() -> dict[tuple[str, str], Given]:
 
 
 def predictions() -> Predictions:
-    """Show a table of all questions so far, with guesses, results and reasons.
+    """Show a table of all questions so far, with guesses, results and explanations.
 
-    In a notebook the table is updated as questions are answered.
+    In a notebook, the table is updated when a question is answered.
     """
     made = Predictions()
     _tables[run_of(shell())[0]] = made
@@ -234,7 +234,7 @@ class Predictions(CellOutput):
 
     @property
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Question, guesses, result and reason of each; the last two are "" while hidden."""
+        """Question, guesses, result and explanation in each row; "" for those that are hidden."""
         return [
             (
                 each.question,
@@ -286,7 +286,7 @@ def form_of(prediction: Prediction) -> Any:
         said.value = f'<b style="color: {COLORS[prediction.right]}">{as_html(words)}</b>'
 
     def follow() -> None:
-        """Show the effect of a guess."""
+        """Update the form after a guess."""
         shown.layout.display = "" if prediction.guesses and prediction.is_open else "none"
         if prediction.is_open:
             form.add_class(OPEN)
@@ -327,7 +327,7 @@ def form_of(prediction: Prediction) -> Any:
 
 @answered
 def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
-    """Compare your implementation with the reference, and report the first wrong number and why.
+    """Compare your implementation with the reference, and explain the first wrong number.
 
     Parts that are not yet implemented are skipped. `mine` can be:
 
@@ -335,24 +335,25 @@ def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
       `step(rate)`, `zero_grad()`, and the attributes `value` and `grad`
     - a class of Values, constructed from a number: operators, functions such as `tanh`,
       `backward()`, and the attributes `data` and `grad`
-    - a perceptron or a layer object: `forward(x)`, `backward(upstream)`, optionally `zero_grad()`;
-      parameters such as `weights`, defined first, with gradients such as `weights_grad`, or as
-      objects with `value` and `grad`. Each row of weights belongs to one output
+    - a perceptron or a layer object: `forward(x)`, `backward(upstream)`, and optionally
+      `zero_grad()`; parameters are arrays such as `weights`, with gradients such as `weights_grad`
+      that are defined after them, or objects with `value` and `grad`. Each row of the weights
+      belongs to one output
     - an optimizer: a function of w, its gradient and optionally the learning rate that returns the
-      new w; or a class, constructed from a rate, with `step(w, gradient)`
+      new w; or a class, constructed from a learning rate, with `step(w, gradient)`
 
     Args:
         mine: your implementation, see above
-        like: the reference: an optimizer, a Perceptron or a Dense; by default None: a weight or a
-            Value is compared with ours, gradients of a layer with finite differences
-        x: inputs for a layer, shape (inputs,) or (batch, inputs); by default None, one sample
+        like: the reference: an optimizer, a Perceptron or a Dense. None (default) compares a weight
+            or a Value with the class of scalarviz, and gradients of a layer with finite differences
+        x: inputs for a layer, shape (inputs,) or (batch, inputs); None (default) means one sample
 
     Returns:
-        A Checked, which is true if all numbers are right; an error in your code is reported with
-        its line.
+        A Checked, which is true if all numbers are right. If your code raises an error, the Checked
+        reports it with its line.
 
     Raises:
-        InputError: for anything else.
+        InputError: if `mine` is none of these, or if `like` or `x` does not fit it.
 
     >>> class Number:
     ...     def __init__(self, value):
@@ -378,7 +379,7 @@ class Checked(CellOutput):
 
     Args:
         name: name of the learner's class or function
-        kind: what it was compared with: "Weight", "Value", "Dense", "sgd"
+        kind: name of the reference: "Weight", "Value", "Dense", "sgd", ...
         wrong: the first wrong number, with `place`, `got`, `expected` and `why`; or None
     """
 
@@ -406,7 +407,7 @@ class Checked(CellOutput):
         return "\n".join(lines)
 
     def bundle(self) -> dict[str, Any]:
-        """Return the sentence, the graph with the wrong number, and the record."""
+        """Return the output by mime type: sentence, graph with the wrong number, and record."""
         html = f"<p>{as_html(self.said)}</p>"
         if self.wrong and self.wrong.graph:
             root, node = self.wrong.graph
@@ -422,5 +423,5 @@ class Checked(CellOutput):
 
 
 def as_html(words: str) -> str:
-    """Return a text as HTML, with text in backquotes as code."""
+    """Return a text as HTML; text in backquotes becomes code."""
     return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(words, quote=False))

@@ -18,7 +18,7 @@ SIZE = 800, 560  # pixels of a session's page below its cell
 
 
 def run_of(found: Any) -> tuple[str, int]:
-    """Return the id of the running cell, or "", and the number of this run."""
+    """Return the id of the running cell, or "", and the execution count."""
     try:
         return str(found.kernel.get_parent("shell")["metadata"]["cellId"]), found.execution_count
     except (AttributeError, KeyError, TypeError):
@@ -47,11 +47,12 @@ def loop_of_cells() -> asyncio.AbstractEventLoop:
 
 
 class CellOutput:
-    """An output that appears in its cell at once, and not again as the cell's last value.
+    """An output that its cell shows immediately, and not again if it is the last value of the cell.
 
-    `bundle` returns its representations by mime type, which need no kernel. `live` returns a
-    widget, which needs one, or None: it is a separate output, since notebook viewers show only one
-    representation of an output and prefer widgets. A style hides one of them.
+    `bundle` returns its representations by mime type, which are shown without a kernel. `live`
+    returns a widget, which requires a kernel, or None. The widget is a separate output, because
+    notebook viewers show only one representation of an output and prefer widgets. A style sheet
+    hides one of the two outputs.
     """
 
     _cell: int | None = None
@@ -68,18 +69,18 @@ class CellOutput:
         return None
 
     def _publish(self, **more: bool) -> None:
-        """Store its representations, or replace them with update=True."""
+        """Store the representations in the notebook; with update=True, replace the stored ones."""
         mark = {"display_id": f"scalarviz-{id(self)}"}
         if (found := shell()) is not None:
             found.display_pub.publish(self.bundle(), transient=mark, **more)
 
     def renew(self) -> None:
-        """Update the cell that shows it."""
+        """Update the output in the cell that shows it."""
         if self._cell is not None:
             self._publish(update=True)
 
     def show(self) -> None:
-        """Show it in the running cell; no-op outside a notebook."""
+        """Show the output in the running cell; no-op outside a notebook."""
         found = shell()
         if found is not None:
             self._cell = found.execution_count

@@ -1,4 +1,4 @@
-"""PageView: the pages of sessions below a notebook cell, with the sessions in the kernel."""
+"""PageView: pages below a notebook cell that show sessions running in the kernel."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class PageView(CellOutput):
     """The view of one or several sessions in a notebook.
 
     `snapshot()` returns the current picture, `refresh()` updates the page from within a
-    long-running cell, `close()` replaces the page by a stored picture. While a cell runs, a page
-    shows the last state that it has received.
+    long-running cell, and `close()` replaces the page by a stored picture. While a cell runs, a
+    page shows the last state that it has received.
     """
 
     def __init__(self, face: Face, size: tuple[int, int], options: WatchOptions) -> None:
@@ -65,7 +65,7 @@ class PageView(CellOutput):
         self._begin()
 
     def _begin(self) -> None:
-        """Start following, and replace the output of an earlier run of this cell."""
+        """Start updating the pages, and end the view of an earlier run of the same cell."""
         _open.append(self)
         cell, run = self._cell_run
         for each in list(_open):
@@ -75,27 +75,27 @@ class PageView(CellOutput):
         self.later(self._tick)
 
     def snapshot(self) -> Any:
-        """Return the current picture as an image for the notebook, drawn by OpenGL."""
+        """Return the current picture, drawn with OpenGL, as an image for the notebook."""
         from IPython.display import Image
 
         image: Any = Image
         return image(self.image(), width=self.size[0], height=self.size[1])
 
     def refresh(self) -> None:
-        """Send the present state to the page within a running cell, at most 30 times per second."""
+        """Send the present state to the page from a running cell, at most 30 times per second."""
         if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
             self._sent = perf_counter()
             for link in self.links:
                 link.show_all()
 
     def close(self) -> None:
-        """Replace the page by the present picture; pause sessions that are not shown elsewhere."""
+        """Replace the page by the present picture; pause sessions that no other view shows."""
         if not self.closed:
             self._publish(update=True)
             self.end()
 
     def end(self) -> None:
-        """Stop following."""
+        """Stop updating the pages, and disconnect them."""
         if self.closed:
             return
         self.closed = True
@@ -122,7 +122,7 @@ class PageView(CellOutput):
         return self.widget
 
     def _display_(self) -> Any:
-        """Return the representation for marimo of a cell's last value."""
+        """Return the widget, which marimo shows if the view is the last value of a cell."""
         return self.widget
 
     def image(self) -> bytes:
@@ -169,7 +169,7 @@ class PageView(CellOutput):
         return BETWEEN_STATES
 
     def _keep_picture(self) -> None:
-        """Store the picture of the page if the kernel has no OpenGL."""
+        """Store a picture that the page has drawn, as the kernel has no OpenGL."""
         link = self.links[0]
         if link.drawn is not self._stored:
             self._stored = link.drawn
@@ -180,7 +180,7 @@ class PageView(CellOutput):
             link.ask_picture()
 
     def _look(self) -> None:
-        """Start when it becomes visible, and pause when its output has been removed."""
+        """Start when the page becomes visible; pause when its output has been removed."""
         if self.widget.readers or not self.widget.was_seen:
             self._seen = perf_counter()
         if self.widget.readers:
@@ -194,11 +194,11 @@ class PageView(CellOutput):
 
 
 def watch(show: Show | Several, options: WatchOptions) -> PageView:
-    """Show sessions below the running cell, a page for each; return the view.
+    """Show a page for each session below the running cell; return the view.
 
-    A page has 800 x 560 pixels, several have 1160 x 560, with `present` more. By default they have
-    a speed of 10 steps per second and play when their button is pressed; options and the show can
-    change this.
+    One page has 800 x 560 pixels, several have 1160 x 560 together, and more with `present`. By
+    default, the speed is 10 steps per second, and playback starts when the user presses the
+    button. Options and the Show can change this.
     """
     if options.speed is None:
         show = begun_slowly(show)
@@ -213,7 +213,7 @@ def watch(show: Show | Several, options: WatchOptions) -> PageView:
 
 
 def begun_slowly(show: Show | Several) -> Show | Several:
-    """Return shows with a limited initial speed, slow enough to watch learning."""
+    """Return Shows with an initial speed that is slow enough to watch learning."""
     if show.speed is not None:
         return show
     if isinstance(show, Several):
@@ -222,7 +222,7 @@ def begun_slowly(show: Show | Several) -> Show | Several:
 
 
 def page_of(link: PageLink) -> tuple[str, str]:
-    """Return the title and the HTML of the page of a link."""
+    """Return the title and the HTML of the page that a link serves."""
     show = link.controller.show
     html = linked_page(show, {"channel": "frame", "version": 1}, link.described, link.first())
     return text("notebook.page", title=show.title), html
@@ -235,12 +235,14 @@ MOST_VIEWS = 50
 
 @final
 class PageWidget(anywidget.AnyWidget):
-    """A page for each link; each view of it is a reader of its link.
+    """A notebook widget with a page for each link; each view of the widget can show the pages.
 
     Args:
-        pages: title and HTML of each
-        larger: scale factor of its text
-        soon: schedules a call in the thread that runs the cells
+        links: links that serve the pages
+        pages: title and HTML of each page
+        size: width and height in pixels
+        larger: scale factor of the text
+        soon: schedules a function in the thread that runs the cells
     """
 
     _esm = text_beside(__file__, "widget.js")
@@ -265,11 +267,11 @@ class PageWidget(anywidget.AnyWidget):
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing shows it any more, as in marimo after its cell has been run again."""
+        """Whether the widget is no longer shown, as in marimo after its cell has been run again."""
         return self.comm is None or self.comm._closed
 
     def _take(self, _: object, content: Any, buffers: object) -> None:
-        """Process a message of a view, in any thread."""
+        """Process a message from a view; can be called from any thread."""
         self._soon(partial(self._receive, content))
 
     def _receive(self, content: Any) -> None:

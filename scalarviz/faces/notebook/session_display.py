@@ -1,4 +1,4 @@
-"""A session or a sweep in a notebook: the page of `watch`, its replacement, and displays."""
+"""Show a session or a sweep in a notebook: as a live page, a page that trains, or a picture."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ PACKAGES = "ipywidgets", "anywidget"
 def watch(show: Show | Several, options: WatchOptions) -> Any:
     """Show sessions below the running cell; return the view.
 
-    It is a page for each session, or, without a connection to the kernel, a page that trains by
-    itself.
+    The view contains a live page for each session. Without the packages for widgets, it is a page
+    that trains without the kernel.
     """
     missing = [name for name in PACKAGES if find_spec(name) is None]
     if missing:
@@ -49,13 +49,13 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
 
 @final
 class PageInstead(CellOutput):
-    """A page in place of a live picture, and the reason.
+    """Content that replaces a live page, with the reason why it does.
 
     Args:
-        why: the reason
-        content: the page in its frame, as HTML
+        why: the reason why there is no live page
+        content: the content as HTML
         shows: kind of content: "page" for a page that trains, "picture", "state" for a summary
-        png: the present picture, for stored notebooks without frames; or None
+        png: the present picture, for notebook viewers that do not show frames; or None
     """
 
     def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
@@ -69,7 +69,7 @@ class PageInstead(CellOutput):
         return {"text/plain": repr(self), "text/html": self._repr_html_(), **picture}
 
     def _repr_html_(self) -> str:
-        """Return the representation for marimo of a cell's last value, without IPython."""
+        """Return the HTML that marimo shows if this object is the last value of a cell."""
         return f"<p>{escape(repr(self))}</p>{self._content}"
 
     def __repr__(self) -> str:
@@ -77,7 +77,7 @@ class PageInstead(CellOutput):
 
 
 def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
-    """Show a page that trains by itself, else the picture, else a summary."""
+    """Show a page that trains without the kernel, or if impossible a picture, or a summary."""
     page = "" if isinstance(show, Several) else page_that_trains(show, theme)
     try:
         image = png(picture(show, size=PICTURE, theme="light" if theme == "auto" else theme))
@@ -95,7 +95,7 @@ def page_instead(show: Show | Several, why: str, theme: str) -> PageInstead:
 
 
 def page_that_trains(show: Show, theme: str) -> str:
-    """Return a page that trains, in its frame; "" if the session cannot be a page."""
+    """Return a page that trains, in an HTML frame; "" if a page cannot train the session."""
     try:
         page = page_of(show, theme=None if theme == "auto" else theme).text.decode()
     except (EngineError, InputError):  # a page cannot train it, or it is too large
@@ -108,7 +108,7 @@ def page_that_trains(show: Show, theme: str) -> str:
 
 @never_raises
 def session_html(session: Session) -> str:
-    """Return a session as HTML: its picture above the table of its settings.
+    """Return a session as HTML: its picture, and below it a table of its settings.
 
     Only the table is returned if OpenGL is missing, if the session was changed externally, or if
     drawing would take seconds (session busy, kernels not compiled).
@@ -117,7 +117,7 @@ def session_html(session: Session) -> str:
 
 
 def still_of(session: Session) -> str:
-    """Return the picture of a session for its display, or "" as in `session_html`."""
+    """Return the picture of a session as HTML; "" in the cases listed in `session_html`."""
     if session.playing:
         return ""
     with session.still(PATIENCE) as is_free:
@@ -137,7 +137,7 @@ def still_of(session: Session) -> str:
 
 
 def image_of(image: bytes, width: int, title: str) -> str:
-    """Return a PNG as HTML."""
+    """Return an HTML image that contains a PNG."""
     look = "display: block; max-width: 100%; margin-bottom: 6px"
     seen = f'alt="{escape(title)}" width="{width}" style="{look}"'
     return f'<img {seen} src="data:image/png;base64,{b64encode(image).decode()}">'
@@ -157,12 +157,15 @@ def show_sweep(
     *,
     play: bool,
 ) -> None:
-    """Train a sweep and draw it meanwhile; interrupting the cell pauses it.
+    """Train a sweep and redraw it during training; interrupting the cell pauses training.
 
     Args:
-        steps: number of steps of each run
+        sweep: the sweep
+        steps: number of training steps of each run
+        theme: name of a theme, or "auto"
+        size: width and height of the picture in pixels
         look: display options of the sweep
-        play: if False, only draw its present state
+        play: if False, only draw the present state of the sweep
     """
     from IPython.display import Image, display
 

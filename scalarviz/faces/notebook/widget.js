@@ -4,7 +4,7 @@ const DARK = "(prefers-color-scheme: dark)";
 const THEMES = ["data-jp-theme-light", "data-theme", "data-vscode-theme-kind"];
 const NARROWEST = 380; // pixels of a page beside others
 
-/** Return "dark" or "light": that of the notebook, or of the system where it does not say it. */
+/** Return "dark" or "light": the theme of the notebook, or of the system if not specified. */
 const themeAround = () => {
   const { jpThemeLight, theme, vscodeThemeKind } = document.body.dataset;
   if (jpThemeLight) return jpThemeLight === "false" ? "dark" : "light";

@@ -1,4 +1,4 @@
-"""The QApplication: its share of time during training, its appearance, its end without display."""
+"""The QApplication: time for its events during training, appearance, and loss of the display."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from scalarviz.training.session.actions import nothing
 
 
 def application() -> QApplication:
-    """Return the QApplication, created if needed."""
+    """Return the QApplication; create it if it does not exist."""
     found = QApplication.instance()
     if isinstance(found, QApplication):
         return found
@@ -53,14 +53,14 @@ SMALLEST = 640, 420
 
 
 def theme_of(name: str) -> str:
-    """Return the name of a theme; "auto" is resolved to the system's."""
+    """Return the name of a theme; "auto" means the theme of the system."""
     if name != "auto":
         return name
     return "light" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
 
 
 class LoopWindow(QMainWindow):
-    """A window with a separate event loop; an `error` of drawing or training closes it."""
+    """A window with its own event loop; an error in drawing or training closes it."""
 
     def __init__(self, stop: Stop) -> None:
         super().__init__()
@@ -72,14 +72,14 @@ class LoopWindow(QMainWindow):
         self.resize(QSize(*SIZE).boundedTo(room))
 
     def fail(self, error: Exception) -> None:
-        """Close the window for the first error, which is raised by its opener."""
+        """Close the window after an error; the function that opened it raises the first error."""
         if self.error is None:
             self.error = error
             QTimer.singleShot(0, self.close)
 
 
 def palette_of(look: ControlColors) -> QPalette:
-    """Return the palette of a theme for Qt's Fusion style."""
+    """Return a palette for Qt's Fusion style with the colors of a theme."""
     palette, role = QPalette(), QPalette.ColorRole
     for which, color in {
         role.Window: look.panel,
@@ -110,7 +110,7 @@ def palette_of(look: ControlColors) -> QPalette:
 
 
 def dress(window: QWidget, theme: str) -> None:
-    """Apply a theme's colors to a window, and to all menus, dialogs and tool tips."""
+    """Apply the colors of a theme to a window, and to all menus, dialogs and tooltips."""
     palette = palette_of(THEMES[theme].controls)
     QApplication.setPalette(palette)
     window.setPalette(palette)
@@ -127,7 +127,7 @@ LayoutT = TypeVar("LayoutT", bound=QLayout)
 def spaced(
     layout: LayoutT, margins: tuple[int, int, int, int] = (0, 0, 0, 0), spacing: int = -1
 ) -> LayoutT:
-    """Return a layout with these margins, in pixels, and this spacing; -1: the style's default."""
+    """Set the margins of a layout in pixels, and its spacing (-1: default), and return it."""
     layout.setContentsMargins(*margins)
     layout.setSpacing(spacing)
     return layout
@@ -144,7 +144,7 @@ def having(widget: WidgetT, **properties: object) -> WidgetT:
 
 
 def icon(widget: QWidget, which: QStyle.StandardPixmap, color: str) -> QIcon:
-    """Return a standard icon in another color."""
+    """Return a standard icon of Qt in a given color."""
     drawn = widget.style().standardIcon(which).pixmap(QSize(16, 16), widget.devicePixelRatioF())
     tinted = QPixmap(drawn.size())
     tinted.setDevicePixelRatio(drawn.devicePixelRatio())
@@ -171,7 +171,7 @@ PATIENCE = 6  # checks after which the drawing thread is given up
 
 @contextmanager
 def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]:
-    """Call `save` in another thread, and exit with 1, if this block hangs without its X server."""
+    """If this context hangs because its X server was lost, call `save` and exit with code 1."""
     application: Any = QGuiApplication.instance()
     native = application.nativeInterface() if sys.platform == "linux" else None
     is_over, threads = Event(), []
@@ -189,7 +189,7 @@ def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]
 
 
 def await_loss(connection: int, save: Callable[[], None], is_over: Event) -> None:
-    """Check a connection until it is over; give up after PATIENCE failed checks."""
+    """Check an X connection until `is_over`; after PATIENCE failed checks, save and exit."""
     xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connection_has_error.argtypes = [ctypes.c_void_p]
     lost = 0

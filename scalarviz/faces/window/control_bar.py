@@ -1,7 +1,7 @@
-"""ControlBar: the controls below the picture, the panel of further ones, and their widgets.
+"""ControlBar: the controls below the picture, the panel with more controls, and their widgets.
 
-Each kind of control has a widget: its constructor takes a row and its setter, and `show_control`
-displays the row.
+Each kind of control has a widget class. Its constructor takes a row of COMMANDS and a setter, and
+`show_control` displays the state of the control.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ LARGEST = 2**31 - 1  # maximum integer
 
 @final
 class Track(QSlider):
-    """A horizontal slider that jumps to where it is pressed; `marks` are drawn on it."""
+    """A horizontal slider with marks; a click moves it to the position of the mouse."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(Qt.Orientation.Horizontal)
@@ -105,7 +105,7 @@ class Track(QSlider):
         self.valueChanged.connect(lambda place: act(self._scale.number(place)))
 
     def show_control(self, shown: Shown) -> None:
-        """Move to a value without calling the setter, unless the user is dragging."""
+        """Move the slider to a value without calling the setter, unless the user is dragging it."""
         with QSignalBlocker(self):
             self._scale = shown.scale
             self.setMaximum(shown.scale.last)
@@ -117,7 +117,7 @@ class Track(QSlider):
         self.update()
 
     def place(self, value: int) -> float:
-        """Return the position of a value in pixels from the left."""
+        """Return the position of a value, in pixels from the left."""
         part = min(value, self.maximum()) / max(1, self.maximum())
         return KNOB + 1.0 + part * (self.width() - 2.0 * KNOB - 2.0)
 
@@ -161,7 +161,7 @@ class Track(QSlider):
 
 @final
 class Names(QComboBox):
-    """A choice of names, which takes the focus only by Tab."""
+    """A combo box for names, which gets the keyboard focus only by Tab."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToContents)
@@ -185,9 +185,9 @@ class Names(QComboBox):
 
 @final
 class Button(QPushButton):
-    """A button with an icon in the text color, or with a text.
+    """A button with an icon in the color of texts, or with a text.
 
-    It takes the focus only by Tab, so that space still means play after a click.
+    It gets the keyboard focus only by Tab, so that the space bar still means play after a click.
     """
 
     def __init__(self, row: Command, act: Act) -> None:
@@ -201,19 +201,19 @@ class Button(QPushButton):
             self.setFixedSize(*((64, 28) if row.strong else (34, 28)))
 
     def show_control(self, shown: Shown) -> None:
-        """Show the icon if there is one, else the text."""
+        """Show the icon, or the text if there is no icon."""
         self._icon = shown.icon if shown.icon in ICONS else ""
         self.setText("" if self._icon else shown.text or shown.about)
         self._dress()
 
     def changeEvent(self, event: QEvent) -> None:
-        """Update the icon for a new palette."""
+        """Draw the icon again if the palette has changed."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.PaletteChange:
             self._dress()
 
     def sizeHint(self) -> QSize:
-        """Just wide enough for the text."""
+        """Return a size that is just wide enough for the text."""
         found = super().sizeHint()
         if self.text():
             found.setWidth(self.fontMetrics().horizontalAdvance(self.text()) + 20)
@@ -227,7 +227,7 @@ class Button(QPushButton):
 
 @final
 class QuietLabel(QLabel):
-    """A label in a quiet color."""
+    """A label in a muted color."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
@@ -236,7 +236,7 @@ class QuietLabel(QLabel):
 
 @final
 class TextLabel(QLabel):
-    """A read-only text; in a quiet color if it has a label."""
+    """A read-only text, in a muted color if it has a label."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
@@ -251,7 +251,7 @@ class TextLabel(QLabel):
 
 @final
 class Tick(QCheckBox):
-    """A checkbox with a visible border on dark backgrounds, unlike in Qt's Fusion style."""
+    """A checkbox whose border is visible on dark backgrounds, unlike in Qt's Fusion style."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__()
@@ -259,7 +259,7 @@ class Tick(QCheckBox):
         self.clicked.connect(lambda on: act(on))
 
     def show_control(self, shown: Shown) -> None:
-        """Show the text and the state."""
+        """Show the text of the checkbox and whether it is checked."""
         self.setText(shown.text)
         self.setChecked(shown.value)
 
@@ -290,7 +290,7 @@ class Tick(QCheckBox):
 
 @final
 class NumberField(QLineEdit):
-    """A number: type it and press Return, or drag it sideways."""
+    """A field for a number: type it and press Return, or drag it sideways."""
 
     def __init__(self, row: Command, act: Act, drag: Act) -> None:
         super().__init__()
@@ -318,7 +318,7 @@ class NumberField(QLineEdit):
             self.selectAll()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Discard an uncommitted input."""
+        """Discard input that was not confirmed with Return."""
         super().focusOutEvent(event)
         self._write()
 
@@ -352,9 +352,9 @@ class NumberField(QLineEdit):
 
 @final
 class EntryField(QLineEdit):
-    """A text field: type and press Return; names are completed.
+    """A text field: type a text and press Return; names are completed.
 
-    Text for an option is also applied without Return.
+    The text for an option is applied even without Return.
     """
 
     def __init__(self, row: Command, act: Act) -> None:
@@ -386,7 +386,7 @@ class EntryField(QLineEdit):
                 self.selectAll()
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
-        """Discard an uncommitted input, unless the list of completions is open."""
+        """Discard input that was not confirmed, unless the list of completions is open."""
         super().focusOutEvent(event)
         if event.reason() == Qt.FocusReason.PopupFocusReason:
             return
@@ -405,7 +405,7 @@ def edit(field: QLineEdit) -> None:
 
 @final
 class WholeField(QSpinBox):
-    """An integer: type it, or step up and down."""
+    """A field for an integer: type it, or press the arrows to step up and down."""
 
     def __init__(self, row: Command, act: Act) -> None:
         super().__init__(minimum=0, maximum=LARGEST)
@@ -430,17 +430,17 @@ Line = tuple[str, str, Sequence[QWidget]]  # a group of FIRST_CONTROLS or "", a 
 
 @final
 class ControlPanel(QScrollArea):
-    """A panel over the right end of the stage, whose network and exhibit make room for it.
+    """A panel at the right of the window; the picture leaves room for it.
 
-    The first controls are at its top; all others are behind `rest`. Options that restart training
-    are marked.
+    The most important controls are at the top. The button `rest` shows all others. Options that
+    restart training are marked.
 
     Attributes:
-        bar: menus that are behind `rest`
-        head: the place for other menus, at the top
-        free: pixels at the upper and the lower end of the parent that stay free
-        takes: called with its width in the picture when that may have changed
-        turned: called with whether it is open, on a change
+        bar: menus that are shown with the other controls
+        head: layout at the top, for other menus
+        free: pixels at the top and at the bottom of the window that the panel leaves free
+        takes: callback for the width that the panel takes from the picture
+        turned: callback for whether the panel is open, called after a change
     """
 
     def __init__(self, face: Face, lines: Sequence[Line]) -> None:
@@ -488,7 +488,7 @@ class ControlPanel(QScrollArea):
         self.hide()
 
     def show_rest(self, on: bool = True) -> None:
-        """Show the controls that are not the first ones, or hide them."""
+        """Show or hide the controls that are not at the top."""
         self.rest.setChecked(on)
         self.rest.setText(text(f"controls.rest.{'hide' if on else 'show'}"))
         self._others.setVisible(on)
@@ -513,7 +513,7 @@ class ControlPanel(QScrollArea):
         self.turned(False)
 
     def place(self) -> None:
-        """Move to the right end of the stage, and take its width from the network."""
+        """Move the panel to the right of the window, and take its width from the picture."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return
@@ -522,7 +522,7 @@ class ControlPanel(QScrollArea):
         self.takes(WIDTH)
 
     def show_choices(self, state: FaceState) -> None:
-        """Show options, except in fields that the user is changing; only while it is open."""
+        """If the panel is open, show options, except in fields that the user is changing."""
         choices = state.choices
         if not self.isVisible() or choices == self._choices:
             return
@@ -537,17 +537,17 @@ class ControlPanel(QScrollArea):
             self._fields[control.name].show_control(control.shown(state))
 
     def _show_placed(self) -> None:
-        """Redraw the panel, with new fields in place."""
+        """Redraw the panel when the positions of new fields are known."""
         self.place()
         self.setUpdatesEnabled(True)
 
     @property
     def shows_all(self) -> bool:
-        """Whether no option was chosen since the last `show_choices`."""
+        """Whether the fields are up to date: no option was chosen since the last `show_choices`."""
         return bool(self._choices) or not self.isVisible()
 
     def _fill(self, state: FaceState) -> None:
-        """Recreate the fields for the common options, and for the scene's with notes."""
+        """Create the fields for all options again, with a note if an option restarts training."""
         self._fields.clear()
         self._title.setVisible(bool(state.options))
         for rows, choices in ((self._common, state.common), (self._grid, state.options)):
@@ -567,7 +567,7 @@ class ControlPanel(QScrollArea):
                     rows.addWidget(widget, at, column)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Pass the wheel to the scroll bar: over a closed list it would choose another name."""
+        """Pass wheel events to the scroll bar; otherwise they would change a combo box."""
         if event.type() == QEvent.Type.Wheel:
             return QCoreApplication.sendEvent(self.verticalScrollBar(), event)
         return super().eventFilter(watched, event)
@@ -578,14 +578,14 @@ class ControlPanel(QScrollArea):
 
 
 def title(words: str) -> QLabel:
-    """Return the title of a group."""
+    """Return a label with the title of a group of controls."""
     label = QLabel(f"<b>{words}</b>")
     label.setContentsMargins(0, 6, 0, 0)
     return label
 
 
 def grid() -> QGridLayout:
-    """Return an empty layout of labels and fields."""
+    """Return an empty grid layout for labels and fields."""
     made = QGridLayout()
     made.setHorizontalSpacing(10)
     made.setVerticalSpacing(6)
@@ -595,7 +595,7 @@ def grid() -> QGridLayout:
 
 
 def grid_of(lines: Sequence[Line], group: str = "") -> QGridLayout:
-    """Return a layout of the labels and controls of a group."""
+    """Return a grid layout with the labels and controls of a group."""
     made = grid()
     for row, (_, label, widgets) in enumerate(line for line in lines if line[0] == group):
         made.addWidget(QuietLabel(label), row, 0)
@@ -612,7 +612,7 @@ def empty(rows: QGridLayout) -> None:
 
 
 def row_of(*widgets: QWidget) -> QWidget:
-    """Return a widget that keeps several in one row."""
+    """Return a widget that contains several widgets in one row."""
     box = QWidget()
     layout = spaced(QHBoxLayout(box), spacing=5)
     for widget in widgets:
@@ -640,10 +640,10 @@ HINTS = "number", "timeline"  # kinds whose tooltip explains their use
 
 @final
 class ControlBar(QFrame):
-    """The controls below the picture; the others are in the `panel` opened by the last button.
+    """The controls below the picture; the last button opens a `panel` with the other controls.
 
-    `made` has all controls by name. `show_state` sets their values; their actions are passed to the
-    face.
+    `made` contains the widgets of all controls by name. `show_state` sets their values. Their
+    actions are passed to the interface.
     """
 
     def __init__(self, face: Face) -> None:
@@ -673,7 +673,7 @@ class ControlBar(QFrame):
         layout.addWidget(self.more)
 
     def _lines(self) -> list[Line]:
-        """Return the lines of the panel, the first controls in the order of their table."""
+        """Return the rows of the panel; the controls at its top are sorted as in their table."""
         order = [name for names in FIRST_CONTROLS.values() for name in names]
         rows = [each.row for each in self.controls if each.row.place == "panel"]
         rows.sort(key=lambda row: order.index(row.name) if row.group else len(order))
@@ -683,12 +683,12 @@ class ControlBar(QFrame):
         ]
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Leave out texts beside sliders if space is short."""
+        """Hide the text next to the speed slider if the window is too narrow."""
         super().resizeEvent(event)
         self.made["pace"].setVisible(self.width() >= ROOMY)
 
     def _make(self, control: Control) -> Any:
-        """Return the widget of a control."""
+        """Return a new widget for a control."""
         row, acts = control.row, [control.set]
         if row.kind == "number":
             acts.append(control.drag or control.set)
@@ -701,7 +701,7 @@ class ControlBar(QFrame):
     def show_state(self, state: FaceState) -> dict[str, Shown]:
         """Show a state, except in controls that the user is moving or typing in.
 
-        Return the changes of all controls, including those that are only in menus.
+        Return the displayed fields of all controls that have changed, including controls in menus.
         """
         shown = {each.name: each.shown(state) for each in self._all}
         changed = {k: v for k, v in shown.items() if self._shown.get(k) != v}  # asking Qt is slow
@@ -725,12 +725,12 @@ class ControlBar(QFrame):
 
     @property
     def shows_all(self) -> bool:
-        """Whether no control was touched since the last `show_state`."""
+        """Whether all controls are up to date: none was used since the last `show_state`."""
         return bool(self._shown) and self.panel.shows_all
 
 
 def groups(rows: Iterable[Command]) -> list[list[Command]]:
-    """Return rows grouped by their labels, in order."""
+    """Return rows grouped by label, in their original order."""
     found: dict[str, list[Command]] = {}
     for row in rows:
         found.setdefault(row.label, []).append(row)

@@ -1,4 +1,4 @@
-"""Check whether a window can be opened, before Qt would abort the program."""
+"""Check whether a window can be opened, as Qt would abort the program if not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BETWEEN_TRIES = 0.2  # seconds
 
 
 def check_window() -> None:
-    """Raise DisplayError if no window can be opened: Qt itself would abort the program."""
+    """Raise DisplayError if no window can be opened; Qt itself would abort the program."""
     if find_spec("PySide6") is None:
         raise DisplayError(
             f"a window needs PySide6, which is not installed: {pip_command('desktop')}"
@@ -56,8 +56,8 @@ def check_linux() -> None:
 def connects(display: str) -> bool:
     """Return whether an X server responds; the connection stays open until the process ends.
 
-    An X server may restart when its last client leaves, and then refuses others for a moment: the
-    open connection prevents that before Qt connects.
+    An X server may restart when its last client leaves, and then it refuses connections for a
+    moment. The open connection prevents this until Qt connects.
     """
     xcb: Any = ctypes.CDLL("libxcb.so.1")
     xcb.xcb_connect.restype = ctypes.c_void_p
@@ -73,7 +73,7 @@ def connects(display: str) -> bool:
 
 
 def lack(why: str) -> DisplayError:
-    """Return the error for missing libraries, with the command that installs them."""
+    """Return the error for a missing library or display, with a command that fixes it."""
     if sys.platform != "linux":
         return DisplayError(f"Qt cannot be loaded ({why})")
     absent = missing(why)
@@ -141,21 +141,21 @@ def lack_of(library: str) -> str:
 
 
 def missing(lack: str) -> list[str]:
-    """Return the missing libraries, given the loader's error.
+    """Return the names of all missing libraries, given an error message of the loader.
 
-    The loader names only the first: the others are found by loading each.
+    The message contains only the first one; the others are found by loading each library.
     """
     named = re.findall(r"^([\w.+-]+\.so[\w.]*): ", lack)
     return sorted({*named, *(library for library in PACKAGES if lack_of(library))})
 
 
 def packages_of(libraries: Iterable[str]) -> str:
-    """Return the Debian packages of these libraries; all packages if one is unknown."""
+    """Return the Debian packages that contain libraries; all packages if a library is unknown."""
     names = {PACKAGES.get(library, "") for library in libraries}
     return " ".join(sorted(names)) if names and "" not in names else ALL
 
 
 def told(libraries: list[str]) -> str:
-    """Return a sentence about missing libraries."""
+    """Return a sentence that lists missing libraries."""
     *others, last = libraries
     return f"{', '.join(others)} and {last} are missing" if others else f"{last} is missing"

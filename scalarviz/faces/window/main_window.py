@@ -1,4 +1,4 @@
-"""MainWindow: the picture, the controls, menus and keyboard, their timer, and closing."""
+"""MainWindow: the window with the picture, controls and menus; handles keys, timer and closing."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # focused only by Tab
 
 @final
 class MainWindow(LoopWindow):
-    """The window of an interface."""
+    """The main window of a user interface."""
 
     def __init__(self, face: Face, stop: Stop, keep: Autosave | None = None) -> None:
         super().__init__(stop)
@@ -164,7 +164,7 @@ class MainWindow(LoopWindow):
         return body
 
     def _leave_room(self, width: int) -> None:
-        """Make room for the panel: in the stage of a single session, beside several."""
+        """Make room for the panel: inside the picture of a single session, or else next to it."""
         if self.face.several:
             self._beside.setContentsMargins(0, 0, width, 0)
         else:
@@ -172,7 +172,7 @@ class MainWindow(LoopWindow):
             self.view.stale = True
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place the overlays of the picture."""
+        """Update the positions of the widgets that are drawn over the picture."""
         super().resizeEvent(event)
         body = self._body
         if self.face.stage.common.present:
@@ -184,7 +184,7 @@ class MainWindow(LoopWindow):
         self.controls.panel.place()
 
     def _place_menus(self) -> None:
-        """Place the menus at the end of the title, or without one in the panel."""
+        """Place the menus at the end of the title, or in the panel if there is no title."""
         body, panel, title = self._body, self.controls.panel, self.title
         stage, several = self.face.stage, self.face.several
         high = body.height() - (0 if stage.common.present else self.controls.height())
@@ -206,7 +206,7 @@ class MainWindow(LoopWindow):
         return title.show()
 
     def _place_play(self) -> None:
-        """Place Play left of the loss curve, if there is one, else in the bar."""
+        """Place the play button left of the loss curve, or in the control bar without a curve."""
         body, stage, play = self._body, self.face.lead.stage, self.controls.made["play"]
         high, large = float(body.height() - self.controls.height()), stage.common.curve_view.large
         parts = Division.of(body.width(), high, present=self.face.stage.common.present, chart=large)
@@ -226,7 +226,7 @@ class MainWindow(LoopWindow):
         play.show()
 
     def _place_value(self) -> None:
-        """Place the field of the pinned weight's value below its cube."""
+        """Place the input field for the value of the pinned weight below its cube."""
         field, stage, whole = self.controls.made["edit"], self.face.stage, self.view.widget
         pinned = self.face.lead.stage.pinned
         at = None if pinned is None else stage.place_of(pinned)
@@ -237,7 +237,7 @@ class MainWindow(LoopWindow):
             field.move(*map(round, place.tolist()))
 
     def _start_editing(self, name: str) -> None:
-        """Open the field of a control; for the pinned weight's value, on its cube."""
+        """Open the field of a control in the panel; the field for a weight opens at its cube."""
         field, panel = self.controls.made[name], self.controls.panel
         if COMMANDS[name].on_cube:
             self._place_value()
@@ -250,7 +250,7 @@ class MainWindow(LoopWindow):
         edit(field)
 
     def _leave_what_is_open(self) -> bool:
-        """Leave full screen, else close the panel; return whether either was open."""
+        """Leave full screen, or otherwise close the panel; return False if there is neither."""
         if self.face.stage.common.help:  # covers both
             return False
         if self.isFullScreen():
@@ -262,14 +262,14 @@ class MainWindow(LoopWindow):
         return True
 
     def _bring_controls(self, y: float) -> None:
-        """Show the controls of a presentation while the mouse is near them."""
+        """In presentation mode, show the controls while the mouse is near the lower edge."""
         near = y > self._body.height() - NEAR
         if near or not self.controls.panel.isVisible():
             self.controls.setVisible(near)
             self.controls.raise_()
 
     def run(self, opening: Opening | None = None) -> None:
-        """Show the window until it is closed; the opening begins with the first picture.
+        """Show the window until it is closed; `opening` starts after the first picture.
 
         Raises:
             KeyboardInterrupt: after a second Ctrl-C.
@@ -283,14 +283,14 @@ class MainWindow(LoopWindow):
             raise KeyboardInterrupt
 
     def release(self) -> None:
-        """Free its memory, which closing does not; it cannot be used afterwards."""
+        """Free the memory of the closed window, which cannot be used afterwards."""
         self.view.release()
         shiboken6.delete(self)
 
     # The timer.
 
     def _tick(self) -> None:
-        """Update everything that has changed, leaving most of the time for training."""
+        """Update everything that has changed; most of the time is left for training."""
         if self.stop.asked:
             self._timer.start(FRAME)  # until it is closed: a dialog may be opening
             while (dialog := QApplication.activeModalWidget()) is not None and dialog.close():
@@ -339,11 +339,11 @@ class MainWindow(LoopWindow):
     # Events.
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Install the event filter: the window receives keys before the focused widget."""
+        """Install an event filter, so that the window gets keys before the focused widget does."""
         self.windowHandle().installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle keys independently of the focus, except those that the focused control needs."""
+        """Handle keys, except those that the focused control needs itself."""
         if watched is self.view.widget:
             if isinstance(event, QMouseEvent) and self.face.stage.common.present:
                 self._bring_controls(event.position().y())
@@ -378,7 +378,7 @@ class MainWindow(LoopWindow):
         return is_taken
 
     def _ask_color(self, first: FloatArray, picked: Callable[[FloatArray], None]) -> None:
-        """Open a color dialog and report each choice; the initial color on Cancel."""
+        """Open a color dialog and call `picked` with each choice, or on Cancel with `first`."""
         dialog = QColorDialog(
             QColor.fromRgbF(*first.tolist()),
             self,
@@ -403,7 +403,7 @@ class MainWindow(LoopWindow):
             drop(self.face.lead, files[0])
 
     def photograph(self, path: str) -> str:
-        """Write the picture to a file; return a sentence about the result."""
+        """Save the picture to a file; return a message about the result."""
         name = path if Path(path).suffix else f"{path}.png"
         widget: Any = self.view.widget
         if widget.grabFramebuffer().save(name):
@@ -411,7 +411,7 @@ class MainWindow(LoopWindow):
         return text("notices.not_written", path=name)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Close, unless the user must first decide about an export."""
+        """Close the window, unless the user must first decide about exports in progress."""
         decided = self.stop.asked or self.error or self.face.lead.exports.lasting
         if self.farewell.needed and not decided:
             event.ignore()
@@ -432,7 +432,7 @@ AT_TITLE = "Scenes", "File"
 
 @final
 class Menus:
-    """The menus of two bars, the one at the end of the title first; each entry shows its key."""
+    """The menus in the two menu bars, at the title and in the panel; entries show their keys."""
 
     def __init__(
         self,
@@ -472,11 +472,11 @@ class Menus:
         menu.addSeparator()
 
     def _of_file(self, act: Callable[..., object]) -> Callable[[str], object]:
-        """Return a function of a path that acts on the session selected at that time."""
+        """Return a function of a path that applies `act` to the session that is then selected."""
         return lambda path: act(self.face.lead, path)
 
     def _make_rows(self, state: FaceState) -> None:
-        """Add an entry per row, or per name of a choice; a row named like its menu is that menu."""
+        """Add menu entries for controls: one for each control, or one for each name of a choice."""
         for control in self._controls:
             row, names = control.row, tuple(control.names(state))
             menu = self.menus[row.menu]
@@ -492,7 +492,7 @@ class Menus:
                     self._add(menu, with_key(name.capitalize(), key), act)
 
     def show(self, changed: Mapping[str, Shown]) -> None:
-        """Update texts, check marks and enabled states of entries that have changed."""
+        """Update the texts, check marks and enabled states of entries that have changed."""
         for name in self.entries.keys() & changed.keys():
             action, shown, row = self.entries[name], changed[name], COMMANDS[name]
             action.setEnabled(shown.enabled)
@@ -501,12 +501,12 @@ class Menus:
                 action.setChecked(bool(shown.value))
 
     def _press(self, control: Control) -> None:
-        """Press the button or toggle the tick of a control."""
+        """Press the button, or toggle the checkbox, that a menu entry represents."""
         is_button = control.row.kind == "button"
         self.face.act(control, 1 if is_button else not control.get(self.face.state))
 
     def _fill(self, control: Control, menu: QMenu) -> None:
-        """Fill the submenu of a choice; the current name is checked."""
+        """Fill the menu of a choice with its names; the current name is checked."""
         menu.clear()
         group, shown = QActionGroup(menu), control.shown(self.face.state)
         for name in shown.names:
@@ -522,7 +522,7 @@ class Menus:
         return action
 
     def _ask(self, what: str, kind: str, act: Callable[[str], object], name: str) -> None:
-        """Ask for a file to open, or to save if there is a default `name`, and pass its path."""
+        """Ask for a file to open, or to save if `name` is given, and call `act` with its path."""
         ask = QFileDialog.getSaveFileName if name else QFileDialog.getOpenFileName
         title, kinds = text(f"dialogs.{what}"), text(f"dialogs.kind.{kind}")
         path, _ = ask(self.window, title, name, kinds)
@@ -537,7 +537,7 @@ class Menus:
 
 
 def with_key(title: str, key: str) -> str:
-    """Return the text of a menu entry with its key on the right."""
+    """Return the text of a menu entry with its key at the right."""
     return f"{title}\t{written_key(key).capitalize()}" if key else title
 
 
@@ -548,9 +548,9 @@ Role = QDialogButtonBox.ButtonRole
 
 @final
 class ExportsDialog(QDialog):
-    """Asks whether files being written are finished without the window, or cancelled.
+    """Asks whether to finish exports in progress without the window, or to cancel them.
 
-    `leave` closes the window; it is called after the answer, and when they are written.
+    `leave` closes the window. It is called after the answer, or when all files are written.
     """
 
     def __init__(self, parent: QWidget, face: Face, leave: Callable[[], object]) -> None:
@@ -580,7 +580,7 @@ class ExportsDialog(QDialog):
         return bool(self.face.lead.exports.going)
 
     def ask(self) -> None:
-        """Open the dialog; the window stays open meanwhile."""
+        """Open the dialog; the window stays open in the meantime."""
         names = self.face.lead.exports.going
         self.said.setText(plural("farewell.asking", len(names), names=named(names)))
         dress(self, self.face.stage.look.theme)
@@ -592,7 +592,7 @@ class ExportsDialog(QDialog):
         self.open()
 
     def attend(self) -> None:
-        """Close the window once all files are written; if one failed, only the dialog."""
+        """Close the window when all files are written; if one failed, close only the dialog."""
         if self.isVisible() and self.needed:
             self._show_progress()
         elif self.isVisible():

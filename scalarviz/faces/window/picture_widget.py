@@ -1,4 +1,4 @@
-"""View: the OpenGL widget of the window, and the mouse over it."""
+"""View: the OpenGL widget that shows the picture in the window and handles the mouse."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ from scalarviz.scene.visuals.opengl import FINE_PIXELS, LONGEST_DRAWING, PATIENC
 
 @final
 class View(QObject):
-    """Draws the stage of an interface, and forwards the mouse to it.
+    """Draws the picture of an interface, and passes mouse events to it.
 
-    `failed` is called with the first error of drawing, after which nothing is drawn.
+    `failed` is called with the first error that occurs in drawing; afterwards nothing is drawn.
 
-    Edges are antialiased: always on a GPU, else when the picture is at rest.
+    Edges are antialiased: on a GPU always, otherwise only while nothing moves.
     """
 
     def __init__(self, face: Face, failed: Callable[[Exception], None]) -> None:
@@ -78,7 +78,7 @@ class View(QObject):
         self.canvas.events.draw.disconnect(self._draw)
 
     def release(self) -> None:
-        """Free the memory of the picture, permanently."""
+        """Free the memory of the picture; the view cannot be used afterwards."""
         with drawing_on(self.canvas):
             self.face.stage.release()
             self.smooth.release()
@@ -124,7 +124,7 @@ class View(QObject):
     # The mouse.
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Handle mouse events; pass on all others."""
+        """Handle mouse events, and pass all other events on."""
         if isinstance(event, QMouseEvent):
             at, kind = event.position(), event.type()
             if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
@@ -157,12 +157,12 @@ class View(QObject):
 
 
 def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> tuple[Any, QWidget]:
-    """Return a vispy canvas, and its widget; raise DisplayError without OpenGL.
+    """Return a vispy canvas and its widget; raise DisplayError if OpenGL is not available.
 
     Args:
-        draw: draws the canvas
-        name: text for a screen reader
-        watcher: filters its events
+        draw: function that draws the canvas
+        name: text for screen readers
+        watcher: event filter of the widget
     """
     try:
         if sys.platform == "linux":
@@ -195,9 +195,10 @@ def make_canvas(draw: Callable[[object], None], name: str, watcher: QObject) -> 
 
 @contextmanager
 def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
-    """Draw on a canvas while nothing else draws, and present the result of this block.
+    """Return a context for drawing on a canvas; at its end, the result is presented.
 
-    Yield width and height in device pixels, and device pixels per logical pixel.
+    Nothing else can draw in the meantime. The context provides the width and height in device
+    pixels, and the number of device pixels per logical pixel.
     """
     with turn:
         canvas.set_current()
@@ -207,9 +208,10 @@ def drawing_on(canvas: Any) -> Iterator[tuple[int, int, float]]:
 
 
 def choose_binding() -> None:
-    """Load PyOpenGL with the platform used by Qt: EGL if possible, else GLX.
+    """Load PyOpenGL with the platform that Qt uses: EGL if possible, otherwise GLX.
 
-    Raise DisplayError if it was loaded with another one.
+    Raises:
+        DisplayError: if PyOpenGL was already loaded with another platform.
     """
     kind = context_kind()
     if not binding():
@@ -225,7 +227,8 @@ def choose_binding() -> None:
 def context_kind() -> str:
     """Return the kind of Qt's OpenGL contexts on Linux: "EGL" or "GLX".
 
-    Raise DisplayError if Qt cannot create one, for example without a driver.
+    Raises:
+        DisplayError: if Qt cannot create a context, for example without a driver.
     """
     surface, context = QOffscreenSurface(), QOpenGLContext()
     surface.create()

@@ -45,10 +45,10 @@ LETTERS, WIDEST = 8, 260  # minimum letters in a choice, and its maximum pixels
 
 @final
 class SweepWindow(LoopWindow):
-    """The window of a sweep.
+    """The window that shows a sweep.
 
     Attributes:
-        opened: setting and seed of the network to open, after which the loop ends; or None
+        opened: setting and seed of the network that the user wants to open, or None
         keys: action of each key
     """
 
@@ -101,7 +101,7 @@ class SweepWindow(LoopWindow):
         return body
 
     def _box(self, field: str, words: Mapping[Any, str]) -> QComboBox:
-        """Return a combo box for the value of a field of the look."""
+        """Return a combo box for a field of SweepLook; `words` are the displayed texts by value."""
         box = QComboBox(
             minimumContentsLength=LETTERS,
             sizeAdjustPolicy=QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon,
@@ -119,7 +119,7 @@ class SweepWindow(LoopWindow):
         self.canvas.update()
 
     def turn(self) -> None:
-        """Pause or continue."""
+        """Pause or continue training."""
         try:
             if self.sweep.playing:
                 self.sweep.pause()
@@ -142,7 +142,7 @@ class SweepWindow(LoopWindow):
         self.canvas.update()
 
     def _tell(self) -> None:
-        """Show the progress, and the effect of a click."""
+        """Show the progress of the sweep, and what a click would do."""
         now = self.sweep.progressed
         playing = self.sweep.playing
         self.button.setText(text("sweep.window.pause" if playing else "sweep.window.play"))
@@ -167,7 +167,7 @@ class SweepWindow(LoopWindow):
             self.fail(lost(error) if is_of_opengl(error) else error)
 
     def open(self) -> None:
-        """End the loop to open the selected network."""
+        """End the event loop, so that the selected network is opened."""
         if self.stage.chosen is not None:
             self.sweep.pause()
             self.opened = self.stage.chosen
@@ -176,7 +176,7 @@ class SweepWindow(LoopWindow):
     # Mouse and keyboard.
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Select networks by mouse, open a clicked one, turn pages by the wheel."""
+        """Handle the mouse: hover to select a network, click to open it, wheel to turn pages."""
         if event.type() == QEvent.Type.Leave:
             self.stage.chosen = None
         elif isinstance(event, QMouseEvent):
@@ -201,20 +201,20 @@ class SweepWindow(LoopWindow):
             self.canvas.update()
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """End the loop."""
+        """End the event loop."""
         self._timer.stop()
         self.loop.quit()
         event.accept()
 
     def run(self) -> Run | None:
-        """Show the window until it is closed or a network is to be opened; return that network."""
+        """Show the window until it is closed or the user opens a network; return this network."""
         self.opened = None
         self.show()
         self.loop.exec()
         return self.opened
 
     def release(self) -> None:
-        """Stop drawing and training, permanently."""
+        """Stop drawing and training; the window cannot be used afterwards."""
         self.picture.removeEventFilter(self)
         self.canvas.events.draw.disconnect(self._draw)
         with drawing_on(self.canvas):
@@ -228,13 +228,16 @@ def watch_sweep(
     size: tuple[int, int] | None,
     look: SweepLook | None = None,
 ) -> int:
-    """Open a window on a sweep until it is closed; return the exit code.
+    """Show a sweep in a window until it is closed; return the exit code.
 
-    A clicked network opens in a separate window; closing that returns to this one.
+    A click on a network opens it in a separate window; closing that window returns to the sweep.
 
     Args:
-        steps: number of steps of each run
-        look: initial display options
+        sweep: the sweep
+        steps: number of training steps of each run
+        theme: name of a theme, or "auto"
+        size: width and height of the window in pixels, or None
+        look: initial display options, or None
     """
     application()
     theme = theme_of(theme)

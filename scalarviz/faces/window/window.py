@@ -1,4 +1,4 @@
-"""watch: open the desktop window; Qt is loaded only then."""
+"""watch: open the desktop window; only this function loads Qt."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from scalarviz.stage.show import Several, Show
 
 
 def watch(shown: Show | Several, options: WatchOptions) -> int:
-    """Open a window until it is closed; return the exit code.
+    """Show sessions in a window until it is closed; return the exit code.
 
-    Waits for files that are to be finished without the window.
+    After the window is closed, exports that should outlast it are finished.
 
-    Returns 0, or 130 after Ctrl-C. An error of drawing is raised after the session was saved, if
+    Returns 0, or 130 after Ctrl-C. If drawing raises an error, the session is first saved if
     `options.keep` has a file for it. Raises DisplayError if no window can be opened.
     """
     keep = options.keep
@@ -71,14 +71,14 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
 
 
 def save_at_once(face: Face, keep: Autosave) -> None:
-    """Save, even though the drawing thread hangs."""
+    """Save the session even though the thread that draws hangs."""
     session = face.lead.own_session
     session.timeline.lock.inherit(threading.main_thread().ident)
     keep.end(session, False)
 
 
 def finish(exports: Exports) -> int:
-    """Wait for files that are to be written without the window; return the exit code."""
+    """Wait for exports that should outlast the window; return the exit code."""
     say(*(text("notices.still_written", file=file) for file in exports.going))
     code = exports.finish()
     say(*exports.told)

@@ -1,6 +1,6 @@
-"""Answers of learners: the record of a lesson, files with records, and their table.
+"""Answers of learners: the record for a lesson, files with records, and the table of all answers.
 
-Files are only parsed as data and never executed. Texts are stored as `visible` shows them.
+Files are only parsed as data and never executed. Control characters in texts are escaped.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ KINDS = {str: "a text", bool: "true or false", list: "a list", dict: "an object"
 @final
 @dataclass(frozen=True)
 class Given:
-    """The answers of a learner to a question, or to a check of code, which has no guesses.
+    """The answers of a learner to one question; for a check of code, `guesses` is empty.
 
     Attributes:
+        guesses: all guesses in order
         right: whether the last guess was right
-        shown: whether the learner has asked for the answer
+        shown: whether the learner has requested the answer
     """
 
     guesses: tuple[str, ...]
@@ -60,7 +61,7 @@ class Given:
 
     @property
     def is_first(self) -> bool:
-        """Whether the first guess was right."""
+        """Whether the first guess was right, without a request for the answer."""
         return self.right and not self.shown and len(self.guesses) <= 1
 
     @property
@@ -77,13 +78,14 @@ class Given:
 @final
 @dataclass(frozen=True)
 class LessonRecord:
-    """The answers of a learner to a lesson.
+    """The answers of a learner to the questions of a lesson.
 
     Attributes:
+        lesson: name of the lesson
         name: name of the learner, or ""
-        answers: by key of the question
-        guessed: number of right guesses in the picture, and number of guesses
-        id: random ID of the page, which distinguishes learners with equal names; or ""
+        answers: answers by key of the question
+        guessed: number of right guesses and of all guesses in the picture, or None
+        id: random ID of the page, or ""; it distinguishes learners with the same name
     """
 
     lesson: str
@@ -93,7 +95,7 @@ class LessonRecord:
     id: str = ""
 
     def line(self) -> bytes:
-        """Return the record as a line of JSON, without unknown fields of the input."""
+        """Return the record as one line of JSON that contains only known fields."""
         answers = {key: asdict(each) for key, each in self.answers.items()}
         found = {"format": FORMAT, "version": VERSION, "lesson": self.lesson, "name": self.name}
         found |= {"id": self.id} if self.id else {}
@@ -104,7 +106,7 @@ class LessonRecord:
 
 
 def record_of(found: object) -> LessonRecord:
-    """Parse a record from JSON; raise InputError for anything else."""
+    """Return a record from parsed JSON; raise InputError if it is invalid."""
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise InputError("it contains no answers of scalarviz")
     if found.get("version") != VERSION:
@@ -128,7 +130,7 @@ def record_of(found: object) -> LessonRecord:
 
 
 def given_of(found: object) -> Given:
-    """Parse the answers to a question from JSON; raise InputError for anything else."""
+    """Return the answers to a question from parsed JSON; raise InputError if they are invalid."""
     return Given(
         tuple(checked("guess", each) for each in checked("guesses", inner(found, "guesses"))),
         checked("right", inner(found, "right")),
@@ -137,12 +139,12 @@ def given_of(found: object) -> Given:
 
 
 def inner(found: object, name: str) -> Any:
-    """Return a part of JSON, or None if it is missing."""
+    """Return an entry of parsed JSON, or None if it is missing."""
     return found.get(name) if isinstance(found, dict) else None
 
 
 def checked(what: str, value: object) -> Any:
-    """Return a part of a record; raise InputError if its type is wrong or it is too large."""
+    """Return a field of a record; raise InputError if its type is wrong or it is too large."""
     kind, most = LIMITS[what]
     if type(value) is not kind:
         raise InputError(f"{what!r} is {shorten(value)}, not {KINDS[kind]}")
@@ -153,9 +155,9 @@ def checked(what: str, value: object) -> Any:
 
 
 def in_notebook(notebook: object) -> list[LessonRecord]:
-    """Return the records in the outputs of a notebook, one per lesson.
+    """Return the records in the outputs of a notebook, one for each lesson.
 
-    Checks of code without a lesson are assigned to the first named lesson.
+    Checks of code do not name a lesson; they are assigned to the first lesson of the notebook.
     """
     found: dict[str, dict[str, Given]] = {}
     for cell in listed(notebook, "cells"):
@@ -178,7 +180,7 @@ def listed(found: object, name: str) -> list[Any]:
 
 
 def linked(data: bytes) -> Iterator[bytes]:
-    """Yield the data after #answers= in links."""
+    """Yield the decoded data of links that contain "#answers="."""
     for each in LINK.findall(data):
         yield base64.urlsafe_b64decode(each + b"A" * (-len(each) % 4)).rstrip(b"\0")
 
@@ -193,7 +195,7 @@ FILES: dict[str, tuple[int, Callable[[bytes], Iterable[bytes]]]] = {
 
 
 def records_in(path: Path) -> tuple[list[LessonRecord], list[str]]:
-    """Return the records of a file, and the reasons for anything left out."""
+    """Return the records in a file, and the reasons why other parts were left out."""
     most, parts = FILES[path.suffix.lower()]
     records: list[LessonRecord] = []
     try:
@@ -221,7 +223,7 @@ FORMULA = re.compile(r"(^|;)([\s\"]*[=+\-@＝＋－＠])")  # also where a semic
 
 
 class Column(NamedTuple):
-    """A question of a lesson; the key "" denotes the guesses in its picture."""
+    """A column of the table: a question of a lesson; the key "" means guesses in the picture."""
 
     lesson: str
     key: str
@@ -237,11 +239,13 @@ class Column(NamedTuple):
 
 @final
 class AnswerTable:
-    """The answers of pupils: the latest record of each page, or of each lesson by name.
+    """The table of answers, with a row for each pupil and a column for each question.
+
+    Of several records from the same page, the latest one is used.
 
     Args:
-        records: each with the name of the pupil, the latest last
-        remarks: sentences about their sources
+        records: names of pupils with their records, the latest record last
+        remarks: sentences about the files from which the records come
     """
 
     def __init__(
@@ -277,12 +281,12 @@ class AnswerTable:
             self.remarks.append(text("answers.columns", count=len(columns), kept=len(kept)))
 
     def words(self, pupil: str, column: Column) -> str:
-        """Return the text of a cell."""
+        """Return the text of a cell of the table."""
         cell = self.rows[pupil].get(column, "")
         return cell.words if isinstance(cell, Given) else cell
 
     def summary(self, column: Column) -> tuple[str, str]:
-        """Return how many were right at first, and the most frequent wrong guess."""
+        """Return how many first guesses were right, and the most frequent wrong guess, as texts."""
         given = [cell for row in self.rows.values() if isinstance(cell := row.get(column), Given)]
         first = sum(each.is_first for each in given)
         missed = (each.guesses[: -1 if each.right else None] for each in given)
@@ -292,7 +296,7 @@ class AnswerTable:
         return said, plural("answers.frequent", count, guess=guess) if count else ""
 
     def sheet(self) -> str:
-        """Return the table with a summary below it, safe to open in a spreadsheet."""
+        """Return the table and its summary as CSV that is safe to open in a spreadsheet."""
         rows = [[name, *(self.words(name, each) for each in self.columns)] for name in self.rows]
         titles = [text(f"answers.column.{each}") for each in ("pupil", "first", "frequent")]
         rows.insert(0, [titles[0], *(each.words for each in self.columns)])
@@ -304,7 +308,7 @@ class AnswerTable:
 
 
 def cells_of(record: LessonRecord) -> Mapping[Column, Given | str]:
-    """Return the cells of a record."""
+    """Return the cells of the table that a record fills."""
     cells: dict[Column, Given | str] = {
         Column(record.lesson, key): each for key, each in record.answers.items()
     }
@@ -315,15 +319,15 @@ def cells_of(record: LessonRecord) -> Mapping[Column, Given | str]:
 
 
 def as_cell(words: str) -> str:
-    """Return a text that a spreadsheet does not evaluate; numbers are unchanged."""
+    """Return a text in a form that a spreadsheet does not evaluate; numbers are unchanged."""
     return words if NUMBER.fullmatch(words) else FORMULA.sub(r"\1'\2", words)
 
 
 def table_in(place: Path) -> AnswerTable:
-    """Return the table of the records in one file, or in a folder and its subfolders.
+    """Return the table of all records in a file, or in a folder and its subfolders.
 
     Raises:
-        FileError: if the path does not exist or contains nothing readable.
+        FileError: if the path does not exist, or contains no file that can contain answers.
     """
     if not (found := list(files_in(place))):
         raise FileError(
@@ -344,7 +348,7 @@ def table_in(place: Path) -> AnswerTable:
 
 
 def files_in(place: Path) -> Iterable[Path]:
-    """Yield the files that may contain answers, except hidden ones."""
+    """Return the files that may contain answers, except hidden files."""
     found = [place]
     for here, folders, names in os.walk(place):
         folders[:] = [each for each in folders if not each.startswith(".")]
@@ -353,7 +357,7 @@ def files_in(place: Path) -> Iterable[Path]:
 
 
 def pupil_of(path: Path, place: Path, lesson: str) -> str:
-    """Return the owner of a file: its name without the lesson, else its folder."""
+    """Return the pupil to whom a file belongs, from the name of the file or of its folder."""
     part = rf"[\s_-]*{re.escape(lesson)}[\s_-]*(\(\d+\))?" if lesson else r"\Z"
     rest = re.sub(part, "", path.stem)
     folder = path.relative_to(place).parts[0] if path.parent != place and path != place else ""

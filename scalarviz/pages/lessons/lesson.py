@@ -1,10 +1,10 @@
 """A lesson: texts, questions and pictures in order, from a notebook or from Markdown.
 
-Translated lessons, in the language of `german.json`, are in the folder german beside it, one TOML
-file each: its table `texts` has the text of each cell under the hash of the English one, and a
-table for each question has its texts, with the hash of the English ones as `of`. When an English
-text changes, so does its hash: the English text is shown until it is translated again. Code is not
-translated, and numbers and formulas are checked as in English.
+Translations into the language of `german.json` are in the folder `german` next to it, in a TOML
+file for each lesson. The table `texts` contains the text of each cell, with the hash of the English
+text as key. Another table for each question contains its texts, and under the key `of` the hash of
+the English texts. If an English text changes, its hash changes, and the English text is shown until
+it is translated again. Code is not translated, and numbers and formulas are checked as in English.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ FROM_FILE = re.compile(r'<img src="((?!data:)[^"]*)"')  # blocked by the policy 
 
 @dataclass(frozen=True)
 class Text:
-    """A part as HTML: a text, or a listing and its output."""
+    """A part of a lesson as HTML: a text, or code with its output."""
 
     html: str
 
 
 @dataclass(frozen=True)
 class LessonPicture:
-    """A placeholder for a picture that trains.
+    """A part of a lesson: a picture that trains.
 
     Attributes:
-        scene: the name of a scene, or the path of a saved run; "" for the scene of a cell
-        cell: the number of the cell of a notebook that shows it
-        moment: the initial view, as the parts of a URL fragment
-        image: fallback if it cannot train in a page, a PNG as base64; or ""
+        scene: name of a scene, or path of a saved run; "" if a notebook cell shows the picture
+        cell: index of the notebook cell that shows the picture
+        moment: the initial view, as parts of a URL fragment
+        image: PNG as base64 that is shown if a page cannot train the picture, or ""
     """
 
     scene: str = ""
@@ -70,7 +70,7 @@ class LessonPicture:
 
 @dataclass(frozen=True)
 class End:
-    """The place of the table of guesses, and of its buttons."""
+    """A part of a lesson: the table of guesses and its buttons."""
 
 
 END = End()
@@ -79,13 +79,13 @@ Part = Text | Question | LessonPicture | End
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson.
+    """A lesson: its title and its parts.
 
     Attributes:
-        name: name of its page, and of its collected answers
-        title: its heading
+        name: name of the page and of the collected answers
+        title: heading of the lesson
         parts: texts, questions and pictures, in order
-        code: sources of the notebook cells, which create its pictures
+        code: sources of the notebook cells that create the pictures
     """
 
     name: str
@@ -95,18 +95,18 @@ class Lesson:
 
 
 def lessons() -> dict[str, Path]:
-    """Return the notebooks of lessons by number."""
+    """Return the notebook files of the lessons, by number."""
     found = sorted(top_folder("notebooks").glob("[0-9][0-9]*-*.ipynb"))
     return {path.stem.partition("-")[0]: path for path in found}
 
 
 def handouts() -> dict[str, Path]:
-    """Return the handouts by name."""
+    """Return the files of the handouts, by name."""
     return {name: top_folder("docs/guide") / f"{name}.md" for name in HANDOUTS}
 
 
 def without_solutions(lesson: Lesson) -> Lesson:
-    """Return a lesson without its solutions."""
+    """Return a copy of a lesson without its solutions."""
     parts = [
         Text(SOLUTIONS.sub("", each.html)) if isinstance(each, Text) else each
         for each in lesson.parts
@@ -115,7 +115,7 @@ def without_solutions(lesson: Lesson) -> Lesson:
 
 
 def solutions_of(lessons: Iterable[Lesson]) -> Lesson:
-    """Return a lesson with the solutions of others, under their titles."""
+    """Return a lesson that contains the solutions of other lessons, under their titles."""
     title = text("lesson.solutions")
     words = [f"<h1>{title}</h1>"]
     for lesson in lessons:
@@ -126,7 +126,7 @@ def solutions_of(lessons: Iterable[Lesson]) -> Lesson:
 
 
 def lesson_of(path: Path) -> Lesson:
-    """Read a lesson from a file, .ipynb or .md; raise InputError if it is invalid."""
+    """Read a lesson from an .ipynb or .md file; raise InputError if it is invalid."""
     read = {".ipynb": of_notebook, ".md": of_markdown}.get(path.suffix)
     if read is None:
         raise InputError(f"a lesson is an .md or .ipynb file, not {shorten(path.name)}: rename it")
@@ -144,7 +144,7 @@ def lesson_of(path: Path) -> Lesson:
 
 
 def of_notebook(content: str, path: Path) -> Lesson:
-    """Read a lesson from a stored notebook; no cell is run."""
+    """Return the lesson that a notebook contains; no cell is run."""
     try:
         cells = json.loads(content)["cells"]
         spoken = translation_of(path.stem)
@@ -162,13 +162,13 @@ def of_notebook(content: str, path: Path) -> Lesson:
 
 
 def source_of(cell: Any, spoken: LessonTranslation) -> str:
-    """Return the text of a cell, in the chosen language, or its code."""
+    """Return the code of a notebook cell, or its text in the chosen language."""
     source = "".join(cell["source"])
     return spoken.text(source) if cell["cell_type"] == "markdown" else source
 
 
 def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) -> Iterator[Part]:
-    """Yield the parts of cells, questions in the chosen language."""
+    """Yield the parts of a lesson for notebook cells, with questions in the chosen language."""
     for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
         if is_left_out(cell):
             continue
@@ -192,7 +192,7 @@ def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) ->
 
 
 def linked(words: str) -> str:
-    """Return Markdown as HTML, with links to lessons replaced by links to their pages."""
+    """Convert Markdown to HTML; links to lessons become links to their pages."""
     return LINK.sub(r'href="\1.html"', html_of(words))
 
 
@@ -201,7 +201,7 @@ def is_left_out(cell: Any) -> bool:
 
 
 def last_call(source: str) -> ast.Call | None:
-    """Return the call in the last line of a cell, or None."""
+    """Return the function call in the last statement of a cell, or None."""
     try:
         body = ast.parse(source).body
     except SyntaxError:  # a line of IPython
@@ -217,18 +217,18 @@ def listing(source: str) -> str:
 
 
 def data_of(output: Any) -> dict[str, str]:
-    """Return the representations of an output by mime type."""
+    """Return the representations of a cell output, by mime type."""
     return {kind: "".join(data) for kind, data in output.get("data", {}).items() if "+" not in kind}
 
 
 def printed(output: Any) -> str:
-    """Return the printed text of an output as HTML."""
+    """Return the text that a cell has printed, as HTML."""
     words = "".join(output.get("text", ""))
     return f'<pre class="printed">{escape(words)}</pre>' if words else ""
 
 
 def shown(output: Any) -> str:
-    """Return an output as HTML: its image, else its text."""
+    """Return a cell output as HTML: its image, or its text if there is no image."""
     data = data_of(output)
     words = escape(data.get("text/plain", ""))
     found = IMAGE.search(data.get("text/html", ""))
@@ -249,7 +249,7 @@ def title_of(words: str, path: Path) -> str:
 
 
 def of_markdown(content: str, path: Path) -> Lesson:
-    """Read a lesson from Markdown with ```question and ```picture blocks, which contain TOML."""
+    """Return the lesson that a Markdown text contains; question and picture blocks contain TOML."""
     parts: list[Part] = []
     count = 0
     for kind, words in parted(content, path):
@@ -262,7 +262,7 @@ def of_markdown(content: str, path: Path) -> Lesson:
 
 
 def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
-    """Yield the texts, with kind "", and the contents of blocks of other kinds."""
+    """Yield the kind and the content of each block; the kind of a text between blocks is ""."""
     before, fences = 0, FENCE.finditer(content)
     for begun in fences:
         ended = next((each for each in fences if not each[1].strip()), None)
@@ -277,7 +277,7 @@ def parted(content: str, path: Path) -> Iterator[tuple[str, str]]:
 
 
 def prose(words: str, path: Path) -> Text:
-    """Return a text between blocks; raise InputError if it has an image from a file."""
+    """Return a text between blocks as HTML; raise InputError if it contains an image file."""
     html = linked(words)
     found = FROM_FILE.search(html)
     if found:
@@ -332,18 +332,18 @@ SIGNED = re.compile(r'(<span class="math inline">(?:(?!</span>).)*</span>[.,;:!?
 
 
 def html_of(words: str) -> str:
-    """Return Markdown as HTML."""
+    """Convert Markdown to HTML."""
     return SIGNED.sub(r'<span class="tied">\1</span>', parser().render(words))
 
 
 def inline_of(words: str) -> str:
-    """Return one paragraph of Markdown as inline HTML."""
+    """Convert one paragraph of Markdown to inline HTML."""
     return SIGNED.sub(r'<span class="tied">\1</span>', parser().renderInline(words))
 
 
 @cache
 def parser() -> Any:
-    """Return the Markdown parser; raise InputError if it is not installed."""
+    """Return the Markdown parser; raise InputError if a package for it is not installed."""
     try:
         import latex2mathml.converter  # noqa: F401  # which formulas need
         from markdown_it import MarkdownIt
@@ -364,7 +364,7 @@ def parser() -> Any:
 
 
 def formula(tex: str, options: dict[str, bool]) -> str:
-    """Return a formula as MathML; an invalid one is returned as written."""
+    """Convert a TeX formula to MathML; an invalid formula is shown as code."""
     from latex2mathml.converter import convert
 
     try:
@@ -380,12 +380,12 @@ def formula(tex: str, options: dict[str, bool]) -> str:
 
 
 def needed(element: re.Match[str]) -> str:
-    """Return the start tag of an element with only the attributes of MATH."""
+    """Return the start tag of an element without attributes that are not in MATH."""
     return ATTRIBUTE.sub(lambda each: each[0] if each[1] in MATH else "", element[0])
 
 
 def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
-    """Return the HTML of a text with only the tags of FOLDING."""
+    """Return HTML with all tags escaped that are not in FOLDING."""
     parts = TAG.findall(tokens[index].content)
     return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)
 
@@ -397,7 +397,7 @@ TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # translated fields o
 
 @dataclass(frozen=True)
 class LessonTranslation:
-    """The translated texts of a lesson by hash of the English ones, and its questions by key."""
+    """The translation of a lesson: texts by hash of the English text, and questions by key."""
 
     texts: Mapping[str, Any] = field(default_factory=dict)
     questions: Mapping[str, Any] = field(default_factory=dict)
@@ -410,7 +410,7 @@ class LessonTranslation:
         """Return a question with translated texts; the right choice keeps its position.
 
         Raises:
-            InputError: if its fields or its choices do not match the English question.
+            InputError: if the translated fields or choices do not match the English question.
         """
         table = self.questions.get(english.key, {})
         if table.get("of") != mark_of(words_of(english)):
@@ -430,10 +430,10 @@ class LessonTranslation:
 
 
 def translation_of(lesson: str) -> LessonTranslation:
-    """Return the translation of a lesson into the chosen language; may be empty.
+    """Return the translation of a lesson into the chosen language; it is empty if missing.
 
     Raises:
-        InputError: if the file is invalid.
+        InputError: if the file with the translation is invalid.
     """
     path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
     if not path.is_file():
@@ -451,10 +451,10 @@ def translation_of(lesson: str) -> LessonTranslation:
 
 
 def mark_of(words: str) -> str:
-    """Return the hash of a text."""
+    """Return the hash of a text, under which its translation is stored."""
     return hashlib.sha256(words.encode()).hexdigest()[:8]
 
 
 def words_of(question: Question) -> str:
-    """Return all translated texts of a question, joined."""
+    """Return all texts of a question that are translated, joined to one text."""
     return json.dumps([getattr(question, name) for name in TRANSLATED])

@@ -46,7 +46,8 @@ def lesson_page(
     """Return the page of a lesson; raise InputError if it would be too large.
 
     Args:
-        scene: returns the Session or the Show for the name of a scene
+        lesson: the lesson
+        scene: function that returns the Session or Show for the name of a scene
         collects: whether answers can be sent to the server of the page
         links: links to other pages, as returned by `links_of`
     """
@@ -65,10 +66,10 @@ def lesson_page(
 
 
 def page_in(lesson: Lesson, picture: LessonPicture, scene: Callable[[str], Any]) -> str:
-    """Return the page of a picture; "" if it cannot train in a page.
+    """Return the page for a picture of a lesson; "" if a page cannot train it.
 
     Raises:
-        InputError: if a package is missing.
+        InputError: if a package that the picture needs is not installed.
     """
     if picture.scene:
         return page_of(scene(picture.scene)).text.decode()
@@ -83,7 +84,7 @@ def page_in(lesson: Lesson, picture: LessonPicture, scene: Callable[[str], Any])
 
 
 def part_html(part: Part, pages: Mapping[int, str]) -> str:
-    """Return a part of the page."""
+    """Return a part of a lesson as HTML."""
     if isinstance(part, Text):
         return f'<section class="part">{part.html}</section>'
     if isinstance(part, Question):
@@ -105,7 +106,7 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
 def filled(
     lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool, links: str
 ) -> bytes:
-    """Return the page with its data filled in."""
+    """Fill the template of a lesson page with its parts and data, and return the page."""
     script = bundle("lesson.js", module_text)
     shown = {id(each): each for each in lesson.parts if isinstance(each, LessonPicture)}
     data = {
@@ -129,7 +130,7 @@ def filled(
 
 
 def told(question: Question) -> dict[str, Any]:
-    """Return a question for the script of the page, with its texts as HTML."""
+    """Return the data of a question for the script of the page, with texts as HTML."""
     found = {each: getattr(question, each) for each in ("key", "answer", "near", "see")}
     found |= {each: list(getattr(question, each)) for each in ("choices", "names", "at")}
     found |= {each: inline_of(getattr(question, each)) for each in ("ask", "hint", "why")}
@@ -138,7 +139,7 @@ def told(question: Question) -> dict[str, Any]:
 
 
 def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
-    """Return the content security policy, which also covers the embedded pages, each a blob."""
+    """Return the content security policy of a lesson page, which also covers embedded pages."""
     rules = [rule for page in pages for rule in stated_policy(page).split("; ")]
     more = {"connect-src": "'self'"} if collects else {}
     for name in ("script-src", "style-src"):
@@ -154,7 +155,7 @@ Statements = list[ast.stmt]
 
 
 def shown_by(code: Sequence[str], cell: int) -> Any:
-    """Run the cells that a notebook cell requires; return what its last line shows."""
+    """Run the code that a notebook cell depends on; return the object that its last line shows."""
     parsed = [ast.parse(source).body for source in code[: cell + 1]]
     call: Any = parsed[-1].pop()
     wanted = names_read([call])
@@ -182,12 +183,12 @@ def is_shown(statement: ast.stmt) -> bool:
 
 
 def names_read(statements: Sequence[ast.AST]) -> set[str]:
-    """Return the names that statements read."""
+    """Return all names that occur in statements."""
     return {node.id for each in statements for node in ast.walk(each) if isinstance(node, ast.Name)}
 
 
 def names_changed(statements: Statements) -> set[str]:
-    """Return the names that statements bind, or whose methods they call or parts they set."""
+    """Return the names that statements bind or change, by calling methods or setting items."""
     found: set[str] = set()
     for statement in statements:
         for node in ast.walk(statement):

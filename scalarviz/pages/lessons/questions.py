@@ -1,7 +1,7 @@
-"""Questions, which are asked before a result is shown, and the reply to each guess.
+"""Questions that are asked before a result is shown, and the replies to guesses.
 
-Questions of the lessons are in questions/, one TOML file per lesson; a custom page has its
-questions in its text.
+Questions of the lessons are in questions/, one TOML file per lesson. The questions of a custom page
+are in its text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def is_finite(given: object) -> bool:
 
 
 def each_of(is_one: Callable[[object], bool]) -> Callable[[object], bool]:
-    """Return a function that checks whether a value is a list of such values."""
+    """Return a function that checks whether a value is a list whose items all pass `is_one`."""
     return lambda given: isinstance(given, list) and bool(given) and all(map(is_one, given))
 
 
@@ -61,20 +61,19 @@ class Question:
     """A question, its answer, and the replies to guesses.
 
     Attributes:
-        ask: the question, with $formulas$ and `code`
-        answer: a number, a word, one of the choices, or, with names, an expression
-        near: largest relative error of a number that counts as right; absolute error if the answer
-            is 0
-        choices: words to choose from; if empty, a number or a word is typed
+        ask: text of the question, with $formulas$ and `code`
+        answer: a number, a word, one of the choices, or, if `names` is not empty, an expression
+        near: relative error up to which a number is right, or absolute error if the answer is 0
+        choices: words to choose from; if empty, the user types a number, a word or an expression
         hint: reply to a wrong guess that has no specific reply
-        why: the reason, shown after the answer
-        replies: specific replies by wrong guess
-        line: text around the blank for an expression
-        names: names in the expression
-        at: numbers for the names; the answer and a guess are compared at each of them
-        see: the moment of the picture that shows it, as part of a URL fragment
-        lesson: the name of the lesson, "" for a custom question
-        key: its key in the lesson
+        why: explanation that is shown with the answer
+        replies: specific replies, by wrong guess
+        line: text with a blank into which the user types an expression
+        names: variables in the expression
+        at: values of the variables for which the answer and a guess are compared
+        see: moment of the picture that shows the answer, as part of a URL fragment
+        lesson: name of the lesson; "" for a custom question
+        key: key of the question in the lesson
     """
 
     ask: str
@@ -119,11 +118,11 @@ class Question:
     values = values_at
 
     def is_right(self, guess: object) -> bool:
-        """Return whether a guess is right; raise InputError if it is no number or expression."""
+        """Return whether a guess is right; raise InputError if it cannot be compared."""
         return self._agree(guess, self.answer)
 
     def reply(self, guess: object) -> str:
-        """Return the reply to a wrong guess, or the hint, also for a guess at another question."""
+        """Return the specific reply to a wrong guess; the hint if there is no specific reply."""
         return reply_to(self, str(guess))
 
     def _agree(self, guess: object, answer: float | str) -> bool:
@@ -135,13 +134,13 @@ class Question:
 
 @cache
 def lesson_names() -> dict[str, str]:
-    """Return the names of the lessons by number, such as 01: 01-one-weight."""
+    """Return the names of the lessons by number, such as {"01": "01-one-weight"}."""
     return {path.stem.partition("-")[0]: path.stem for path in sorted(FOLDER.glob("*.toml"))}
 
 
 @cache
 def questions_of(lesson: str) -> dict[str, Question]:
-    """Return the questions of a lesson by key."""
+    """Return the questions of a lesson, by key."""
     return questions_in((FOLDER / f"{lesson}.toml").read_text(encoding="utf-8"), lesson)
 
 
@@ -154,7 +153,7 @@ def question(place: str) -> Question:
 
 
 def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
-    """Read questions from TOML text, one table each; raise InputError if it is invalid."""
+    """Read questions from TOML, a table for each question; raise InputError if it is invalid."""
     try:
         tables = tomllib.loads(content)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -163,7 +162,7 @@ def questions_in(content: str, lesson: str = "") -> dict[str, Question]:
 
 
 def made(table: Any, lesson: str, key: str) -> Question:
-    """Read a question from a table; raise InputError for a missing or unknown field."""
+    """Read a question from a TOML table; raise InputError if a field is missing or unknown."""
     if not isinstance(table, dict):
         raise InputError(f"{shorten(key)} is outside of a question: put [name] before it")
     for name in ("ask", "answer"):

@@ -12,7 +12,7 @@ import { said } from "./story/formats.js";
 const LEAST_RING = 12; // pixels from the middle of a cube to its ring
 const PAGE = 10; // parts of the whole curve that PageUp and PageDown go by: one of so many
 
-/** Ring, tables and spoken words of an app. */
+/** Keyboard and screen reader access: the focus ring, tables of weights, and spoken texts. */
 export class Access {
   constructor(app) {
     this.app = app;
@@ -38,7 +38,7 @@ export class Access {
     });
   }
 
-  /** Go to the next cube or neuron, and say what it is. */
+  /** Move the focus to the next cube or neuron, and announce it. */
   walk(way) {
     const { app } = this;
     const { placed, see } = app.picture;
@@ -51,7 +51,7 @@ export class Access {
     if (thing) setWords(byId("walked"), spokenOf(app.spec.facts, app.state, thing));
   }
 
-  /** Keys while the picture has the focus. */
+  /** Handle a key while the picture has the focus. */
   press(event) {
     const { app } = this;
     const way = wayOf(event.key);
@@ -68,7 +68,7 @@ export class Access {
     this.app.change({ hover: thing });
   }
 
-  /** Go to a step by the keys of a slider. */
+  /** Go to a step with the keys that move a slider. */
   seek(event) {
     const { step } = this.app.state;
     const last = this.app.curve.last;
@@ -80,7 +80,7 @@ export class Access {
     this.app.run("seek", Math.min(last, Math.max(0, ways[event.key])));
   }
 
-  /** Bring up to date what is drawn and spoken of a state; while it plays nothing is spoken. */
+  /** Update the focus ring, the tables and the spoken texts; nothing is spoken during playback. */
   show(state, title) {
     const { app } = this;
     const place = this.focused && app.picture.placeOf(this.focused);
@@ -114,15 +114,16 @@ const DIGITS = 3;
 /**
  * Return the tables of all weights: {title, head, rows, columns, place, name}.
  *
- * head   name of a column; `name` is that of a row
- * place  the row of the bank of the weight at a row and a column; -1 for none
+ * head   function that returns the name of a column
+ * name   function that returns the name of a row
+ * place  function that returns the bank index of the weight in a cell; -1 if it is empty
  */
 export function wallsOf(facts) {
   const own = facts.operations.filter((each) => each.count > 0);
   return own.map((each) => (each.kind === "affine" ? wallOf(facts, each) : listOf(facts, each)));
 }
 
-/** A layer of neurons that read all others: a row for each of them, and its bias at the end. */
+/** Return the table of a dense layer, with a row for each neuron; the last column has biases. */
 function wallOf(facts, operation) {
   const { weights, biases, source, target, layer, label } = operation;
   const inputs = facts.buffers[source].size;
@@ -138,7 +139,7 @@ function wallOf(facts, operation) {
   };
 }
 
-/** Other parameters: a row for each, with its name. */
+/** Return the table of other parameters, with a row for each parameter. */
 function listOf(facts, operation) {
   const { weights, count, layer, label } = operation;
   return {
@@ -151,13 +152,13 @@ function listOf(facts, operation) {
   };
 }
 
-/** Return the first of the lines that exist, so that the one with the focus is among them. */
+/** Return the first line of a table to create, so that the line with the focus exists. */
 export function firstLine(first, focus, count) {
   const last = Math.max(0, count - MOST_LINES);
   return Math.min(last, Math.max(focus - MOST_LINES + 1, Math.min(first, focus)));
 }
 
-/** Return the cell that a key leads to, [row, column]; null for other keys. */
+/** Return the cell to which a key moves the focus, as [row, column]; null for other keys. */
 export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }) {
   const ways = {
     ArrowUp: [i - 1, j], ArrowDown: [i + 1, j], ArrowLeft: [i, j - 1], ArrowRight: [i, j + 1],
@@ -170,7 +171,7 @@ export function cellAfter(key, /** @type {number[]} */ [i, j], { rows, columns }
 }
 
 /**
- * One table; all of it is a single stop of the Tab key, inside it arrows go from cell to cell.
+ * A table of weights. Tab moves the focus to the table, and arrow keys move it between cells.
  *
  * `look` and `pin` are called with {row} or null.
  */
@@ -208,7 +209,7 @@ class WallTable {
     }
   }
 
-  /** Make the cells around the focus. */
+  /** Create the cells around the focus. */
   build() {
     const { wall, first } = this;
     const lines = (k, count) => {
@@ -247,7 +248,7 @@ class WallTable {
     return cell;
   }
 
-  /** Let the Tab key come to one cell only. */
+  /** Make this cell the only one that the Tab key reaches. */
   tabTo(place) {
     const old = this.cells.get(this.focus.join());
     if (old) old.button.tabIndex = -1;

@@ -42,7 +42,7 @@ import { Picture, isMoved } from "./picture.js";
 
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 
-/** All that a page shows and does, for a spec, a client of its worker, and a picture. */
+/** The application of a page: everything that the page shows and does. */
 export class App {
   constructor({ spec, client, picture, calm, failed }) {
     this.spec = spec;
@@ -58,7 +58,7 @@ export class App {
       client.shared ? stops : walk_to(this.spec.facts, this.doneIn(this.state), stops);
     this.clearestNow = 0; // the sample that was chosen last, and not by a user
     this.byNeuron = new ByNeuron();
-    /** How many neurons each moment has, where one goes by neurons; 1: it is one whole. */
+    /** Number of neurons that each moment shows one by one; 1 if it shows all together. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
     const { earlier } = spec.page; // losses, as of a state, from before the page
     this.losses = new LossRecord(earlier?.from);
@@ -71,7 +71,7 @@ export class App {
     this.foot = 0; // of the picture: logical pixels for a caption
     this.hover = this.resting = null;
     this.spoken = -1; // the operation on the last picture
-    /** What a user has decided of the view, as scene/look.py has it. */
+    /** View options that the user has chosen: the fields of Look in scene/look.py. */
     this.look = { ...spec.page.look.now };
     if (remembered("numbers") === true) this.look.numbers = true;
     this.pointed = null; // the piece of the caption under the mouse
@@ -175,12 +175,12 @@ export class App {
     });
   }
 
-  /** Do something at each event of what outlasts the app. */
+  /** Add an event listener to a target that outlasts the app; `end` removes it. */
   listen(target, name, act) {
     target.addEventListener(name, act, { signal: this.life.signal });
   }
 
-  /** Do and draw nothing any more, for another app in the same window. */
+  /** Stop the app, so that another app can use the window. */
   end() {
     this.act();
     this.life.abort();
@@ -192,7 +192,7 @@ export class App {
 
   // States.
 
-  /** Take up a state of the worker. */
+  /** Show a state that the client has sent. */
   take(state) {
     for (const each of state.branches ?? []) each.name ??= branchName(each, this.spec.engine);
     this.lines.take(state, this.losses);
@@ -219,7 +219,7 @@ export class App {
     this.request();
   }
 
-  /** Let the light go on to a state, and to the neuron of its operation that is to be shown. */
+  /** Animate the picture to a state, and to the neuron of its operation that is shown. */
   moveTo(state) {
     const neuron = this.byNeuron.at(this.doneIn(state));
     const size = size_at(this.counts, state.operation);
@@ -227,12 +227,12 @@ export class App {
     this.request();
   }
 
-  /** How many operations a state has done. */
+  /** Return the number of operations since step 0 that a state has completed. */
   doneIn({ step, operation }) {
     return step * this.counts.length + operation;
   }
 
-  /** Let cubes show what a state has. */
+  /** Show other quantities with the cubes if a state does not contain the chosen ones. */
   follow(state) {
     if (this.spec.recording) state.begun = this.begun ??= state.value;
     const known = channelsOf(state);
@@ -241,7 +241,7 @@ export class App {
     if (!known.includes(cubes)) this.look.cubes = this.look.color;
   }
 
-  /** Change fields of the page, and draw it again. */
+  /** Set fields of the app, and draw the page again. */
   change(fields) {
     Object.assign(this, fields);
     this.request();
@@ -259,14 +259,14 @@ export class App {
     this.request();
   }
 
-  /** What the mouse points at; null while it rests since before the operation that is shown. */
+  /** Return what the mouse points at; null if it has not moved since the operation began. */
   touched(moment) {
     if (moment !== this.spoken) this.resting = this.hover;
     this.spoken = moment;
     return moment >= 0 && this.hover === this.resting ? null : this.hover;
   }
 
-  /** Draw everything as it is now. */
+  /** Draw the complete page. */
   draw() {
     this.frame = 0;
     const now = performance.now() / 1000;
@@ -321,13 +321,13 @@ export class App {
     if (moving || moves || (this.tour && !this.calm)) this.request();
   }
 
-  /** Show how an operation comes to its number, below the result; say whether that is shown. */
+  /** Show below the result how an operation is computed; return whether this is shown. */
   showSide() {
     const { things } = this.spec.page.exhibit;
     return showSide(byId("exhibit"), this.picture, things ? text(`things.${things}`) : "");
   }
 
-  /** Return the maps of neurons with the place of the sample that is shown; null without. */
+  /** Return the maps of the neurons and the position of the shown sample, or null. */
   mapsOf(state) {
     const maps = this.maps?.now;
     const plane = this.exhibit?.plane;
@@ -335,7 +335,7 @@ export class App {
     return maps ? Object.assign(maps, { dot: dot() }) : null;
   }
 
-  /** Return the part of the picture that the network may fill. */
+  /** Return the part of the picture that is available for the network. */
   box() {
     const [width, height] = this.picture.size;
     const edge = 12 * unitLength();
@@ -365,12 +365,12 @@ export class App {
     if (!this.spec.recording) this.own.showSlider(box, state, neuron, () => this.act());
   }
 
-  /** Show a short message for some seconds, and a button if there is an action. */
+  /** Show a short message for some seconds, with a button if an action is given. */
   tell(...message) {
     this.chip.tell(...message);
   }
 
-  /** Say why an input is not taken; `edit` and `takeRate` take that back. */
+  /** Show why an input is invalid; `edit` and `takeRate` remove this message. */
   refuse(words) {
     this.refused = words;
     this.tell(words);
@@ -379,7 +379,7 @@ export class App {
 
   // What users do.
 
-  /** Let the scale wait while a hand drags a weight, and grow when it lets go. */
+  /** Keep the scale constant while the user drags a weight; afterwards it may grow. */
   hold(isHeld) {
     this.picture.scales.stops.hold(isHeld);
     if (!isHeld) this.request();
@@ -405,7 +405,7 @@ export class App {
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 
-  /** Pin a weight beside the pinned one, or unpin it there; return whether there are both. */
+  /** Pin a weight in addition to the pinned one, or unpin it; return whether a weight is pinned. */
   pinBeside(row) {
     if (row < 0 || !(this.pinned?.row >= 0) || row === this.pinned.row) return false;
     const others = this.beside.filter((each) => each !== row);
@@ -429,7 +429,7 @@ export class App {
     this.run(...command);
   }
 
-  /** Run a command of a button or a key by its name. */
+  /** Run the command of a button or key, given its name. */
   run(name, ...given) {
     if (!this.state) return;
     this.pressed += 1;
@@ -437,7 +437,7 @@ export class App {
     this.request();
   }
 
-  /** End what goes on by itself, for an action of the user; return true. */
+  /** Stop animations that run automatically, as the user has acted; return true. */
   act() {
     this.endTour();
     this.slow += 1;
@@ -446,7 +446,7 @@ export class App {
     return true;
   }
 
-  /** The sample of a step that begins to be walked: the clearest, unless a user has chosen one. */
+  /** Return the clearest sample for a step by operations, unless the user has chosen a sample. */
   async clearest() {
     const { state, client } = this;
     const { facts, recording } = this.spec;
@@ -460,7 +460,7 @@ export class App {
     return found === null ? {} : { sample: found };
   }
 
-  /** Go elsewhere in the training, where all neurons are shown. */
+  /** Go to another moment of the training, and show all neurons there. */
   async still(name, args) {
     this.act();
     this.byNeuron.shown.clear();
@@ -529,7 +529,7 @@ export class App {
     };
   }
 
-  /** The commands that turn a field of the look on and off. */
+  /** The commands that toggle view options. */
   get ticks() {
     const rows = Object.entries(this.spec.page.look.ticks);
     const flipped = (field) => () => {
@@ -539,13 +539,13 @@ export class App {
     return Object.fromEntries(rows.map(([field, command]) => [command, flipped(field)]));
   }
 
-  /** Change fields of the look, and draw it again. */
+  /** Set view options, and draw the page again. */
   choose(fields) {
     Object.assign(this.look, fields);
     this.request();
   }
 
-  /** Return where a number of operations of the present step are done. */
+  /** Return the position after `done` operations of the shown step. */
   placeOf(done) {
     const count = this.spec.engine.moments.length;
     const { step, operation, moment } = this.state;
@@ -560,7 +560,7 @@ export class App {
     this.player.play(film);
   }
 
-  /** Show some more neurons of the last operation, or fewer; go on where there are no others. */
+  /** Show more or fewer neurons of the last operation; when none are left, change the operation. */
   async goByNeuron(by) {
     const { player } = this;
     this.act();
@@ -576,19 +576,19 @@ export class App {
     else this.moveTo(this.state);
   }
 
-  /** Whether one can go by neurons. */
+  /** Whether operations can be shown neuron by neuron. */
   get hasNeurons() {
     return this.spec.scene.moments.some(({ neurons }) => neurons);
   }
 
-  /** Choose what the arrows move by; with operation or neuron, it plays by operation, too. */
+  /** Set the unit of the arrow keys; for operations and neurons, playback is by operation. */
   setUnit(wanted) {
     const unit = wanted === "neuron" && !this.hasNeurons ? "operation" : wanted;
     this.player.setUnit(unit);
     this.change({ unit });
   }
 
-  /** Give a weight another value; the promise is fulfilled when it has it. */
+  /** Set a weight; the promise is fulfilled when this is done. */
   edit(row, value) {
     this.act();
     this.chip.drop(this.refused);
@@ -604,7 +604,7 @@ export class App {
     this.takeRate(() => this.player.askLatest("learning rate", { rate }));
   }
 
-  /** Double or halve the learning rate; where a question is asked, guess up or down. */
+  /** Double or halve the learning rate; while a question is open, guess up or down instead. */
   scaleRate(name, way) {
     if (this.guess.isAsking) this.guess.choose(way);
     else this.takeRate(() => this.player.ask(name));
@@ -616,20 +616,20 @@ export class App {
     ask();
   }
 
-  /** Begin again with the weights of the next seed. */
+  /** Restart with the initial weights of the next seed. */
   async newWeights() {
     await this.still("new weights");
     this.tell(text("page.weights", { seed: this.state.seed }));
   }
 
-  /** Open the field on the cube of the pinned weight, in which its number is typed. */
+  /** Open the input field for the value of the pinned weight, at its cube. */
   editPinned() {
     if (this.spec.recording) this.tell(text("page.recorded.refused"));
     else if (this.pinned?.row >= 0) this.card.focus(this.picture.placeOf(this.pinned));
     else this.tell(text("notices.pin_first"));
   }
 
-  /** Go over to a branch, by default to the one with the next number. */
+  /** Switch to a branch, by default to the next one. */
   async chooseBranch(key, step) {
     const { branches = [] } = this.state;
     const isNext = key === undefined;
@@ -639,7 +639,7 @@ export class App {
     return this.tellBranch();
   }
 
-  /** Say which branch is shown. */
+  /** Show a message that names the shown branch. */
   tellBranch() {
     const { branch, branches = [] } = this.state;
     const numbers = branches.map(({ number }) => number);
@@ -689,7 +689,7 @@ export class App {
     this.redress();
   }
 
-  /** Be light, with a copy of the picture that fits the paper, until the page has been printed. */
+  /** Use the light theme and a copy of the picture until the page has been printed. */
   print() {
     const { dataset } = document.documentElement;
     const { theme = "" } = dataset;
@@ -713,7 +713,7 @@ export class App {
     this.request();
   }
 
-  /** End the tour, as any action does. */
+  /** End the tour; any action of the user does this. */
   endTour() {
     this.tour = null;
     this.tourPart = "";
@@ -723,14 +723,14 @@ export class App {
 
 // How every page with a picture begins: its look, its picture, its app.
 
-/** Be light or dark as a spec says, and know whether the page stands in another one. */
+/** Set the theme of the page, and mark whether it is embedded in another page. */
 export function dress({ page: { theme } }) {
   const { classList, dataset } = document.documentElement;
   if (theme) dataset.theme = theme;
   classList.toggle("framed", isFramed());
 }
 
-/** Return the picture of a spec; without one there are the tables of all weights, and why. */
+/** Return the picture for a spec; if it cannot be drawn, show tables and the reason. */
 export function pictureOf({ scene }) {
   const picture = new Picture(byId("cubes"), scene);
   const { fault } = picture;
@@ -739,7 +739,7 @@ export function pictureOf({ scene }) {
   return picture;
 }
 
-/** Return the app of a spec, a client and a picture. */
+/** Create the app for a spec, a client and a picture, and return it. */
 export function appOf(spec, client, picture) {
   const { classList } = document.documentElement;
   classList.toggle("recorded", Boolean(spec.recording || spec.fixed));

@@ -17,21 +17,21 @@ export const ARRAY_KINDS = {
   uint32: Uint32Array,
 };
 
-/** The typed array of {dtype, shape, data}; its shape stands in `shape`. */
+/** Return the typed array for {dtype, shape, data}; it gets the property `shape`. */
 export function unpacked(given) {
   const found = new ARRAY_KINDS[given.dtype](bytesIn(given.data).buffer);
   found.shape = given.shape;
   return found;
 }
 
-/** Return numbers as rows of some numbers each. */
+/** Divide numbers into rows of a given size. */
 export function inRows(numbers, size) {
   return Array.from({ length: numbers.length / size }, (_, i) =>
     numbers.slice(size * i, size * (i + 1)),
   );
 }
 
-/** A value of JSON in which `make` replaces objects, however deep: those that it returns something of. */
+/** Return a JSON value in which nested objects are replaced by a defined result of `make`. */
 export function replacedIn(value, make) {
   if (value === null || typeof value !== "object") return value;
   if (Array.isArray(value)) return value.map((each) => replacedIn(each, make));
@@ -39,7 +39,7 @@ export function replacedIn(value, make) {
   return make(value) ?? Object.fromEntries(parts());
 }
 
-/** A value in which each packed array, however deep, is a typed array. */
+/** Return a JSON value in which packed arrays at any depth are replaced by typed arrays. */
 export function unpackedAll(value) {
   return replacedIn(value, (each) => ("dtype" in each && "data" in each ? unpacked(each) : null));
 }
@@ -53,7 +53,7 @@ const NOT_FINITE = { nan: NaN, inf: Infinity, "-inf": -Infinity };
 const MOST_CODE = 127;
 const NO_NUMBER = 128; // the code -128 as a byte: a number that is not finite
 
-/** Return a value of JSON with the arrays and numbers that stand for its parts. */
+/** Return a JSON value in which references are replaced by their arrays and numbers. */
 export function joinedWith(given, buffers) {
   return replacedIn(given, (each) => {
     if ("$n" in each) return NOT_FINITE[each.$n];
@@ -63,19 +63,19 @@ export function joinedWith(given, buffers) {
   });
 }
 
-/** Return a number of a weight, to be written; undefined while only that of its color is known. */
+/** Return the exact number of a weight; undefined if only its approximation is known. */
 export function numberAt(state, row, name = "value") {
   state.exact?.read.add(row);
   return state.exact ? state.exact.known.get(row)?.[name] : state[name][row];
 }
 
-/** Take exact numbers of some rows into those of a state: `known` ones, and which were `read`. */
+/** Add exact numbers of some rows to a state: `known` contains them, and `read` marks the rows. */
 export function takeExact({ known, read }, { rows, value, grad }) {
   rows.forEach((row, i) => known.set(row, { value: value[i], grad: grad[i] }));
   return { known, read };
 }
 
-/** Makes numbers of all weights from codes, by the `scene` of a page. */
+/** Computes the numbers of all weights from their codes. */
 export class BankReader {
   constructor({ count, layouts }) {
     this.count = count;
@@ -83,7 +83,7 @@ export class BankReader {
     this.places = new Map(); // by side of a tile, the place of the code of each weight
   }
 
-  /** Take the codes out of a state, and put in numbers; `tile` is how many have one together. */
+  /** Replace the codes in a state by numbers; `tile` is the number of weights that share a code. */
   read(state) {
     if (state.value?.tile) state.tile = state.value.tile ** 2;
     for (const name of ["value", "grad"]) if (state[name]) state[name] = this.numbers(state[name]);
@@ -110,7 +110,7 @@ export class BankReader {
     return Object.assign(found, { noted: given }); // what is so of the numbers themselves
   }
 
-  /** Return the place of the code of each weight, by tiles of a side; -1 where it is on no plate. */
+  /** Return the index of each weight's code, given the side of the tiles; -1 without a plate. */
   placesOf(tile) {
     if (this.places.has(tile)) return this.places.get(tile);
     const found = new Int32Array(this.count).fill(-1);

@@ -16,7 +16,7 @@ const WIRES = {
 };
 export const POOL_ROWS = Float32Array.of(0, 0, 0, -1, -1, -1); // of the ground
 
-/** The rows of what lies on the ground: trays and shadows of cubes. */
+/** Return the vertex data of the trays and the shadows of cubes on the ground. */
 export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   const found = [];
   for (const fan of layout.fans) {
@@ -40,7 +40,7 @@ export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   return Float32Array.from(found);
 }
 
-/** The rows of all spheres. */
+/** Return the vertex data of all spheres. */
 export function sphereRows(frame, lit, palette) {
   const found = [];
   const quiet = colorOf(palette.quiet);
@@ -60,7 +60,7 @@ export function sphereRows(frame, lit, palette) {
   return Float32Array.from(found);
 }
 
-/** The rows of all wires, lit while an operation goes along them. */
+/** Return the vertex data of all wires; the wires of the shown operation are lit. */
 export function wireRows({ layout, moment, blame }, lit, palette, camera, scale) {
   const found = [];
   for (const { operation, start, end, neurons } of layout.wires) {
@@ -79,7 +79,7 @@ export function wireRows({ layout, moment, blame }, lit, palette, camera, scale)
   return Float32Array.from(found);
 }
 
-/** A point moved far away from the eye: it is seen at the same place. */
+/** Move a point far away from the camera, so that its position in the picture is unchanged. */
 export function behind({ target, distance, slope, toward }, point) {
   if (!slope) return along3(point, -WIRES.far, toward);
   const way = minus3(point, along3(target, distance, toward));
@@ -108,7 +108,7 @@ const BEADS = {
   },
 };
 
-/** All spheres, or all wires; `name` says which. */
+/** Draws all objects of one kind, such as spheres or wires; `name` is the kind. */
 export class BeadQuads {
   constructor(gl, scene, name) {
     this.gl = gl;
@@ -118,7 +118,7 @@ export class BeadQuads {
     this.copies = new GlCopies(gl, corners, 2, QUAD_ORDER, fields);
   }
 
-  /** Draw rows of numbers, as the fields say, in a picture of so many device pixels. */
+  /** Draw objects, given their vertex data and the size of the picture in device pixels. */
   draw(rows, see, width, height, ratio, colors = {}) {
     const { gl } = this;
     if (!rows.length) return;

@@ -11,22 +11,22 @@ const MANY_FRAMES = 64; // of the branch that is shown, until others are dropped
 const MOST_FRAMES = 20000;
 const MOST_MEASURED = 2 ** 13; // of a branch; then every other one is kept
 
-/** A place in a training: step, operations done in it, changes done in all. */
+/** Return whether two places have the same step and operation. */
 export function isSamePlace(one, other) {
   return one !== undefined && one.step === other.step && one.operation === other.operation;
 }
 
-/** Whether a place comes before another, whatever the changes there. */
+/** Return whether a place is earlier than another one, without regard to changes. */
 export function isEarlier(one, other) {
   return one.step < other.step || (one.step === other.step && one.operation < other.operation);
 }
 
-/** Whether a place comes before another, with the changes there. */
+/** Return whether a place is earlier than another one, including the changes applied there. */
 export function isBefore(one, other) {
   return isEarlier(one, other) || (isSamePlace(one, other) && one.applied < other.applied);
 }
 
-/** A branch: the place where it left its parent, its journal from the start on, and its end. */
+/** A branch: the place where it left its parent, its journal since step 0, and its end. */
 export class Branch {
   constructor(key, parent, fork, journal, end) {
     Object.assign(this, { key, parent, fork, journal, end });
@@ -39,32 +39,32 @@ export class Branch {
     this.shown = 0; // grows each time that it is chosen
   }
 
-  /** This branch and those that it comes from, nearest first. */
+  /** This branch and its ancestors, nearest first. */
   get lineage() {
     const found = [];
     for (let branch = this; branch; branch = branch.parent) found.push(branch);
     return found;
   }
 
-  /** Whether it has no steps of its own. */
+  /** Whether the branch contains no steps that are not part of its parent. */
   get isEmpty() {
     return this.parent !== null && this.end.step === this.fork.step;
   }
 
-  /** Bytes of its keyframes and losses. */
+  /** The size of the keyframes and losses in bytes. */
   get bytes() {
     const each = this.frames.length ? this.frames[0].saved.byteLength : 0; // all are alike
     return each * this.frames.length + this.losses.bytes;
   }
 
-  /** Drop every other keyframe, but the first. */
+  /** Drop every second keyframe; the first one is kept. */
   thin() {
     this.frames = this.frames.filter((_, i) => i % 2 === 0);
     this.gap *= 2;
   }
 }
 
-/** All branches, and the one that is shown; `memory` are the bytes for their keyframes and losses. */
+/** All branches and the shown one; `memory` limits the bytes of their keyframes and losses. */
 export class Branches {
   constructor(start, memory) {
     this.memory = memory;
@@ -77,7 +77,7 @@ export class Branches {
     this.take(new Branch(this.keys++, null, start, [], start));
   }
 
-  /** Show a branch; one that is not in the list gets the next number. */
+  /** Show a branch; add it to the list with the next number if it is new. */
   take(branch) {
     if (!this.all.includes(branch)) {
       branch.number = Math.max(-1, ...this.all.map((each) => each.number)) + 1;
@@ -89,12 +89,12 @@ export class Branches {
     this.version += 1;
   }
 
-  /** The branch some places after the one that is shown, in the order of the list. */
+  /** Return the branch `count` positions after the shown one in the list. */
   after(count) {
     return this.all[(this.all.indexOf(this.now) + count) % this.all.length];
   }
 
-  /** Begin a branch at a place of the one that is shown, with the changes before it. */
+  /** Start a branch at a place of the shown branch, with the changes before this place. */
   fork(place) {
     const isParent = (each) => each.parent === null || isBefore(each.fork, place);
     const parent = this.now.lineage.find(isParent);
@@ -103,7 +103,7 @@ export class Branches {
     return this.now;
   }
 
-  /** Take a branch from the list if it has no steps of its own and is not shown. */
+  /** Remove a branch from the list if it is empty, not shown, and not a parent. */
   leave(branch) {
     const isNeeded = this.all.some((each) => each.parent === branch);
     if (branch === this.now || !branch.isEmpty || isNeeded) return;
@@ -111,7 +111,7 @@ export class Branches {
     this.version += 1;
   }
 
-  /** The first step from which on two branches may differ. */
+  /** Return the first step at which two branches may differ. */
   parting(one, other) {
     let step = Infinity;
     const common = other.lineage.find((each) => one.lineage.includes(each));
@@ -131,7 +131,7 @@ export class Branches {
     return this.now.losses.end;
   }
 
-  /** The branch that has the loss of a step. */
+  /** Return the branch that stores the loss of a step. */
   ownerOfLoss(step) {
     return this.now.lineage.find(({ losses, parent }) => step >= losses.first || parent === null);
   }
@@ -148,7 +148,7 @@ export class Branches {
     }
   }
 
-  /** What a page gets of the losses of the steps from one on. */
+  /** Return the losses beginning at a step, in the form for pages. */
   since(step) {
     const records = this.now.lineage.map(({ losses }) => losses).reverse();
     const found = new LossRecord(Math.max(step, records[0].first));
@@ -158,13 +158,13 @@ export class Branches {
 
   // ---- metrics ---------------------------------------------------------------------------------
 
-  /** Whether to measure on arrival at a step, of which each of `every` steps may be measured. */
+  /** Return whether to measure the metrics at a step, given the interval `every`. */
   wantsMeasured(step, every) {
     const { measured, sparse } = this.ownerOf(step);
     return step % (every * sparse) === 0 && !(measured.at(-1)?.step >= step);
   }
 
-  /** Keep the metrics of a step that is arrived at for the first time. */
+  /** Store the metrics of a step that is reached for the first time. */
   measure(step, values, every) {
     const owner = this.ownerOf(step);
     owner.measured.push({ step, values });
@@ -174,7 +174,7 @@ export class Branches {
     this.isThinned = true;
   }
 
-  /** The metrics after a step, of the branch that is shown: {from, steps, values of each metric}. */
+  /** Return the metrics of the shown branch after a step: {from, steps, values of each metric}. */
   measuredAfter(since, count) {
     const { lineage } = this.now;
     const from = this.isThinned ? lineage.at(-1).fork.step : since;
@@ -193,7 +193,7 @@ export class Branches {
 
   // ---- keyframes -------------------------------------------------------------------------------
 
-  /** The newest keyframe of the branch that is shown, at or before a step. */
+  /** Return the latest keyframe of the shown branch at or before a step. */
   before(step) {
     let most = step;
     for (const { frames, fork } of this.now.lineage) {
@@ -204,19 +204,19 @@ export class Branches {
     return undefined;
   }
 
-  /** The branch in which a step is arrived at. */
+  /** Return the branch that contains the arrival at a step. */
   ownerOf(step) {
     return this.now.lineage.find(({ fork, parent }) => parent === null || step > fork.step);
   }
 
-  /** Whether a keyframe at a step is wanted, at least `apart` steps after the last one. */
+  /** Return whether to store a keyframe at a step, at least `apart` steps after the last one. */
   wants(step, apart) {
     const owner = this.ownerOf(step);
     const last = owner.frames.at(-1) ?? this.before(step);
     return last === undefined || step - last.step >= Math.max(owner.gap, apart);
   }
 
-  /** Add a keyframe, {step, applied, loss, saved}; drop others if there is no memory for all. */
+  /** Add a keyframe {step, applied, loss, saved}; drop others if the memory is exceeded. */
   add(frame) {
     const owner = this.ownerOf(frame.step);
     owner.frames.push(frame);
@@ -224,7 +224,7 @@ export class Branches {
     for (let used = this.used; used > this.memory && this.free();) used = this.used;
   }
 
-  /** Bytes of all branches. */
+  /** The size of all branches in bytes. */
   get used() {
     return this.all.reduce((sum, branch) => sum + branch.bytes, 0);
   }
@@ -242,7 +242,7 @@ export class Branches {
     return true;
   }
 
-  /** Drop a branch that is not shown; the one that left it last takes over what they have in common. */
+  /** Drop a branch that is not shown; the child that left it last inherits the common part. */
   drop(branch) {
     const children = this.all.filter((each) => each.parent === branch);
     const later = (best, each) => (best && !isBefore(best.fork, each.fork) ? best : each);
@@ -268,7 +268,7 @@ export class Branches {
 
   // ---- for the page ----------------------------------------------------------------------------
 
-  /** What a page shows of the branches, in the order of their numbers. */
+  /** The data of the branches for the page, in the order of their numbers. */
   get told() {
     return this.all.map((branch) => {
       const { key, number, parent, fork, end, losses } = branch;
@@ -278,14 +278,14 @@ export class Branches {
     });
   }
 
-  /** All that another worker needs to go on with these branches, for `takeUp`. */
+  /** The data that another worker needs to continue with these branches, see `takeUp`. */
   get kept() {
     return this.all.map(({ key, number, parent, fork, journal, end }) => ({
       key, number, parent: parent ? parent.key : null, fork, journal, end,
     })); // prettier-ignore
   }
 
-  /** Take up the branches of another worker; their losses and keyframes are computed anew. */
+  /** Restore the branches of another worker; losses and keyframes are computed again. */
   takeUp(kept, key) {
     const [root] = this.all;
     const made = new Map();

@@ -11,10 +11,10 @@ import { draw_side, side_of } from "./story/side_panel.js";
 
 const LIDS = 8; // pixels above the fronts of a row that it needs
 
-/** Draw how an operation comes to its number; return the boxes that it covers.
+/** Draw how an operation is computed; return the boxes that this covers.
  *
- * A sum has its products as bars below its row, the loss a panel in the place of the last layer, a
- * weight that is to change one with its cube and the reason, and blame its ways.
+ * For a sum, the products are bars below its row. For the loss, a panel replaces the last layer.
+ * For a weight gradient, a panel shows the cube of the weight and the reason for its change.
  */
 export function drawTold(view, taken, fans) {
   const { told } = view.frame;
@@ -22,14 +22,15 @@ export function drawTold(view, taken, fans) {
   if (blame_in(view.frame)) return drawBlamed(view, taken, fans);
   let draw = drawAdded;
   if (view.frame.moment.kind === "weight gradient") draw = drawWeight;
-  else if (fans.some((each) => each?.is_below)) return []; // a panel would cover other rows
+  else if (fans.some((each) => each?.is_below))
+    return []; // a panel would cover other rows
   else if (told.misses.length) draw = drawError;
   const boxes = draw(view, taken, fans);
   taken.panel = boxes[0] ?? null;
   return boxes;
 }
 
-/** Draw a sum at its row; return the box of its panel. */
+/** Draw how a sum is computed, at its row of weights; return the box of the panel. */
 function drawAdded(view, _, fans) {
   const { paper, see, frame, palette } = view;
   const { told, moment, layout, part } = frame;
@@ -41,7 +42,7 @@ function drawAdded(view, _, fans) {
   return telling.draw_row(paper, palette, row, rows, see.box, told.title, [minus, plus], part);
 }
 
-/** The top of each row of a layer as it is seen. */
+/** Return the top of each row of a layer in the picture. */
 function topsIn(frame, fan, fans) {
   const seen = fans[frame.layout.fans.indexOf(fan)];
   const { halves } = carried(fan, frame);
@@ -51,7 +52,7 @@ function topsIn(frame, fan, fans) {
   });
 }
 
-/** Write what blame asks of a weight. */
+/** Draw how the error of an output is passed back to a weight. */
 function drawBlamed({ paper, see, frame, palette, scale }, taken, fans) {
   const { layout, told, part } = frame;
   const ball = ballOf(see, layout, told.neurons[0]);
@@ -60,12 +61,12 @@ function drawBlamed({ paper, see, frame, palette, scale }, taken, fans) {
   return draw_blame(paper, palette, told.blame, ...seen);
 }
 
-/** What cards keep clear of: words, and neurons with their names. */
+/** Return the boxes that panels must not cover: texts, and neurons with their names. */
 function spheresOf({ boxes, spheres }, scale) {
   return [...boxes, ...spheres.map((each) => telling.kept_clear(...each.slice(0, 3), scale))];
 }
 
-/** The row of a unit as it is seen; null if its layer has no rows that are told. */
+/** Return the row of a unit in the picture; null if the layer has no rows to explain. */
 function toldRow({ frame }, [fan, unit], fans) {
   const seen = fans[frame.layout.fans.indexOf(fan)];
   if (!seen || fan.is_direct || fan.is_tiled || seen.feet[unit].length > telling.ROWED) return null;
@@ -80,7 +81,7 @@ function toldRow({ frame }, [fan, unit], fans) {
   return new telling.ToldRow(feet, tops, seen.gates[unit], seen.left, values, weights, result);
 }
 
-/** Draw what a weight is to become, and why; return the box of the panel. */
+/** Draw how a weight should change, and why; return the box of the panel. */
 function drawWeight(view, taken, fans) {
   const { told, pushes, weights } = view.frame;
   const [row = -1] = told.rows;
@@ -90,11 +91,18 @@ function drawWeight(view, taken, fans) {
   const [share, push] = [weights[row] / (view.frame.sizeScaleAt(row) || 1), pushes[row] / most];
   const words = telling.wish_words(told, share, push);
   const draw = (found) => draw_cubes(view.paper, found, view.palette);
-  telling.draw_wish(view.paper, view.palette, box, [share, telling.wished(share, push)], words, draw);
+  telling.draw_wish(
+    view.paper,
+    view.palette,
+    box,
+    [share, telling.wished(share, push)],
+    words,
+    draw,
+  );
   return [box];
 }
 
-/** Where the panel of a weight stands: below or above its row; or null. */
+/** Return the box for the panel of a weight, below or above its row, or null. */
 function weightPlace({ see, frame, scale }, row, taken, fans) {
   const solid = layersOf(frame, fans).flatMap(({ boxes }) => boxes);
   const found = frame.layout.fan_of(row);
@@ -102,7 +110,7 @@ function weightPlace({ see, frame, scale }, row, taken, fans) {
   return told && telling.wish_of(told, see.box, scale, [...spheresOf(taken, scale), ...solid]);
 }
 
-/** The layers whose rows are seen. */
+/** Return the layers whose rows are visible. */
 function layersOf(frame, fans) {
   return frame.layout.fans.flatMap((fan, i) => {
     const isSeen = fans[i] && !fan.is_direct;
@@ -110,7 +118,7 @@ function layersOf(frame, fans) {
   });
 }
 
-/** Draw how wrong the answer is, in the place of the last layer. */
+/** Draw the error of the output in place of the last layer. */
 function drawError({ paper, see, frame, palette, scale }, _, fans) {
   const { told, moment, layout, scene } = frame;
   const box = telling.error_box(fans, see.box, scale);
@@ -119,10 +127,10 @@ function drawError({ paper, see, frame, palette, scale }, _, fans) {
   return [box];
 }
 
-/** What the panel beside the network shows; null for none. */
+/** Return the content of the panel next to the network, or null. */
 export const sideOf = (frame, things, isTold) => side_of(frame.told, things, isTold);
 
-/** Draw the panel beside the network. */
+/** Draw the panel next to the network. */
 export function drawBeside(paper, palette, { layout, told, part }, side, box) {
   const line = layout.neurons.at(-1);
   const [colors, [minus, , plus]] = [colorsOf(layout, palette), palette.ends];
@@ -131,13 +139,13 @@ export function drawBeside(paper, palette, { layout, told, part }, side, box) {
   draw_side(paper, palette, box, side, colors, tint, [minus, plus], part);
 }
 
-/** The colours of the outputs. */
+/** Return the colors of the outputs. */
 function colorsOf(layout, palette) {
   const line = layout.neurons.at(-1);
   return line.is_color ? palette.channels : Array(line.count).fill(palette.ink);
 }
 
-/** A neuron as it is seen; null if it is not in the picture. */
+/** Return a neuron as a disc in the picture; null if it is not visible. */
 function ballOf(see, layout, neuron) {
   const [line, place] = layout.line_of(neuron) ?? [];
   if (!line) return null;

@@ -3,9 +3,9 @@
 import { fitted, unitLength } from "./dom.js";
 import { typeset } from "./story/decimals.js";
 
-/** What is drawn on: `measure` and `line` are its own. */
+/** Base class of drawing surfaces; subclasses define `measure` and `line`. */
 export class Sheet {
-  /** The text, or as much of it as fits into a width, with dots at the end. @this {any} */
+  /** Return a text, shortened with dots at the end if it does not fit. @this {any} */
   fit(words, width, look) {
     if (this.measure(words, look) <= width) return words;
     let kept = words.slice(0, -1);
@@ -13,7 +13,7 @@ export class Sheet {
     return `${kept.trimEnd()}...`;
   }
 
-  /** Draw straight lines, from each start to the end at its place. @this {any} */
+  /** Draw a straight line from each start to the end with the same index. @this {any} */
   segments(starts, ends, color, look) {
     starts.forEach((start, i) => this.line([start, ends[i]], color, look));
   }
@@ -92,7 +92,7 @@ export class Canvas2D extends Sheet {
     this.context.fill();
   }
 
-  /** Clip drawing to a box; return a function that ends that. */
+  /** Clip drawing to a box; return a function that ends the clipping. */
   clip(x, y, width, height) {
     this.context.save();
     this.context.beginPath();

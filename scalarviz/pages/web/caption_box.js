@@ -16,7 +16,7 @@ import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
 import { with_score } from "./story/panel_words.js";
 
-/** Writes captions; `point`, `pin` and `open` are called with what a part of a line is about. */
+/** Shows captions; `point` and `pin` are called with the cube or neuron that a part is about. */
 export class CaptionBox {
   constructor(element, { point, pin, open }) {
     Object.assign(this, { element, point, pin, open });
@@ -24,7 +24,7 @@ export class CaptionBox {
     element.addEventListener("scroll", () => this.mark());
   }
 
-  /** Write a caption; `whole` shows the lines with all terms. */
+  /** Show a caption; if `whole` is true, with the lines that contain all terms. */
   show(caption, whole) {
     const isTold = !whole && caption.lines?.length > 0; // its numbers stand in the picture
     const told = isTold ? [[{ words: "…", opens: true }]] : (caption.lines ?? []);
@@ -39,7 +39,7 @@ export class CaptionBox {
     this.mark();
   }
 
-  /** Stand in the corner of the picture where it covers least; say whether anything is new. */
+  /** Move to the corner where the caption covers least; return whether anything has changed. */
   place(picture, isBeside) {
     const { panel } = picture.taken ?? {};
     this.element.classList.toggle("in-picture", Boolean(panel) || isBeside); // its sentence is
@@ -53,18 +53,18 @@ export class CaptionBox {
     return true;
   }
 
-  /** Show a button while there are words below. */
+  /** Show a button while a part of the text is below the visible area. */
   mark() {
     const { scrollTop, scrollHeight, clientHeight, classList } = this.element;
     classList.toggle("long", scrollHeight > scrollTop + clientHeight + 1);
   }
 
-  /** Scroll by what is seen, less a line. */
+  /** Scroll by the visible height, less one line. */
   scrollOn() {
     this.element.scrollTop += Math.max(20, this.element.clientHeight - 40);
   }
 
-  /** Return the element of a piece: a button if it is about something in the picture. */
+  /** Return the element for a piece of text, a button if it refers to a cube or neuron. */
   part(piece) {
     const thing = thingOf(piece);
     if (thing === null && !piece.opens) return made("span", "", typeset(piece.words));
@@ -77,7 +77,7 @@ export class CaptionBox {
   }
 }
 
-/** Return what a piece is about, {row} or {neuron}; null for nothing. */
+/** Return the cube {row} or {neuron} that a piece of text refers to, or null. */
 function thingOf(piece) {
   if (piece.row >= 0) return { row: piece.row };
   return piece.neuron ? { neuron: piece.neuron } : null;
@@ -87,9 +87,9 @@ function thingOf(piece) {
 
 const HASTY = 0.45; // seconds for an operation below which its caption cannot be read
 
-/** Return the caption of a page for the state that it draws.
+/** Return the caption for the state that the page draws.
  *
- * number  that of the neuron that its moment has come to, from 1; 0: all are there
+ * number  number of the last neuron that is shown, from 1; 0 if all are shown
  */
 export function captionFor(app, state, number) {
   const { spec } = app;
@@ -132,12 +132,18 @@ export function captionFor(app, state, number) {
   return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
 }
 
-/** Return the caption of an operation; that of a step says whether fewer answers are right. */
+/** Return the caption of an operation; after a step, it states how many answers are right. */
 function scored(app, state, moment, about) {
   const caption = captionOf(app.spec, state, about);
-  const right = onceOf(state, "right", {}, () => state.probe?.length && app.exhibit?.verdict(state));
+  const right = onceOf(
+    state,
+    "right",
+    {},
+    () => state.probe?.length && app.exhibit?.verdict(state),
+  );
   if (!right?.count) return caption;
-  if (moment?.kind !== "step") app.right = right; // before it
+  if (moment?.kind !== "step")
+    app.right = right; // before it
   else if (app.right?.count === right.count)
     return onceOf(state, "scored", about, () => with_score(caption, app.right.right, right.right));
   return caption;
@@ -145,7 +151,7 @@ function scored(app, state, moment, about) {
 
 // The panel below OUT, see scene/side_panel.py.
 
-/** Show how an operation comes to its number, or what comes of a weight or a step. */
+/** Show how an operation is computed, or the effect of a weight or a step. */
 export function showSide(exhibit, { frame, palette, taken }, things) {
   exhibit.classList.toggle("told", Boolean(frame?.told));
   const side = frame?.told ? sideOf(frame, things, Boolean(taken?.panel)) : null;

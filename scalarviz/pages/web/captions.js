@@ -8,15 +8,15 @@ import { readyState } from "./facts.js";
 import { text } from "./texts.js";
 
 /**
- * Return the caption of a state: of its last operation, if there is one.
+ * Return the caption of a state, which describes its last operation if there is one.
  *
- * spec   of the page; `facts` of it is used
- * state  see the page; `all` has numbers of the whole batch: {values, gradients, targets}, the first
- *        two by buffer, each sample by sample; without it some lines are shorter
- * row    bank index of the weight whose numbers are shown, or null
- * neuron the neuron whose numbers are shown instead, as buffer and place, or null
+ * spec    spec of the page, of which `facts` is used
+ * state   state of the page; `all` contains the numbers of the batch, {values, gradients, targets},
+ *         the first two by buffer, sample by sample; without `all` some lines are shorter
+ * row     bank index of the weight whose numbers are shown, or null
+ * neuron  neuron whose numbers are shown instead, as [buffer, index], or null
  *
- * It never fails: what cannot be said in numbers is the name of the operation.
+ * This function never throws. If the numbers are missing, the caption is the operation's name.
  */
 export function captionOf({ facts }, state, { row = null, neuron = null } = {}) {
   return onceOf(state, "caption", { row, neuron }, () => {
@@ -33,7 +33,7 @@ export function captionOf({ facts }, state, { row = null, neuron = null } = {}) 
   });
 }
 
-/** Return a caption that Python has written, with its pieces. */
+/** Return a caption that Python has written, with its lines divided into pieces. */
 function written(caption) {
   const pieces = (lines) =>
     lines.map((line) => line.map((each) => Object.assign(new Piece(""), each)));
@@ -41,15 +41,15 @@ function written(caption) {
   return Object.assign(new Caption(""), caption, { lines, whole });
 }
 
-/** Return how far the training has come; the loss is that before weights were changed by hand. */
+/** Return a text with the step and the loss; it mentions whether weights were edited since. */
 export function restWords({ step, loss, value, edited = {} }) {
   const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
   return rest_of(step, loss, isEdited);
 }
 
-/** Return how many samples are right, else the loss, and how the loss has changed.
+/** Return a text with the number of right samples or the loss, and the change of the loss.
  *
- * changed  of the state: the first step whose loss is computed after the last change of a user
+ * changed  field of the state: the first step whose loss was computed after the last edit
  */
 export function progressOf({ step, loss, changed = 0 }, losses, verdict) {
   const between = (start, end) =>
@@ -61,7 +61,7 @@ export function progressOf({ step, loss, changed = 0 }, losses, verdict) {
 
 const madeOf = new WeakMap(); // by state
 
-/** Return what `make` makes of a state, or has made of it for the same words and target. */
+/** Return `make()`, cached for each state, text and target. */
 export function onceOf(state, words, { row = null, neuron = null }, make) {
   const key = `${words} ${row} ${neuron}`;
   if (!madeOf.has(state)) madeOf.set(state, new Map());

@@ -13,9 +13,9 @@ const FREEZING = [["page.frozen", "page.unfreeze"], ["page.frozen.layer", "page.
 const MOST_ROWS = 12; // of a table; it says how many more there are
 
 /**
- * Writes cards; `close` is called by its button, `edit` and `type` with a row
- * and the value that a slider or its field gives it, `hold` with whether the slider is held, `freeze` with
- * rows and whether they are frozen, `refuse` with a sentence about what was typed.
+ * Shows cards. Callbacks: `close` for its button; `edit` and `type` with a row and its new value
+ * from the slider or the field; `hold` with whether the slider is held; `freeze` with rows and
+ * whether to freeze them; `refuse` with a message about invalid input.
  */
 export class CardBox {
   constructor(element, { close, edit, hold, type, freeze, refuse }) {
@@ -51,7 +51,7 @@ export class CardBox {
     this.layer = []; // the rows of its layer
   }
 
-  /** Return a field for a number. */
+  /** Return an input field for a number. */
   field(name) {
     const field = made("input", name);
     Object.assign(field, { type: "text", autocomplete: "off" });
@@ -67,7 +67,7 @@ export class CardBox {
     return field;
   }
 
-  /** Let a number be typed on the cube, which is seen at a place. */
+  /** Open the input field at the cube, given its position in the picture. */
   focus(at) {
     this.spot.hidden = false;
     this.spot.value = this.value.value;
@@ -76,7 +76,7 @@ export class CardBox {
     this.spot.select();
   }
 
-  /** Place the field below the cube. */
+  /** Place the input field below the cube. */
   place(at) {
     if (this.spot.hidden || !at) return;
     const { offsetWidth: wide, offsetHeight: high, parentNode } = this.spot;
@@ -85,7 +85,7 @@ export class CardBox {
     this.spot.style.top = `${Math.min(Math.max(at.y + Math.min(at.half, 40) + 4, 0), height - high)}px`;
   }
 
-  /** Take the number that was typed into a field, if it is one. */
+  /** Apply the number that was typed into a field, if it is valid. */
   take(field) {
     const number = numberTyped(field.value);
     this.known = null; // so that the field shows what it is
@@ -95,8 +95,8 @@ export class CardBox {
   }
 
   /**
-   * Write a card; `value` and `scale` are those of a weight, which can be dragged, `layer` the rows
-   * of its layer and `frozen` says of each row whether it is frozen.
+   * Show a card. For a weight, `value` and `scale` set its slider, `layer` contains the rows of its
+   * layer, and `frozen` states for each row whether it is frozen.
    */
   show(card, row, { value, scale, layer, frozen }) {
     Object.assign(this, { row, layer });
@@ -131,7 +131,7 @@ function factOf([name, value]) {
   return [made("dt", "", name), made("dd", "", typeset(value))];
 }
 
-/** Return the element of a block of a card: a line, a table or a history. */
+/** Return the element for a block of a card: a line, a table or a history. */
 function blockOf(block) {
   if (block.head) return tableOf(block);
   if (block.steps) return historyOf(block);
@@ -160,12 +160,12 @@ function tableOf({ head, rows, rests, total, marked }) {
   return table;
 }
 
-/** Return a number from its point on. */
+/** Return the decimal point of a number and everything after it. */
 function tailOf(cell) {
   return cell.includes(".") ? cell.slice(cell.indexOf(".")) : "";
 }
 
-/** Return a cell; from the points of its column on, all numbers have the room of `tail` letters. */
+/** Return a table cell with a number, aligned at the decimal point by the width `tail`. */
 function cellOf(number, tag, tail) {
   const cell = typeset(number);
   if (!tail || !/\d/.test(cell)) return made(tag, "", cell);
@@ -175,7 +175,7 @@ function cellOf(number, tag, tail) {
   return made(tag, "", cell.slice(0, cell.length - own.length), behind);
 }
 
-/** Return a small curve of the values of a weight over the steps. */
+/** Return a small plot of the values of a weight over the steps. */
 function historyOf({ steps, values }) {
   const space = "http://www.w3.org/2000/svg";
   const drawing = document.createElementNS(space, "svg");
@@ -198,13 +198,16 @@ function historyOf({ steps, values }) {
 
 const LATER = 300; // milliseconds until Python is asked again
 
-/** Return which samples moved a weight most, of how much each did. */
+/** Return a text that names the samples that have moved a weight most. */
 function wordsOf({ amounts = [], steps }) {
   const total = amounts.reduce((sum, [, amount]) => sum + amount, 0);
   return words_of_samples(amounts, total, steps);
 }
 
-/** Asks for the samples of the pinned weight, at rest; `ask` asks, `redraw` is called when it is answered. */
+/** Requests the samples that moved the pinned weight, while paused.
+ *
+ * `ask` sends the request; `redraw` is called when the reply has arrived.
+ */
 export class MovedLine {
   constructor(facts, ask, redraw) {
     this.facts = facts;
@@ -214,7 +217,7 @@ export class MovedLine {
     this.words = "";
   }
 
-  /** Return the blocks of a card with the line, once that is known. */
+  /** Return a card with a line about these samples, if they are known. */
   with(card, row, state) {
     if (row < 0 || state.playing || state.operation > 0 || this.facts.is_graph || state.light)
       return card;

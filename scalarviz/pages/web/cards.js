@@ -9,12 +9,12 @@ import { readyState } from "./facts.js";
 import { NONE } from "./story/facts.js";
 
 /**
- * Return the card of what is pinned: {row, name, facts, blocks}, as story/caption.py; null for a
- * neuron that the picture does not have. It never fails.
+ * Return the card of the pinned item, {row, name, facts, blocks} as in story/caption.py; null for a
+ * neuron that the picture does not contain. This function never throws.
  *
- * spec    of the page; `facts` of it is used
- * state   see the page; `card` is what Python says of the thing `about`, of a compiled function
- * target  {row} or {neuron: [buffer, place]}
+ * spec    spec of the page, of which `facts` is used
+ * state   state of the page; for a compiled function, `card` is Python's card of the item `about`
+ * target  the pinned item: {row} or {neuron: [buffer, index]}
  */
 export function cardOf({ facts }, state, { row = null, neuron = null }) {
   if (facts.is_graph || (state.light && !state.playing)) {
@@ -29,7 +29,7 @@ export function cardOf({ facts }, state, { row = null, neuron = null }) {
   });
 }
 
-/** Return the card of a weight with a line for each one that is pinned beside it. */
+/** Return the card of a weight with a line for each weight that is pinned in addition. */
 export function withBeside(facts, state, card, beside) {
   if (!beside.length || !card) return card;
   const lines = beside.map((row) => {
@@ -39,7 +39,7 @@ export function withBeside(facts, state, card, beside) {
   return { ...card, blocks: [...lines, ...card.blocks] };
 }
 
-/** Return the card that Python has sent for a thing; without it its name, and the value of a weight. */
+/** Return the card that Python has sent for an item; if missing, a card with name and value. */
 function cardOfPython(facts, state, row, neuron) {
   const { card, about, light } = state;
   if (card && String(about) === String(neuron ?? row)) return card;
@@ -52,7 +52,7 @@ function now(state, row) {
   return value === undefined ? [] : [value_now(value)];
 }
 
-/** Return what is pinned for a thing: a neuron by the name of its line, null for one of no line. */
+/** Return an item in the form to pin; null for a neuron that is not in the picture. */
 export function pinnedFor({ lines }, thing) {
   if (!thing?.neuron) return thing;
   const [name, place] = thing.neuron;
@@ -61,14 +61,14 @@ export function pinnedFor({ lines }, thing) {
   return { neuron: [line.values || line.sums, place] };
 }
 
-/** Return the rows of the layer of a weight. */
+/** Return the bank indices of all weights in the layer of a weight. */
 export function rowsBeside(facts, row) {
   const { layer } = facts.operations.find((each) => owns(each, row)) ?? {};
   const all = facts.operations.filter((each) => each.count > 0 && each.layer === layer);
   return all.flatMap(({ weights, count }) => Array.from({ length: count }, (_, i) => weights + i));
 }
 
-/** Return the lines and tables of a weight; while whole steps are taken, its value. */
+/** Return the lines and tables about a weight; its value only while playing whole steps. */
 function weightBlocks(facts, state, row) {
   if (state.playing && !state.operation) return now(state, row);
   try {

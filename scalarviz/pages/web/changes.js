@@ -34,7 +34,7 @@ export const CHANGES = {
   weights: { between: true, apply: (engine, { seed }) => engine.setWeights(seed) },
 };
 
-/** Whether a change goes on with the last one at the same place, as when a cube is dragged. */
+/** Return whether a change continues the last one at the same place, such as a drag. */
 export function goesOn(last, change) {
   return last.kind === change.kind && last.row === change.row && !("on" in change);
 }
@@ -53,7 +53,7 @@ const DID = {
   weights: () => text("page.branch.weights"),
 };
 
-/** Return what a user did where a branch begins, for `branchName`: without long lists of rows. */
+/** Return the changes at the start of a branch for `branchName`, without long lists of rows. */
 export function begunBy({ journal, fork }) {
   const isHere = ({ step, operation }) => step === fork.step && operation === fork.operation;
   const here = journal.slice(fork.applied).filter(isHere);
@@ -62,7 +62,7 @@ export function begunBy({ journal, fork }) {
   })); // prettier-ignore
 }
 
-/** Return the name of a branch, which begins where something was `done`; `spec` is as for DID. */
+/** Return the name of a branch from the changes `done` at its start; `spec` is as for DID. */
 export function branchName({ start, operation, is_first: isFirst, done }, spec) {
   const about = ({ kind, row, count }) => `${kind} ${row} ${count}`;
   const did = done.map((change) => [about(change), DID[change.kind](change, spec)]);

@@ -8,9 +8,9 @@ import { unpacked } from "./arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
-/** A training in a worker.
+/** A training run in a worker.
  *
- * `makeWorker` returns a new worker. If one fails, another continues from the last state.
+ * `makeWorker` returns a new worker. If a worker fails, a new one continues from the last state.
  */
 export class Client extends TrainingClient {
   constructor(makeWorker, { module, image, held, spec, memory = undefined }) {
@@ -23,12 +23,12 @@ export class Client extends TrainingClient {
     this.begin();
   }
 
-  /** Send a command; the promise is fulfilled after the state that it leads to. */
+  /** Send a command; the promise is fulfilled when the resulting state has arrived. */
   ask(name, args = {}) {
     return new Promise((resolve, reject) => this.send(name, args, { resolve, reject }));
   }
 
-  /** End the worker at once. */
+  /** Stop the worker immediately. */
   end() {
     this.worker.terminate();
   }
@@ -61,7 +61,7 @@ export class Client extends TrainingClient {
     return this.fulfil(id, state);
   }
 
-  /** Go on with a new worker, unless that has failed too often. */
+  /** Continue with a new worker, unless workers have failed too often. */
   fail(message) {
     this.worker.terminate();
     this.failures += 1;
@@ -85,7 +85,7 @@ const KEPT = { small: 1, large: 2, whole: 3, same: 4, plain: 5 }; // as recordin
 const FASTEST = 60; // pictures a second
 const DOES = ["state", "play", "pause", "advance", "back", "seek", "reset"]; // all else is a change
 
-/** Reads arrays one after the other, as `pieces` of recording.py wrote them. */
+/** Reads the arrays of a recording in order, as written by `pieces` in recording.py. */
 export class ArrayReader {
   constructor(bytes, { parts, tops }) {
     this.bytes = bytes;
@@ -97,7 +97,7 @@ export class ArrayReader {
     this.last = null; // the last array of no track
   }
 
-  /** Return the next array of a track; of none by default. */
+  /** Return the next array, given its track if it belongs to one. */
   next(size, track = "") {
     const kept = this.bytes[this.at++];
     if (kept === KEPT.same) return this.last;
@@ -142,7 +142,7 @@ function scaled(numbers, top, parts) {
   return Float64Array.from(numbers, (number) => (number * top) / parts);
 }
 
-/** Return the places of a recording in order: {step, operation, ...fields of a State}. */
+/** Return the recorded positions in order: {step, operation, ...fields of a State}. */
 function placesOf(bytes, recording, engine) {
   const { steps, walked, weights, rows, batches, rates, count, probe, focus } = recording;
   const reader = new ArrayReader(bytes, recording);
@@ -180,14 +180,14 @@ function placesOf(bytes, recording, engine) {
   return places.map((place, i) => endOfStep(place, places[i + 1], engine.moments.length));
 }
 
-/** Return a place; that after the last operation of a step has the numbers of the next step. */
+/** Return a position; after the last operation of a step, it gets the weights of the next step. */
 function endOfStep(place, next, operations) {
   if (place.operation < operations) return place;
   const { step, value, probe } = next ?? { ...place, step: place.step + 1 };
   return { ...place, step, operation: 0, value, probe };
 }
 
-/** A recorded training. */
+/** A recorded training run. */
 export class RecordingClient extends TrainingClient {
   constructor(bytes, { engine, recording }) {
     super();
@@ -206,7 +206,7 @@ export class RecordingClient extends TrainingClient {
     this.jumps = 0;
   }
 
-  /** Do a command; returns the state after it, and null for answers that nobody recorded. */
+  /** Execute a command and return the resulting state; null if a reply was not recorded. */
   async ask(name, args = {}) {
     if (["evaluate", "survey", "moved"].includes(name)) return null;
     if (name === "past") return this.past(args);
@@ -225,7 +225,7 @@ export class RecordingClient extends TrainingClient {
     return this.answer();
   }
 
-  /** The next place of the same or, by whole steps, of a later step. */
+  /** Advance by operations of the recorded step, or by whole steps. */
   advance(count, unit) {
     if (unit === "operation") {
       for (let i = 0; i < count; i++) this.place = this.after(this.place);
@@ -236,7 +236,7 @@ export class RecordingClient extends TrainingClient {
     this.hasEnded = this.place === this.last && count > 0;
   }
 
-  /** The place after another: what ends a walked step is its last operation, and a rest as well. */
+  /** Return the next position; the last operation of a step and the next step are one position. */
   after(place) {
     const { moment } = this.places[place];
     const ended = moment === this.operations - 1; // go on from the rest at the same step
@@ -260,7 +260,7 @@ export class RecordingClient extends TrainingClient {
     return Math.max(0, place - (walks ? 2 : 1));
   }
 
-  /** Go to the rest at or before a step; to an operation, if it was recorded. */
+  /** Go to the last recorded step up to `step`, or to an operation if it was recorded. */
   seek(step, operation) {
     if (operation > 0) {
       const found = this.places.findIndex(
@@ -271,13 +271,13 @@ export class RecordingClient extends TrainingClient {
     } else this.place = this.restUpTo(step);
   }
 
-  /** The first rest from a step on, else the last. */
+  /** Return the first position between steps at or after a step, or else the last position. */
   restFrom(step) {
     const found = this.places.findIndex((each) => each.step >= step && isRest(each));
     return found < 0 ? this.last : found;
   }
 
-  /** The last rest up to a step, else the first. */
+  /** Return the last position between steps at or before a step, or else the first position. */
   restUpTo(step) {
     const last = this.places.findLastIndex((each) => each.step <= step && isRest(each));
     return Math.max(0, last);
@@ -317,7 +317,7 @@ export class RecordingClient extends TrainingClient {
     this.pause();
   }
 
-  /** Return all weights over time, at the places that were recorded. */
+  /** Return the history of all weights at the recorded positions. */
   past(args) {
     const moments = this.places.filter(isRest);
     const steps = even_steps(this.first, this.end, args.moments);
@@ -335,7 +335,7 @@ export class RecordingClient extends TrainingClient {
     return state;
   }
 
-  /** The state of the present place; all losses come with the first one. */
+  /** Return the state at the present position; the first state contains all losses. */
   state() {
     const place = this.places[this.place];
     const from = this.known;

@@ -11,11 +11,12 @@ const APART = 5; // milliseconds of training between two keyframes, and between 
 const MOST_STEPS = 100000; // at most in one call of the kernel
 const FEW_BEGUN = 20000; // weights of which a state has those with which the training began, too
 
-/** The clock of an engine. */
+/** The clock of an engine: moves the training forward and backward in time. */
 export class Clock {
-  /** Begin where the engine stands; `memory` are the bytes for keyframes and losses of branches.
+  /** Begin at the present step of an engine.
    *
-   * metrics  what is measured at some steps; null: nothing
+   * memory   maximum bytes for the keyframes and losses of branches
+   * metrics  metrics to measure at some steps, or null
    */
   constructor(engine, { memory = 256 * 2 ** 20, metrics = null } = {}) {
     this.engine = engine;
@@ -46,7 +47,7 @@ export class Clock {
     this.keep();
   }
 
-  /** Steps taken. */
+  /** The number of completed steps. */
   get step() {
     return this.engine.step;
   }
@@ -55,39 +56,39 @@ export class Clock {
     return { step: this.step, operation: this.operation, applied: this.applied };
   }
 
-  /** The branch that is shown. */
+  /** The shown branch. */
   get branch() {
     return this.branches.now;
   }
 
-  /** The changes of the branch, each with its moment: {step, operation, kind, ...}. */
+  /** The changes in the shown branch, each with its moment: {step, operation, kind, ...}. */
   get journal() {
     return this.branch.journal;
   }
 
-  /** The branch and the moment. */
+  /** The shown branch and the present moment. */
   get here() {
     return { branch: this.branch, place: this.place() };
   }
 
   // ---- moving -----------------------------------------------------------------------------------
 
-  /** Advance by units: operation, step or epoch. */
+  /** Advance by a number of operations, steps or epochs. */
   advance(count = 1, unit = "step") {
     this.forward(this.after(count, unit));
   }
 
-  /** Go back by units, at most to the start. */
+  /** Go back by a number of operations, steps or epochs, at most to the start. */
   back(count = 1, unit = "step") {
     this.go(this.after(-count, unit));
   }
 
-  /** Go to a moment, before the changes there. */
+  /** Go to a moment, before the changes made there are applied. */
   seek(step, operation = 0) {
     if (!isSamePlace({ step, operation }, this.place())) this.go(this.arrival(step, operation));
   }
 
-  /** Go to the start, and begin a branch there. */
+  /** Go to the start, and start a branch there. */
   reset() {
     const before = this.here;
     this.go(this.arrival(this.first, 0));
@@ -96,7 +97,7 @@ export class Clock {
     this.history.note(before);
   }
 
-  /** The moment some units after this one; before it, at most at the start, for a negative count. */
+  /** Return the moment `count` units after this one; if negative, before it, at most the start. */
   after(count, unit) {
     const { step, operation } = this;
     const isBack = count < 0;
@@ -111,7 +112,7 @@ export class Clock {
     return this.arrival((units + count) * steps, 0);
   }
 
-  /** The moment of arrival at a place: before the changes there. */
+  /** Return the moment of arrival at a place, before the changes made there are applied. */
   arrival(step, operation) {
     if (step < this.first) return { step: this.first, operation: 0, applied: 0 };
     const place = { step, operation };
@@ -119,19 +120,19 @@ export class Clock {
     return { ...place, applied: applied < 0 ? this.journal.length : applied };
   }
 
-  /** Go to a moment, by replay if it lies in the past. */
+  /** Go to a moment; a past moment is replayed from a keyframe. */
   go(target) {
     this.towards(target);
     this.forward(target);
   }
 
-  /** Restore the nearest keyframe before a moment, unless this place is; `forward` goes on then. */
+  /** Restore the nearest keyframe before a moment, unless the present moment is nearer. */
   towards(target) {
     const isNearer = this.branches.before(target.step)?.step > this.step;
     if (isNearer || isBefore(target, this.place())) this.restore(target.step);
   }
 
-  /** Restore the newest keyframe of the branch at or before a step. */
+  /** Restore the latest keyframe of the branch at or before a step. */
   restore(step) {
     const frame = this.branches.before(step);
     this.engine.restore(frame.saved);
@@ -147,9 +148,9 @@ export class Clock {
     this.stopped = null;
   }
 
-  /** Advance to a moment, with the changes of the journal; return whether it is reached.
+  /** Advance toward a moment, applying changes of the journal; return false if it needs more time.
    *
-   * It is not where a step is refused, or when the time `until` has come.
+   * Also stops, and returns true, if a step is invalid. `until` limits the time.
    */
   forward(target, until = Infinity) {
     while (isBefore(this.place(), target)) {
@@ -168,14 +169,14 @@ export class Clock {
     return !isBefore(this.place(), target);
   }
 
-  /** How many whole steps lie before a moment, before the next change and before what is measured. */
+  /** Return how many steps can be taken at once before a moment, a change, or a measurement. */
   wholeSteps(target) {
     const next = this.journal[this.applied];
     const due = this.metrics?.after(this.step) ?? Infinity;
     return Math.min(target.step, next ? next.step : Infinity, due) - this.step;
   }
 
-  /** On arrival at a step: measure what is due, once. */
+  /** Measure the metrics that are due on arrival at a step. */
   arrive() {
     const { metrics, branches, step } = this;
     if (!metrics || !branches.wantsMeasured(step, metrics.every)) return;
@@ -205,7 +206,7 @@ export class Clock {
     return this.keep();
   }
 
-  /** Perform the moments of a step that is refused, up to the last one. */
+  /** Execute the operations of an invalid step one by one, up to the one that fails. */
   stop() {
     this.operation = 0;
     while (this.stopped === null) this.takeOperation();
@@ -231,7 +232,7 @@ export class Clock {
     this.keep();
   }
 
-  /** The settings of the step shown, with which it is explained whatever is chosen after it. */
+  /** The settings with which the shown step was computed. */
   get made() {
     const made = (this.operation === 0 && this.before?.made) || this.settings;
     return { ...made, frozen: made.frozen.slice() }; // the state gives its arrays away
@@ -250,13 +251,13 @@ export class Clock {
     };
   }
 
-  /** What the arithmetic of a step needs besides the numbers of its weights. */
+  /** The settings that the computation of a step needs in addition to its numbers. */
   get settings() {
     const { optimizer, rate, isSteady, count, step, frozen } = this.engine;
     return { optimizer, rate, is_steady: isSteady, counted: count - step, frozen: frozen.slice() };
   }
 
-  /** Write the losses of steps; those that are known do not change. */
+  /** Store the losses of steps; known losses are unchanged. */
   record(step, losses) {
     const known = Math.max(0, this.branches.end - step);
     this.branches.write(step, losses);
@@ -264,7 +265,7 @@ export class Clock {
     if (known < losses.length) this.stale = Math.min(this.stale, step + known);
   }
 
-  /** Keep a keyframe of this moment, unless there is one close to it. */
+  /** Store a keyframe of this moment, unless there is one close to it. */
   keep() {
     const { branches, step, applied, loss } = this;
     const now = performance.now();
@@ -279,7 +280,7 @@ export class Clock {
 
   // ---- changes ----------------------------------------------------------------------------------
 
-  /** Begin again with the weights of a seed. */
+  /** Restart with the initial weights of a seed. */
   begin(seed) {
     const before = this.here;
     const { latest } = this.history;
@@ -291,14 +292,14 @@ export class Clock {
     this.change({ kind: "weights", seed }, before);
   }
 
-  /** The seed of the weights with which this training began; null: those of the page. */
+  /** The seed of the initial weights; null for the weights of the page. */
   get seed() {
     return (
       this.journal.findLast(({ kind }, k) => kind === "weights" && k < this.applied)?.seed ?? null
     );
   }
 
-  /** The weights with which this training began. */
+  /** The initial weights of this training run. */
   get begun() {
     const { seed, engine } = this;
     if (seed !== this.begunSeed) {
@@ -312,10 +313,10 @@ export class Clock {
   }
 
   /**
-   * Make a change; `details` have its kind, a row of CHANGES; to undo it leads to `before`.
+   * Make a change; `details` contains its kind, a row of CHANGES. Undo returns to `before`.
    *
-   * Edits of one weight at one moment are undone together. Within a step, weights are changed where
-   * it began, and its operations are done again: all that is shown is then of one network.
+   * Edits of one weight at the same moment are undone together. In the middle of a step, weights
+   * are changed at its start and its operations are repeated, so that all numbers belong together.
    */
   change(details, before = null) {
     const { step, operation, branch } = this;
@@ -353,7 +354,7 @@ export class Clock {
     this.history.note(here, change);
   }
 
-  /** Add a change to the journal at this moment, in a new branch if steps come after it. */
+  /** Add a change to the journal at this moment; if there are later steps, in a new branch. */
   put(change) {
     if (isBefore(this.place(), this.branch.end)) this.fork();
     this.branch.journal = [...this.journal, change];
@@ -369,13 +370,13 @@ export class Clock {
 
   // ---- branches ---------------------------------------------------------------------------------
 
-  /** Begin a branch at this moment; return it. */
+  /** Start a branch at this moment, and return it. */
   fork() {
     this.stale = Math.min(this.stale, this.step);
     return this.branches.fork(this.place());
   }
 
-  /** Choose another branch by its key, at a step if it reaches it, by default the present one. */
+  /** Switch to the branch with a key, at a step, by default the present one, or at its end. */
   choose(key, step = this.step) {
     const branch = this.branches.all.find((each) => each.key === key);
     if (!branch || branch === this.branch) return;
@@ -385,7 +386,7 @@ export class Clock {
     this.history.note(before);
   }
 
-  /** Go to a moment of a branch; the branch before is dropped if it had nothing of its own. */
+  /** Go to a moment of a branch; the branch shown before is dropped if it is empty. */
   visit(branch, place) {
     const last = this.branch;
     if (branch !== last) {
@@ -395,7 +396,7 @@ export class Clock {
     this.go(place);
   }
 
-  /** Show a branch at its beginning. */
+  /** Show a branch, at the step where it parts from the shown one or earlier. */
   enter(branch) {
     const parting = this.branches.parting(this.branch, branch);
     this.stale = Math.min(this.stale, parting);
@@ -403,17 +404,17 @@ export class Clock {
     this.restore(Math.min(this.step, parting));
   }
 
-  /** Undo the last action, and go to its moment; return whether there was one. */
+  /** Undo the last action and go to its moment; return false if there is no action. */
   undo() {
     return this.history.undo();
   }
 
-  /** Do again what was undone last; return whether there was anything. */
+  /** Redo the last undone action; return false if nothing was undone. */
   redo() {
     return this.history.redo();
   }
 
-  /** The values that weights had on arrival at this step, of those that were edited since. */
+  /** The values on arrival at this step of all weights that were edited since then. */
   get edited() {
     const found = {};
     for (const { kind, step, row, old } of this.journal.slice(0, this.applied)) {
@@ -424,7 +425,7 @@ export class Clock {
     return found;
   }
 
-  /** The first step whose loss comes after the last change of weights by a user; 0 without. */
+  /** The first step whose loss was computed after the last edit of weights; 0 without edits. */
   get changed() {
     const kinds = ["edit", "roll", "weights"];
     const done = this.journal.slice(0, this.applied);
@@ -434,7 +435,7 @@ export class Clock {
 
   // ---- what is shown ----------------------------------------------------------------------------
 
-  /** The state for a page that knows the losses up to a step; see `stateOf`. */
+  /** Return the state for a page that has the losses before step `since`; see `stateOf`. */
   state(since = this.first, more = {}) {
     const from = this.stale < since ? this.first : since; // all anew where those known have changed
     this.stale = Infinity;
@@ -457,7 +458,7 @@ export class Clock {
 
 const MOST_UNDONE = 100;
 
-/** The actions on a clock: each with where it was `before` and `after`, {branch, place}. */
+/** The undo history of a clock: for each action, where it was `before` and `after`. */
 export class History {
   constructor(clock) {
     this.clock = clock;
@@ -466,7 +467,7 @@ export class History {
     this.latest = null; // the last change, if nothing was undone since
   }
 
-  /** Note an action; `change` is what it added to the journal, if anything. */
+  /** Record an action; `change` is the change that it has added to the journal, or null. */
   note(before, change = null) {
     this.past.push({ before, after: this.clock.here, change });
     if (this.past.length > MOST_UNDONE) this.past.shift();
@@ -474,14 +475,14 @@ export class History {
     this.latest = change;
   }
 
-  /** Note that the last change goes on with other numbers. */
+  /** Record that the last change was replaced by one with other numbers, as in a drag. */
   goOn(change) {
     this.past.at(-1).change = change;
     this.future = [];
     this.latest = change;
   }
 
-  /** Forget the actions that lead to branches which there are no longer. */
+  /** Forget the actions that lead to dropped branches. */
   forget(gone) {
     const leads = ({ before, after }) =>
       gone.has(before.branch) || (after && gone.has(after.branch));
@@ -489,7 +490,7 @@ export class History {
     this.future.splice(0, this.future.findLastIndex(leads) + 1);
   }
 
-  /** Undo the last action, and go to its moment; return whether there was one. */
+  /** Undo the last action and go to its moment; return false if there is no action. */
   undo() {
     const entry = this.past.pop();
     if (entry === undefined) return false;
@@ -515,7 +516,7 @@ export class History {
     return true;
   }
 
-  /** Do again what was undone last; return whether there was anything. */
+  /** Redo the last undone action; return false if nothing was undone. */
   redo() {
     const entry = this.future.pop();
     if (entry === undefined) return false;

@@ -14,7 +14,7 @@ const RATE_ENDS = [-5, 2]; // powers of ten
 // How much the bar shows, from much to little: all; sliders without words; speed and rate in the sheet.
 const FITS = ["whole", "tight", "sheet"];
 
-/** The buttons and sliders; `run` is called with the name and the arguments of a command. */
+/** The buttons and sliders; `run` is called with the name and arguments of a command. */
 export class Controls {
   constructor(run) {
     this.run = run;
@@ -50,7 +50,7 @@ export class Controls {
     new ResizeObserver(() => requestAnimationFrame(() => this.fit())).observe(byId("controls"));
   }
 
-  /** Show as much as fits into the width of the bar. */
+  /** Show as many controls as fit into the width of the bar. */
   fit() {
     const [bar, rest] = ["controls", "rest"].map(byId);
     for (const fit of FITS) {
@@ -61,7 +61,7 @@ export class Controls {
     }
   }
 
-  /** Show a state: `playing`, `unit` and `speed`, a place in `speeds`. */
+  /** Show a state; `speed` is an index into `speeds`. */
   show(state, { playing, unit, speed, speeds }) {
     document.body.classList.toggle("playing", playing);
     const play = byId("play");
@@ -87,12 +87,12 @@ export class Controls {
   }
 }
 
-/** Return the rate at a place of its slider, with two digits. */
+/** Return the learning rate at a position of its slider, with two digits. */
 function rateAt(place) {
   return Number((10 ** (place / RATE_PARTS)).toPrecision(2));
 }
 
-/** Return a speed in words. */
+/** Return a speed as text. */
 function speedWords({ operations, steps }) {
   if (operations) return text("page.speed.operations", { count: operations });
   return steps === null ? text("page.speed.most") : text("page.speed.steps", { count: steps });
@@ -100,7 +100,7 @@ function speedWords({ operations, steps }) {
 
 // The strip beside the controls: the four parts of a step, in each a button for each operation.
 
-/** Buttons for the cells of a strip; `go` is called with the number of operations done after one. */
+/** A strip with a button for each operation of a step; `go` is called with its end position. */
 export class StripBar {
   constructor(element, cells, go) {
     this.current = -1;
@@ -118,7 +118,7 @@ export class StripBar {
     element.append(...this.parts);
   }
 
-  /** Light the cell of the operation that is shown: the number of operations done, 0 for none. */
+  /** Highlight the shown operation, given the number of completed operations; 0 for none. */
   show(current) {
     if (current === this.current) return;
     this.current = current;
@@ -132,7 +132,7 @@ export class StripBar {
   }
 }
 
-/** The words over a part of a step, and fewer where there is little room. */
+/** Return the heading of a part of a step, with a shorter form for narrow windows. */
 function headOf(part) {
   const few = made("span", "few", text(`strip.few.${part}`));
   return made("h2", "", made("span", "", text(`strip.part.${part}`)), few);
@@ -142,13 +142,13 @@ function headOf(part) {
 
 const CHANNELS = ["value", "gradient", "last change"];
 
-/** Return the names of what cubes can show of a state. */
+/** Return the names of the quantities in a state that cubes can show. */
 export function channelsOf(state) {
   const channels = state.light && !state.before ? CHANNELS.slice(0, 2) : CHANNELS;
   return [...channels, ...(state.begun ? [SINCE_START] : []), ...Object.keys(state.slots ?? {})];
 }
 
-/** Show the fields that an engine has, with what a state has; `channel` is what cubes show. */
+/** Show the options that an engine supports, with their values in a state. */
 export function showOptions({ optimizers = [], batches = [], initial }, state, channel) {
   setShown(byId("optimizers"), optimizers.length > 1);
   setShown(byId("sizes"), batches.length > 1);
@@ -165,7 +165,7 @@ export function showOptions({ optimizers = [], batches = [], initial }, state, c
 
 let known = []; // the groups of the page
 
-/** Put the first controls into their groups, as far as the page has them; see stage/commands.py. */
+/** Put the controls at the top of the sheet into groups; those missing in the page are left out. */
 export function arrange(groups = known) {
   known = groups;
   const focused = document.activeElement;

@@ -8,7 +8,7 @@ import { spheres_in_sight } from "./silhouettes.js";
 
 const PAIRS = [[1, 2], [0, 2], [0, 1]]; // prettier-ignore
 
-/** The cubes that may have a number, the `first` ones and then the nearest, and what hides them. */
+/** The cubes that may get a number (the `first` ones, then the nearest), and what hides them. */
 export class CubeFaces {
   constructor(see, frame, first, scale, least) {
     this.seen = facesSeen(see, frame, first, scale);
@@ -26,12 +26,12 @@ export class CubeFaces {
       .slice(0, ON_CUBES.get("most"));
   }
 
-  /** Note that a number stands on a cube. */
+  /** Record the box of a number that is written on a cube. */
   take(number) {
     this.numbers.push(number);
   }
 
-  /** Whether a number meets another one, or a neuron unless its cube is marked. */
+  /** Return whether a number overlaps another one, or a neuron unless its cube is marked. */
   is_taken({ x, y, wide, high }, rank) {
     const isOn = (each) =>
       Math.abs(x - each.x) < wide + each.wide + ON_CUBES.get("apart") &&
@@ -39,7 +39,7 @@ export class CubeFaces {
     return (rank > 0 && this.balls.some(isOn)) || this.numbers.some(isOn);
   }
 
-  /** Whether a nearer sphere or cube is before the middle of a face, or so far left or right of it. */
+  /** Return whether a nearer sphere or cube hides the middle of a face, or points next to it. */
   hides({ fronts, far }, face, aside) {
     const [x, y] = fronts[face];
     const points = [x, x - aside, x + aside].map((each) => [each, y]);
@@ -62,7 +62,7 @@ function isOnCube({ fronts, edges }, /** @type {number[]} */ [x, y]) {
   });
 }
 
-/** The cubes in sight that are large enough for a number, and the `first` ones, see `SeenCube`. */
+/** Return the visible cubes that are large enough for a number, and the `first` ones. */
 function facesSeen(see, frame, first, scale) {
   const eye = along3(see.camera.target, see.camera.distance, see.camera.toward);
   const found = [];
@@ -90,7 +90,7 @@ function facesSeen(see, frame, first, scale) {
   return found;
 }
 
-/** A cube as it is seen; null out of sight. */
+/** Return the visible faces of a cube in pixels; null if the cube is not visible. */
 function faceOf(see, plate, eye, axes, middle, half) {
   const ways = axes.map((axis) => {
     const sign = dot3(axis, minus3(eye, middle)) < 0 ? -1 : 1;
@@ -121,7 +121,7 @@ function faceOf(see, plate, eye, axes, middle, half) {
   return { ...at, far: depth[6], near: depth[7] };
 }
 
-/** Row, column and bank index of the cubes of a plate that may have a number. */
+/** Return row, column and bank index of the cubes of a plate that may get a number. */
 function cellsOf(see, plate, first, scale) {
   const least = (LEAST_LETTERS * scale * ON_CUBES.get("shortest")) / ON_CUBES.get("share");
   if (plate.size <= ON_CUBES.get("searched") && largestCell(see, plate) >= least) {
@@ -136,7 +136,7 @@ function cellsOf(see, plate, first, scale) {
   return places.filter(([place]) => place).map(([place, index]) => [...place, index]);
 }
 
-/** The pixels of a cell at the corner of a plate that is nearest. */
+/** Return the size in pixels of a cell at the nearest corner of a plate. */
 function largestCell(see, plate) {
   let largest = 0;
   for (const unit of see.see(plate.corners(0)).unit) if (unit > largest) largest = unit;

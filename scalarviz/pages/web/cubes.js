@@ -46,7 +46,7 @@ export class Cubes {
     this.means = new GlTexture(gl, "colors");
   }
 
-  /** Set the colors of numbers and of the ground. */
+  /** Set the color map of numbers and the color of the ground. */
   setPalette(palette) {
     this.palette = palette;
     const { colors } = this.scene.shader;
@@ -54,7 +54,7 @@ export class Cubes {
     this.meant = []; // means are colors
   }
 
-  /** Set where the cubes stand. */
+  /** Set the positions of the cubes. */
   setLayout(layout) {
     this.layout = layout;
     this.copies = null;
@@ -76,18 +76,18 @@ export class Cubes {
     this.means.set(width, Math.max(top, 1), this.meansBytes);
   }
 
-  /** Set the numbers that colors and sizes show; the same array counts as the same numbers. */
+  /** Set the numbers shown as colors and sizes; an identical array is taken as unchanged. */
   setNumbers({ colors, sizes, scaleAt, sizeScaleAt }) {
     if (colors !== this.given || sizes !== this.sizes) this.turn++;
     Object.assign(this, { given: colors, sizes, scaleAt, sizeScaleAt });
   }
 
-  /** The inverse scales of colors and sizes of a plate. */
+  /** Return the inverse scales of the colors and sizes of a plate. */
   scalesOf({ first }) {
     return [inverseScale(this.scaleAt(first)), inverseScale(this.sizeScaleAt(first))];
   }
 
-  /** Draw all cubes, as seen by a projection, with their lights. */
+  /** Draw all cubes in a projection, with their brightness. */
   draw(see, lights, width, height) {
     if (!this.layout.plates.length || !this.given) return;
     const { gl, scene } = this;
@@ -126,7 +126,7 @@ export class Cubes {
     return this.made[far];
   }
 
-  /** Plates whose axes are right-handed, and those that are mirrored: their boxes are inside out. */
+  /** Separate plates with right-handed axes from mirrored ones, whose boxes are inside out. */
   place() {
     const isMirrored = (plate) => dot3(cross3(plate.along, plate.across), plate.toward) < 0;
     this.copies = [false, true].map((mirrored) => {
@@ -135,7 +135,7 @@ export class Cubes {
     });
   }
 
-  /** A row for each box, of a plate or of a cube of few with a seat; what the shaders know of it is described in scene/visuals/shaders.py. */
+  /** Return the vertex data of each box: a plate, or a single cube if a plate has few cubes. */
   rows(plates, lights) {
     const { split } = this.scene.shader;
     const found = plates.flatMap((plate) => {
@@ -161,7 +161,7 @@ export class Cubes {
     return Float32Array.from(found.flat());
   }
 
-  /** Upload what is seen of the numbers: the numbers themselves, means where cubes are tiny. */
+  /** Upload the visible numbers; where cubes are tiny, their means. */
   upload(near) {
     const { shader } = this.scene;
     const { plates } = this.layout;
@@ -181,7 +181,7 @@ export class Cubes {
     }
   }
 
-  /** Upload the rows of the texture in which plates have their numbers. */
+  /** Upload the rows of the texture that contain the numbers of plates. */
   sendNumbers(plates) {
     if (!plates.length) return;
     const { split } = this.scene.shader;
@@ -215,7 +215,7 @@ function inverseScale(scale) {
 
 const MEANS = { spreads: 0.8, sample: 16384 };
 
-/** The level of detail of a plate, see scene/visuals/nearness.py. */
+/** Return how large the cells of a plate are in the picture, see scene/visuals/nearness.py. */
 export function nearnessOf(plate, see, width, height, { oblique }) {
   const m = see.matrix;
   const clip = (/** @type {number[]} */ [a, b, c]) =>
@@ -229,7 +229,7 @@ export function nearnessOf(plate, see, width, height, { oblique }) {
   return near_of(columns, rows, box, plane, [0.5 * width, 0.5 * height], oblique);
 }
 
-/** Write the means of a plate, from level `finest` on, as colors and coverage into its table. */
+/** Write the mip levels of a plate, beginning with level `finest`, into its table. */
 export function fillMeans(table, plate, colors, sizes, scales, palette, finest) {
   const [allRows, allColumns] = plate.room;
   let [rows, columns] = [allRows >> (finest - 1), allColumns >> (finest - 1)];
@@ -251,7 +251,7 @@ export function fillMeans(table, plate, colors, sizes, scales, palette, finest) 
 const SHADES = 1025; // odd, so that 0 has an entry
 const KNOWN_SHADES = new WeakMap(); // their colors, by palette
 
-/** Write the colors and the coverage of a level. */
+/** Write the colors and the coverage of a mip level. */
 function writeMeans(table, means, rows, columns, left, strength, bytes) {
   const span = (SHADES - 1) / 2;
   const into = table.bytes;
@@ -271,7 +271,7 @@ function writeMeans(table, means, rows, columns, left, strength, bytes) {
   }
 }
 
-/** Mean of the numbers times coverage, and coverage, for each block of side x side cells. */
+/** Return the mean of numbers times coverage, and of coverage, for each block of cells. */
 function blockMeans(plate, colors, sizes, scales, rows, columns, side) {
   const found = new Float32Array(2 * rows * columns);
   const largest = (2 * plate.half) ** 2 / (plate.cell[0] * plate.cell[1]); // of a cell
@@ -305,7 +305,7 @@ function blockMeans(plate, colors, sizes, scales, rows, columns, side) {
   return found;
 }
 
-/** The next level, with half as many rows and columns. */
+/** Return the next mip level, with half the number of rows and columns. */
 function halvedMeans(means, rows, columns) {
   const [high, wide] = [rows >> 1, columns >> 1];
   const found = new Float32Array(2 * high * wide);
@@ -324,7 +324,7 @@ function halvedMeans(means, rows, columns) {
 
 const KNOWN_SPREADS = new WeakMap(); // by array: states have arrays of their own
 
-/** The root of the mean square of the finite numbers from `first` to `stop`, of some if they are many. */
+/** Return the root mean square of the finite numbers from `first` to `stop`, or of a sample. */
 export function spreadOf(numbers, first, stop) {
   const noted = numbers.noted?.spreads.find(([start, end]) => start === first && end === stop);
   if (noted) return noted[2];

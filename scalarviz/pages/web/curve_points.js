@@ -1,6 +1,6 @@
 // Points of curves, each [x, y]; as scene/curve_points.py.
 
-/** Return what a scale can show of curves, steps and values each, between two steps. */
+/** Return the values of all curves between two steps, from which a scale is computed. */
 export function shown_between(first, last, curves) {
   const found = curves.flatMap(([steps, values]) =>
     values.filter((value, i) => Number.isFinite(value) && first <= steps[i] && steps[i] <= last),
@@ -8,7 +8,7 @@ export function shown_between(first, last, curves) {
   return found.some((value) => value < 0) ? found : found.filter((value) => value > 0);
 }
 
-/** Return the pixels of all points; a `share` is on a linear scale from 0 to 1. */
+/** Return the pixels of all points of a curve; if `share`, on a linear scale from 0 to 1. */
 export function pixels({ plot, first, last, losses }, steps, values, { share = false } = {}) {
   const { low, high, is_linear } = losses;
   return steps.map((step, i) => {
@@ -20,7 +20,7 @@ export function pixels({ plot, first, last, losses }, steps, values, { share = f
   });
 }
 
-/** Return the pixels of a curve, which has few points already. */
+/** Return the pixels of a curve that already has few points. */
 export function curve_pixels(scales, steps, values, look) {
   return pixels(scales, steps, values, look);
 }
@@ -45,7 +45,7 @@ export function mean_height(points, x, reach) {
   return near.reduce((sum, each) => sum + each[1], 0) / near.length;
 }
 
-/** Return how far a place is from a line through some points. */
+/** Return the distance of a position from a line through some points. */
 export function distance(points, x, y) {
   let best = Infinity;
   for (let i = 0; i < points.length; i++) {

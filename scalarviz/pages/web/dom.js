@@ -3,12 +3,12 @@
 import { setTexts, text } from "./texts.js";
 import { unzippedText } from "./zipped.js";
 
-/** @returns {any} the element of an id */
+/** @returns {any} the element with an id */
 export function byId(id) {
   return document.getElementById(id);
 }
 
-/** @returns {any} a new element with a class and with words and elements in it */
+/** @returns {any} a new element with a class that contains texts and elements */
 export function made(tag, name = "", ...inside) {
   const element = document.createElement(tag);
   if (name) element.className = name;
@@ -16,7 +16,7 @@ export function made(tag, name = "", ...inside) {
   return element;
 }
 
-/** What this browser remembers by a name for all pages; null for nothing. */
+/** Return what this browser has stored for all pages under a name, or null. */
 export function remembered(name) {
   try {
     return JSON.parse(localStorage.getItem(`scalarviz ${name}`));
@@ -25,7 +25,7 @@ export function remembered(name) {
   }
 }
 
-/** Let this browser remember something by a name for all pages, if it keeps anything. */
+/** Store something under a name for all pages, if the browser allows it. */
 export function remember(name, thing) {
   try {
     localStorage.setItem(`scalarviz ${name}`, JSON.stringify(thing));
@@ -39,14 +39,14 @@ export function setShown(element, isShown) {
   if (element.hidden === isShown) element.hidden = !isShown;
 }
 
-/** Write words into an element, if they are others than those that stand there. */
+/** Set the text of an element if it has changed. */
 export function setWords(element, words) {
   if (element.textContent !== words) element.textContent = words;
 }
 
 const shownBy = new WeakMap(); // what each element shows
 
-/** Whether an element is to show something else than the last time. */
+/** Return whether the content for an element differs from the last time. */
 export function isNews(element, shown) {
   const mark = JSON.stringify(shown);
   const isSame = shownBy.get(element) === mark;
@@ -59,22 +59,22 @@ export function styled(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
-/** Whether the page is shown within another one. */
+/** Return whether the page is embedded in another page. */
 export function isFramed() {
   return window.parent !== window;
 }
 
-/** Whether the page is used by fingers, most likely without keys. */
+/** Return whether the page is used on a touch screen, most likely without a keyboard. */
 export function isTouched() {
   return matchMedia("(hover: none)").matches;
 }
 
-/** Return the length of the style's unit in logical pixels: 1 on a window of usual size. */
+/** Return the length unit of the style in logical pixels: 1 for a window of usual size. */
 export function unitLength() {
   return parseFloat(getComputedStyle(document.body).fontSize) / 14;
 }
 
-/** Draw an image onto a canvas, which gets its size; `colorOf` gives the bytes of a pixel. */
+/** Draw an image onto a canvas of the same size; `colorOf` returns the bytes of a pixel. */
 export function putImage(canvas, width, height, colorOf) {
   Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
@@ -83,7 +83,7 @@ export function putImage(canvas, width, height, colorOf) {
   context.putImageData(image, 0, 0);
 }
 
-/** Resize a canvas to its place in the page; return its context, scaled to logical pixels. */
+/** Resize a canvas to its size in the page; return its context, scaled to logical pixels. */
 export function fitted(canvas) {
   const ratio = window.devicePixelRatio || 1;
   const { clientWidth: width, clientHeight: height } = canvas;
@@ -98,7 +98,7 @@ export function fitted(canvas) {
 
 // The data of the page, and one sentence instead of the page if they are damaged.
 
-/** Return the data that stand in the page: those packed as one part, and those of their own.
+/** Return the data in the page: those that are packed together, and those in separate elements.
  *
  * @returns {Promise<any>}
  */
@@ -117,13 +117,13 @@ export async function dataOfPage() {
   }
 }
 
-/** Show one sentence instead of the page, and a button that loads it again. */
+/** Replace the page by a message and a button that reloads the page. */
 export function fail(words) {
   byId("failure").querySelector("p").textContent = words;
   setShown(byId("failure"), true);
 }
 
-/** Show what went wrong, where nothing knows better. */
+/** Show an unexpected error. */
 export function failWith(error) {
   console.error(error);
   if (!byId("failure").hidden) return;

@@ -11,7 +11,7 @@ const OVERFLOWN = { why: "overflow", row: NO_ROW };
 const SURVEYED = 64; // samples of a survey that are evaluated at once
 const HEAD = 56; // bytes of what is saved before the bank
 
-/** Functions of C that kernels may call, from Math: those whose name ends in f round to float32. */
+/** Return a C function for kernels from Math; if its name ends in f, it rounds to float32. */
 function mathOf(name) {
   if (name === "fmod") return (x, y) => x % y;
   if (name === "fmodf") return (x, y) => Math.fround(x % y);
@@ -20,9 +20,9 @@ function mathOf(name) {
   return (...numbers) => Math.fround(whole(...numbers));
 }
 
-/** A network that trains: `Engine.open(module, image, spec)`. */
+/** A network that trains in WebAssembly; created by `Engine.open(module, image, spec)`. */
 export class Engine {
-  /** Open an engine; `module` are the bytes of a module, or a compiled one. */
+  /** Create an engine; `module` is a compiled module, or its bytes. */
   static async open(module, image, spec) {
     const compiled =
       module instanceof WebAssembly.Module ? module : await WebAssembly.compile(module);
@@ -73,20 +73,20 @@ export class Engine {
 
   // ---- fields of records ------------------------------------------------------------------------
 
-  /** Write an unsigned integer to a field. */
+  /** Write an unsigned integer to a field of a record. */
   put(record, field, number) {
     const at = this.spec.records[record][field];
     this.numbers.setUint32(at, number, true);
     this.numbers.setUint32(at + 4, Math.floor(number / 2 ** 32), true);
   }
 
-  /** Read an unsigned integer from a field. */
+  /** Read an unsigned integer from a field of a record. */
   take(record, field) {
     const at = this.spec.records[record][field];
     return this.numbers.getUint32(at, true) + 2 ** 32 * this.numbers.getUint32(at + 4, true);
   }
 
-  /** The learning rate of the next step, schedule included. Setting it ends the schedule. */
+  /** The learning rate of the next step, including the schedule. Setting it ends the schedule. */
   get rate() {
     this.table.get(this.take("update", "factor_of_rate"))(this.jobs.train, BigInt(this.count));
     return this.base * this.numbers.getFloat64(this.spec.records.update.factor, true);
@@ -102,7 +102,7 @@ export class Engine {
     this.put("update", "factor_of_rate", this.spec.steady);
   }
 
-  /** The learning rate, before the schedule. */
+  /** The learning rate before the schedule is applied. */
   get base() {
     return this.numbers.getFloat64(this.spec.optimizers[this.optimizer].how.rate, true);
   }
@@ -111,7 +111,7 @@ export class Engine {
     this.numbers.setFloat64(this.spec.optimizers[this.optimizer].how.rate, rate, true);
   }
 
-  /** Move weights by an optimizer of `spec.optimizers`; its slots are as they are. */
+  /** Use an optimizer of `spec.optimizers`, given its index; its slots are unchanged. */
   takeOptimizer(number) {
     const { optimizers } = this.spec;
     const [at, size] = this.spec.update;
@@ -128,7 +128,7 @@ export class Engine {
     });
   }
 
-  /** Begin with another optimizer: with its own rate, and slots of 0. */
+  /** Switch to another optimizer, with its default learning rate and slots of 0. */
   setOptimizer(number) {
     this.takeOptimizer(number);
     this.base = this.spec.optimizers[number].rate;
@@ -136,7 +136,7 @@ export class Engine {
     this.count = 0;
   }
 
-  /** The number of samples of a batch; the last one of an epoch may have fewer. */
+  /** The batch size; the last batch of an epoch may be smaller. */
   get size() {
     return this.take("drawing", "size");
   }
@@ -149,7 +149,7 @@ export class Engine {
     return Math.ceil(this.spec.samples / this.size);
   }
 
-  /** Begin with the weights of another seed, and with nothing kept of the steps before. */
+  /** Restart with the initial weights of another seed, and reset all other state. */
   setWeights(seed) {
     const { initial, scaling } = this.spec;
     const { value, state } = initialNumbers(initial, seed, this.value.length);
@@ -161,14 +161,14 @@ export class Engine {
     this.loss = NaN;
   }
 
-  /** Freeze weights, or let them move again. */
+  /** Freeze or unfreeze weights. */
   freeze(rows, on) {
     for (const row of rows) this.frozen[row] = on ? 1 : 0;
   }
 
   // ---- whole steps ------------------------------------------------------------------------------
 
-  /** Take whole steps; returns {taken, losses, stopped}, where stopped is null or says why. */
+  /** Train whole steps; return {taken, losses, stopped}; `stopped` is null or the reason. */
   train(count) {
     const losses = new Float64Array(count);
     let taken = 0;
@@ -199,7 +199,7 @@ export class Engine {
     return { taken, losses: losses.subarray(0, taken), stopped };
   }
 
-  /** Of the last step: NO_ROW, OVERFLOW, or the row of a gradient that is not finite. */
+  /** The result of the last step: NO_ROW, OVERFLOW, or the row of a non-finite gradient. */
   get result() {
     return Number(this.numbers.getBigInt64(this.spec.records.progress.result, true));
   }
@@ -210,7 +210,7 @@ export class Engine {
 
   // ---- a step, moment by moment -----------------------------------------------------------------
 
-  /** Draw the batch of the next step, and load it. */
+  /** Choose the batch of the next step, and load it. */
   begin() {
     this.draw(this.step);
     this.statistics = this.state.slice(this.spec.scaling);
@@ -220,13 +220,13 @@ export class Engine {
     this.run(this.spec.load);
   }
 
-  /** Draw the batch of a step, for `sample`. */
+  /** Choose the batch of a step, for `sample`. */
   draw(step) {
     this.calls.drawRows(this.jobs.train, BigInt(step));
     this.batch = this.take("batch", "samples");
   }
 
-  /** Perform moment k of a step; returns null, or why the step is refused. */
+  /** Execute moment k of a step; return null, or the reason why the step is invalid. */
   perform(k) {
     const moment = this.spec.moments[k];
     let refused = null;
@@ -248,7 +248,7 @@ export class Engine {
     return refused;
   }
 
-  /** Run a pass: [what, low, high, gathers]. */
+  /** Run a pass of the program, [what, low, high, gathers]. */
   run([what, low, high, gathers]) {
     const { pass, batch } = this.spec.records;
     for (const [name, each] of Object.entries({ what, low, high, gathers }))
@@ -261,20 +261,20 @@ export class Engine {
     this.calls.runPasses(this.jobs.moments);
   }
 
-  /** Normalisation factor of the loss for the present batch. */
+  /** Return the normalization factor of the loss for the present batch. */
   meanFactor() {
     const { factor, meanOf } = this.spec.loss;
     return meanOf === 0 ? factor : factor / (this.batch * meanOf);
   }
 
-  /** After a forward: restore running statistics of which one is not finite. */
+  /** Restore running statistics if the forward pass has made one non-finite. */
   checkStatistics() {
     const now = this.state.subarray(this.spec.scaling);
     this.lost = this.lost || !now.every(Number.isFinite);
     if (this.lost) now.set(this.statistics);
   }
 
-  /** The optimizer's part of a step; returns null, or why the step is refused. */
+  /** Execute the update of a step; return null, or the reason why the step is invalid. */
   move() {
     const before = this.bank().slice();
     this.put("progress", "count", this.count);
@@ -295,13 +295,13 @@ export class Engine {
 
   // ---- numbers of the step in progress ----------------------------------------------------------
 
-  /** Values of a buffer for a sample of the batch, as far as they have been computed. */
+  /** Return the values of a buffer for a sample of the batch, as far as they are computed. */
   values(buffer, sample) {
     const { row, size } = this.buffers.get(buffer);
     return this.column(this.arrays.spaces, row, size, sample);
   }
 
-  /** Gradients of the loss by the values of a buffer, for a sample of the batch. */
+  /** Return the gradients of the loss with respect to a buffer, for a sample of the batch. */
   gradients(buffer, sample) {
     const { flow, size } = this.buffers.get(buffer);
     const found = this.column(this.arrays.flows, flow, size, sample);
@@ -320,7 +320,7 @@ export class Engine {
     return found;
   }
 
-  /** Sample i of the batch that was begun: {row, inputs, targets}; row is that of its targets. */
+  /** Return sample i of the current batch: {row, inputs, targets}; row is its index in the data. */
   sample(i) {
     const { inputs, outputs } = this.spec.sizes;
     const from = Number(this.arrays.rows[i]);
@@ -334,7 +334,7 @@ export class Engine {
 
   // ---- evaluation -------------------------------------------------------------------------------
 
-  /** What the network answers to `count` samples, by the present weights. */
+  /** Return the outputs of the network for `count` samples. */
   evaluate(inputs, count = inputs.length / this.spec.sizes.inputs) {
     const { inputs: wide, outputs } = this.spec.sizes;
     const answers = new this.value.constructor(count * outputs);
@@ -346,7 +346,7 @@ export class Engine {
     return answers;
   }
 
-  /** The values of all neurons for many samples: buffer by buffer, neuron by neuron. */
+  /** Return the values of all neurons for many samples: buffer by buffer, neuron by neuron. */
   survey(inputs) {
     const { sizes, buffers, tile } = this.spec;
     const count = inputs.length / sizes.inputs;
@@ -366,7 +366,7 @@ export class Engine {
     return found;
   }
 
-  /** The values of all buffers for one sample, by the present weights: {buffer: values}. */
+  /** Return the values of all buffers for one sample: {buffer: values}. */
   look(inputs) {
     const found = this.survey(inputs);
     let at = 0;
@@ -384,14 +384,14 @@ export class Engine {
 
   // ---- all that determines the future -----------------------------------------------------------
 
-  /** The bytes of value, gradients, slots, state and frozen, which lie one after the other. */
+  /** Return the memory of values, gradients, slots, state and frozen marks, which is contiguous. */
   bank() {
     const [at] = this.spec.arrays.value;
     const [last, length] = this.spec.arrays.frozen;
     return new Uint8Array(this.memory.buffer, at, last + length - at);
   }
 
-  /** Bytes of all that determines the future, between two steps. */
+  /** Return the bytes that determine all later steps; called between two steps. */
   save() {
     const bank = this.bank();
     const saved = new Uint8Array(HEAD + bank.length);
@@ -410,7 +410,7 @@ export class Engine {
     return { step, value: read(value), grad: read(grad) };
   }
 
-  /** Go back to what `save` returned. */
+  /** Restore the bytes that `save` has returned. */
   restore(saved) {
     const head = new Float64Array(saved.buffer, saved.byteOffset, HEAD / 8);
     const [step, count, base, loss, size, optimizer, isSteady] = head;
@@ -422,7 +422,7 @@ export class Engine {
   }
 }
 
-/** How a batch of some samples is cut: {starts of its tiles, stride of their rows}. */
+/** Return how a batch is divided into tiles: their starts, and the stride of their rows. */
 function tilesOf(samples, [longest, shortest]) {
   const chunks = Math.max(1, Math.min(8, Math.floor(samples / 64)));
   const starts = [];
@@ -445,7 +445,7 @@ const PHILOX = { rounds: 10, factors: [0xd2511f53, 0xcd9e8d57], steps: [0x9e3779
 const HALF = 2 ** 16;
 const WORD = 2 ** 32;
 
-/** The high 32 bits of a product of two words. */
+/** Return the high 32 bits of the product of two 32-bit words. */
 function highOf(a, b) {
   const [low, high] = [a & 0xffff, a >>> 16];
   const [other, top] = [b & 0xffff, b >>> 16];
@@ -454,7 +454,7 @@ function highOf(a, b) {
   return (high * top + Math.floor(first / HALF) + Math.floor(second / HALF)) >>> 0;
 }
 
-/** Return two of the four random words of a counter of four words and a key of two. */
+/** Return two of the four random words of Philox for a counter of four words and a key of two. */
 export function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) {
   const [one, two] = PHILOX.factors;
   for (let i = 0; i < PHILOX.rounds; i++) {
@@ -467,7 +467,7 @@ export function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) 
   return [c0, c1];
 }
 
-/** Return the numbers of `count` weights, and the state after the loss scale; see engine_data.py. */
+/** Return `count` initial weights, and the state after the loss scale; see engine_data.py. */
 export function initialNumbers({ draws, fixed, state, seeds }, seed, count) {
   const key = [seed % WORD, Math.floor(seed / WORD)];
   const value = new Float64Array(count);

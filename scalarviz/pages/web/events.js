@@ -10,19 +10,19 @@ export function madeButton(name, words, press) {
   return button;
 }
 
-/** Give a field one option for each of some pairs of a value and words. */
+/** Fill a select field with options, given as pairs of a value and a text. */
 export function fillOptions(field, chosen, pairs) {
   if (!isNews(field, [chosen, pairs])) return;
   const option = ([value, words]) => new Option(words, value, false, value === chosen);
   field.replaceChildren(...pairs.map(option));
 }
 
-/** The way of an arrow key, [x, y]; undefined for other keys. */
+/** Return the direction of an arrow key, [x, y]; undefined for other keys. */
 export function wayOf(key) {
   return DIRECTIONS.get(/^Arrow(\w+)$/.exec(key)?.[1].toLowerCase());
 }
 
-/** Whether a key is pressed without others, and thus taken from the page. */
+/** Prevent the default action of a key if no modifier is pressed; return whether this is so. */
 export function takesAlone(event) {
   if (event.ctrlKey || event.altKey || event.metaKey) return false;
   event.preventDefault();
@@ -30,7 +30,7 @@ export function takesAlone(event) {
   return true;
 }
 
-/** Pass on where a pointer presses an element: from 0 to 1, from its upper left corner. */
+/** Call `take` where a pointer presses an element: from 0 to 1, from the upper left corner. */
 export function followPen(element, take) {
   const press = (event) => {
     const box = element.getBoundingClientRect();
@@ -43,7 +43,7 @@ export function followPen(element, take) {
   element.addEventListener("pointermove", (event) => event.buttons & 1 && press(event));
 }
 
-/** Pass on the ways of the arrow keys, [x, y], that are pressed on an element. */
+/** Call `go` with the direction, [x, y], of each arrow key that is pressed on an element. */
 export function followArrows(element, go) {
   element.addEventListener("keydown", (event) => {
     const way = wayOf(event.key);
@@ -60,10 +60,10 @@ const TAP = 6; // pixels that a pointer may move between down and up of a tap
 const LONG = 400; // milliseconds for which a finger rests on a thing before it drags it
 
 /**
- * Passes gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
+ * Pass gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
  *
- * What `hold` returns for a place, and whether it is touched by a finger, is dragged up and down
- * instead: `drag` gets it and the pixels, `drop` too at the end.
+ * If `hold` returns a handle for a position, this is dragged up and down instead: `drag`, and at
+ * the end `drop`, are called with the handle and the distance in pixels.
  */
 export function followPointers(canvas, target) {
   const down = new Map(); // by id of the pointer, where it is
@@ -164,7 +164,7 @@ export function followPointers(canvas, target) {
   );
 }
 
-/** Whether the page or one around it may scroll. */
+/** Return whether the page, or a page that embeds it, can scroll. */
 function mayScroll() {
   return isFramed() || document.documentElement.scrollHeight > innerHeight;
 }
@@ -173,14 +173,14 @@ function mayScroll() {
 
 const TIMES = 10; // by an arrow with Shift
 
-/** Return the command of a key, with what it is called with, of the `keys` and `ctrl` of a page; null without one. */
+/** Return the command of a key, and its arguments, from the tables `keys` and `ctrl`; or null. */
 export function commandOf(event, { keys, ctrl }) {
   const name = (event.ctrlKey || event.metaKey ? ctrl : keys)[event.key];
   if (event.altKey || !name) return null;
   return event.shiftKey && event.key.startsWith("Arrow") ? [name, TIMES] : [name];
 }
 
-/** Whether an element takes a key itself: a field takes all, a button those that press it. */
+/** Return whether an element handles a key itself, such as any key in an input field. */
 export function takesKey(element, key) {
   if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
   if (element.matches("input[type=range]")) return key.startsWith("Arrow");

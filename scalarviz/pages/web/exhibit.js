@@ -9,10 +9,10 @@ import { LARGE_KINDS } from "./exhibit_kinds.js";
 import { text } from "./texts.js";
 
 /**
- * Return an exhibit in an element by the data of `exhibit_data`; null for none.
+ * Create the result plot in an element from the data of `exhibit_data`; return it, or null.
  *
- * use  what it asks for: `evaluate(inputs)`, a promise of the outputs; `own(inputs, kind)`, which
- *      shows the network's answer to an input of the user's own; and `tell(words)`
+ * use  functions that it calls: `evaluate(inputs)` returns a promise of the outputs, `own(inputs,
+ *      kind)` shows the output for a custom input, and `tell(words)` shows a message
  */
 export function exhibitIn(element, data, use) {
   setShown(element, data !== null);
@@ -22,20 +22,20 @@ export function exhibitIn(element, data, use) {
   return new kinds[data.kind](element, data, use);
 }
 
-/** Return the outputs for the sample of a state as the loss reads them; null if not computed. */
+/** Return the outputs for the sample of a state after the function of the loss, or null. */
 export function answersFor(state, data) {
   const outputs = data && state.values[data.output];
   return outputs ? readAnswers(outputs, data.reads) : null;
 }
 
-/** Return a colour as six digits, "#ff8800". */
+/** Return a color as text, such as "#ff8800". */
 function codeOf(color) {
   const byte = (x) => Math.round(255 * Math.min(1, Math.max(0, x || 0)));
   const digits = (x) => byte(x).toString(16).padStart(2, "0");
   return `#${Array.from(color, digits).join("")}`;
 }
 
-/** A colour that comes out beside its goal, and others to compare: in, out and the goal. */
+/** A result plot that compares an output color with its target, and other colors in a table. */
 class Swatches {
   constructor(element, data, use) {
     this.data = data;
@@ -57,7 +57,7 @@ class Swatches {
     this.makeTable(element, names);
   }
 
-  /** Make the field for a colour of the user's own. */
+  /** Create the input field for a custom color. */
   makePicker(element, use) {
     this.picker = made("input");
     this.picker.type = "color";
@@ -65,7 +65,7 @@ class Swatches {
     element.append(made("label", "picker", made("span", "", text("own.color")), this.picker));
   }
 
-  /** Make the table that stands for the colours where they are not seen. */
+  /** Create a table that describes the colors to screen readers. */
   makeTable(element, names) {
     const cells = () => names.map(() => made("td"));
     this.lines = [null, ...this.data.inputs].map(() => made("tr", "", ...cells()));
@@ -74,7 +74,7 @@ class Swatches {
     element.append(made("div", "unseen", table));
   }
 
-  /** Write the colours into the table; often only at rest. */
+  /** Write the colors into the table; not during playback. */
   tell(state) {
     const { inputs, targets } = this.data;
     const outputs = this.outputs(state.probe);
@@ -127,14 +127,14 @@ class Swatches {
       this.picker.value = codeOf(state.inputs);
   }
 
-  /** How far the answers to the samples of the column are off. */
+  /** Return the mean error of the outputs for the samples in the table. */
   verdict({ probe }) {
     const found = this.outputs(probe).flatMap((output) => [...output]);
     return offBy(found, this.data.targets.flat());
   }
 }
 
-/** Give an element a colour; null: none. */
+/** Set the background color of an element; null removes it. */
 function fill(element, color) {
   element.style.backgroundColor = isColor(color) ? codeOf(color) : "";
 }
@@ -143,19 +143,19 @@ function isColor(color) {
   return Boolean(color?.length) && !color.some(Number.isNaN);
 }
 
-/** Say how far an answer is off its goal; "" if one of them is unknown. */
+/** Return a text with the error of an output; "" if output or target are unknown. */
 function offOf(answer, goal, digits) {
   return isColor(answer) && isColor(goal) ? offBy(Array.from(answer), goal, digits).words : "";
 }
 
-/** What comes out of one sample beside its goal: numbers, or a class. */
+/** A result plot that shows the outputs for one sample next to their targets, as texts. */
 class Answers {
   constructor(element, data) {
     this.data = data;
     this.result = new Result(element, () => made("div", "tile"), data.things);
   }
 
-  /** The words of a tile for an answer or a goal: numbers first, so that they are whole. */
+  /** Return the text for outputs or targets; numbers come first, so that they are not cut off. */
   written(answer, isGoal = false) {
     const { names, sorts } = this.data;
     if (!answer?.length || answer.some(Number.isNaN)) return "";

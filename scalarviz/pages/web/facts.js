@@ -4,7 +4,7 @@ import { errorOf, lossOf, ready } from "./formulas.js";
 import { Explained, MovingWeight, State } from "./story/facts.js";
 import { optimizer_lines } from "./story/update.js";
 
-/** Return facts with functions in place of trees; null for those that a page cannot compute. */
+/** Return facts in which trees are replaced by functions, or by null if not computable here. */
 export function readyFacts(facts) {
   if (facts.is_ready) return facts;
   const found = { ...ready(facts), is_ready: true, program: null };
@@ -13,14 +13,14 @@ export function readyFacts(facts) {
   return found;
 }
 
-/** Return the optimizer of the step that a state shows, whichever is chosen since, with its rate. */
+/** Return the optimizer and the rate with which the shown step was computed. */
 function optimizerOf(facts, { made, rate }) {
   const found = facts.optimizers?.[made?.optimizer] ?? facts.optimizer;
   if (found.schedule && !made?.is_steady) return found;
   return { ...found, schedule: "", lr: made?.rate ?? rate ?? found.lr };
 }
 
-/** Return how a weight moves in the step that a state shows: `Explained` of story/facts.py. */
+/** Return how a weight changes in the shown step, as `Explained` of story/facts.py. */
 function explainedOf(facts, state, row) {
   const { operation, step, made, value, grad, frozen, slots_before: slots } = state;
   const optimizer = optimizerOf(facts, state);
@@ -40,7 +40,7 @@ function explainedOf(facts, state, row) {
   ); // prettier-ignore
 }
 
-/** Return the number of the span that has a row, or null. */
+/** Return the number of the span that contains a row, or null. */
 function ownOf(spans, row) {
   return spans.find(([first, end]) => first <= row && row < end)?.[2] ?? null;
 }
@@ -54,7 +54,7 @@ function normScale({ clip_norm: most }, grads, frozen) {
 
 const readied = new WeakMap(); // by state
 
-/** Return a state with all that words are made of; null for what it does not have. */
+/** Return a state with all fields from which texts are made; missing ones are null. */
 export function readyState(facts, state) {
   if (readied.has(state)) return readied.get(state);
   const fixed = new Set(facts.frozen);
@@ -66,7 +66,7 @@ export function readyState(facts, state) {
   return found;
 }
 
-/** After a step, return what it has computed of the sample in focus, by the weights before it. */
+/** After a step, return the values that it has computed for the sample in focus. */
 function stepTaken({ buffers }, { operation, moment, all, focus = 0 }) {
   if (operation || !(moment >= 0) || !all) return {};
   const own = ([name, numbers]) => {
@@ -76,8 +76,8 @@ function stepTaken({ buffers }, { operation, moment, all, focus = 0 }) {
   return { values: Object.fromEntries(Object.entries(all.values).map(own)) };
 }
 
-/** Return the loss of the same batch by the weights after the step, and the outputs of the focus
- * sample; nothing where they are not known.
+/** Return the loss of the same batch with the weights after the step, and the outputs for the
+ * sample in focus, as far as they are known.
  */
 function afterStep({ learning, loss, outputs, buffers }, state) {
   const { fresh, all, target, batch = 1, focus = 0 } = state;

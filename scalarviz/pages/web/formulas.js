@@ -2,9 +2,8 @@
 // the answers of a network as they read them.
 
 import { inRows, replacedIn } from "./arrays.js";
-import { read_answers } from "./story/traced_weight.js";
 import { log_sum_exp } from "./story/forward_captions.js";
-import { largest_place } from "./story/traced_weight.js";
+import { largest_place, read_answers } from "./story/traced_weight.js";
 
 const FORMULA_OPERATIONS = {
   "+": (a, b) => a + b,
@@ -30,7 +29,7 @@ const FORMULA_OPERATIONS = {
   erfc,
 };
 
-/** Return what a tree gives with the numbers of names. */
+/** Return the value of an expression tree, given the values of its variables. */
 function computedTree(tree, known) {
   if (typeof tree === "string") return known[tree];
   if (!Array.isArray(tree)) return tree;
@@ -44,13 +43,13 @@ function computedTree(tree, known) {
   return (FORMULA_OPERATIONS[operation] ?? Math[operation])(...parts.map(of));
 }
 
-/** Return what a function from the tables gives: {names, result}. */
+/** Call a function from the tables; return {names, result}. */
 export function calledFormula(formula, args) {
   const known = Object.fromEntries(formula.names.map((name, i) => [name, args[i]]));
   return computedTree(formula.result, known);
 }
 
-/** Return the complementary error function: an integral as a sum, which is exact but for a pole. */
+/** Return the complementary error function, computed as a sum with a correction for a pole. */
 export function erfc(x) {
   const size = Math.min(Math.abs(x), 30); // beyond, it is 0
   let sum = 0;
@@ -60,22 +59,22 @@ export function erfc(x) {
   return x < 0 ? 2 - found : found;
 }
 
-/** Return data with functions in place of the functions of tables. */
+/** Return data in which functions from the tables are replaced by JavaScript functions. */
 export function ready(data) {
   const called = (formula) => (formula.result === undefined ? null : (...numbers) => calledFormula(formula, numbers)); // prettier-ignore
   return replacedIn(data, called);
 }
 
-/** Return the error of a sample by its outputs and targets. */
+/** Return the error of a sample, given its outputs and targets. */
 export function errorOf(loss, p, t) {
   if (loss.scalar) return p.reduce((sum, each, i) => sum + loss.error.compute(each, t[i]), 0);
   const normalizer = log_sum_exp(p);
   return t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0);
 }
 
-/** Return the loss of a batch: outputs and targets sample by sample, one after the other.
+/** Return the loss of a batch, given its outputs and targets, sample by sample.
  *
- * weights  of the samples, which are 1 on average; null: all count alike
+ * weights  weights of the samples, 1 on average; null if all are equal
  */
 export function lossOf(loss, outputs, targets, count, weights = null) {
   const [own, right] = [outputs, targets].map((all) => inRows(all, all.length / count));
@@ -85,18 +84,18 @@ export function lossOf(loss, outputs, targets, count, weights = null) {
 
 // Answers of a network: its outputs as the loss reads them.
 
-/** Return the answers that a loss reads in outputs, of which there are `count` for each sample. */
+/** Apply the function of a loss, such as sigmoid or softmax, to the outputs. */
 export function readAnswers(outputs, reads, count = outputs.length) {
   if (reads !== "softmax") return read_answers(outputs, reads);
   return inRows(outputs, count).flatMap((own) => read_answers(own, reads));
 }
 
-/** Return the answers to each of some samples. */
+/** Return the outputs for each sample, after the function of the loss. */
 export function answersEach(outputs, reads, count) {
   return inRows(readAnswers(outputs, reads, count), count);
 }
 
-/** Return the place of the largest number; NaN if one of them is not a number. */
+/** Return the index of the largest number; NaN if one of the numbers is NaN. */
 export function classOf(row) {
   return row.some(Number.isNaN) ? NaN : largest_place(row);
 }

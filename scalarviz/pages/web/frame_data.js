@@ -14,7 +14,7 @@ export const SINCE_START = "change since start"; // a channel
 
 const KNOWN_CHANNELS = new WeakMap(); // by state: what is computed of one, by name of the channel
 
-/** The numbers of a channel: the values, their gradients, a slot, or a change of the values. */
+/** Return the numbers of a channel: values, gradients, a slot, or a change of the values. */
 export function numbersOf(state, name) {
   const own = { value: state.value, gradient: state.grad }[name] ?? state.slots?.[name];
   if (own) return own;
@@ -24,14 +24,14 @@ export function numbersOf(state, name) {
   return (KNOWN_CHANNELS.get(state)[name] ??= change());
 }
 
-/** The neurons of a moment that are there, up to that of a number; null where all are. */
+/** Return the neurons of a moment that are shown, up to `number`; null if all are shown. */
 export function neuronsOf(moment, number, part = 1) {
   if (!moment?.neurons || !number) return null;
   const { kind, values, gradients, neurons } = moment;
   return new pace.NeuronPart(kind, values, gradients, ...neurons, number, part);
 }
 
-/** What the picture shows of a state; see picture.js for the options. */
+/** Return what the picture shows of a state; for the options see `Picture.draw`. */
 export function frameOf(scene, layout, state, options, scales, now) {
   const part = Math.min(1, Math.max(0, options.part ?? 1));
   const moment = scene.moments[state.moment ?? -1] ?? null;
@@ -50,7 +50,13 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const { hover, pinned, pointed, guess = null } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
-  const [drawn, moving] = magnified(before, sizes, state.value, scales.of(size), options.caption?.rows);
+  const [drawn, moving] = magnified(
+    before,
+    sizes,
+    state.value,
+    scales.of(size),
+    options.caption?.rows,
+  );
   const isAsking = guess !== null && guess.result === null;
   const caption = isAsking ? null : (options.caption ?? null);
   const told = moment && !guess ? caption : null;
@@ -111,7 +117,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   };
 }
 
-/** Sizes in which the largest changes of a step are seen; their rows, and the factor. */
+/** Magnify the largest changes of a step in cube sizes; return sizes, rows and factor. */
 function magnified(before, sizes, after, scale, followed = []) {
   if (!before) return [sizes, [[], 1]];
   const changes = before.map((old, i) => Math.abs(after[i] - old));
@@ -124,7 +130,7 @@ function magnified(before, sizes, after, scale, followed = []) {
   return [drawn, [rows, factor]];
 }
 
-/** Gradients as far as they are there; `missing` stands for those of later neurons. */
+/** Return gradients with `missing` in place of the gradients of neurons not shown yet. */
 function grown(gradients, layout, neurons, missing) {
   const growing = neurons?.growing() ?? [];
   if (!growing.length) return gradients;
@@ -137,7 +143,7 @@ function grown(gradients, layout, neurons, missing) {
   return found;
 }
 
-/** The focus sample: what each buffer holds, if it is computed yet. */
+/** Return the numbers of each buffer for the sample in focus, if they are computed yet. */
 function buffersOf(scene, state, moment, part, neurons) {
   const late = moment !== null && pace.is_late(part, neurons?.number ?? 0);
   const done = moment === null ? 0 : (state.moment + (late ? 0 : 1)) % scene.moments.length;
@@ -163,7 +169,7 @@ function buffersOf(scene, state, moment, part, neurons) {
   };
 }
 
-/** Whether the slope of each activation is nearly 0, by name of the buffer. */
+/** Return whether the slope of each activation is nearly 0, by name of the output buffer. */
 function saturatedOf({ operations }, values) {
   const found = {};
   for (const { flat, source, target } of operations) {
@@ -174,7 +180,7 @@ function saturatedOf({ operations }, values) {
   return found;
 }
 
-/** The gradient of each parameter, NaN where it is not known yet; null if none is. */
+/** Return the gradient of each parameter, NaN if not known yet; null if none is known. */
 export function pushesOf(scene, state, moment, part, layout = null, neurons = null) {
   const from = moment?.kind === "zero_grad" ? state.grad_before : state.grad;
   const frozen = state.frozen ?? scene.frozen;

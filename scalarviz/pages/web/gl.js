@@ -1,6 +1,6 @@
 // WebGL 2: programs, buffers of quads, and textures.
 
-/** A program of two shaders; `names` are its attributes, in the order of their places. */
+/** A program of two shaders; `names` are its attributes, in the order of their locations. */
 export class GlProgram {
   constructor(gl, /** @type {string[]} */ [vertex, fragment], names) {
     this.gl = gl;
@@ -20,7 +20,7 @@ export class GlProgram {
     this.places = new Map();
   }
 
-  /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, row by row, and units of textures. */
+  /** Activate the program, and set uniforms (numbers, vectors, row-major matrices) and textures. */
   use(uniforms, units = {}) {
     const { gl } = this;
     gl.useProgram(this.program);
@@ -40,12 +40,12 @@ export class GlProgram {
   }
 }
 
-/** Names of the attributes of copies, in the order of their places. */
+/** Return the names of the attributes of copies, in the order of their locations. */
 export function copyNames(fields) {
   return ["a_corner", ...fields.map(([name]) => name)];
 }
 
-/** Many copies of one shape: `fields` are [name, numbers] of the rows, one row for each copy. */
+/** Instances of one shape; `fields` contains [name, size] for each attribute of an instance. */
 export class GlCopies {
   constructor(gl, corners, width, indices, fields) {
     this.gl = gl;
@@ -69,7 +69,7 @@ export class GlCopies {
     gl.bindVertexArray(null);
   }
 
-  /** Set the rows, a Float32Array. */
+  /** Set the attributes of all instances, a Float32Array. */
   set(rows) {
     const { gl } = this;
     this.count = rows.length / this.stride;
@@ -101,7 +101,7 @@ const TEXELS_OF = {
   colors: ["RGBA8", "RGBA", "UNSIGNED_BYTE"],
 };
 
-/** A texture of "floats", "letters", "bytes", or "colors", which are mixed between texels. */
+/** A texture of "floats", "letters", "bytes" or "colors"; only colors are interpolated. */
 export class GlTexture {
   constructor(gl, kind) {
     this.gl = gl;
@@ -130,7 +130,7 @@ export class GlTexture {
     Object.assign(this, { width, height });
   }
 
-  /** Set the texels of a box. */
+  /** Set the texels in a rectangle. */
   put(x, y, width, height, data) {
     const { gl } = this;
     this.bind();

@@ -11,14 +11,14 @@ import { text } from "./texts.js";
 
 const WAYS = { up: 1, down: -1, stays: 0 };
 
-/** The questions of an app: their box below the picture, and the tick that begins them. */
+/** Guessing in a page: the box with the question, and the checkbox that starts it. */
 export class GuessBox {
   constructor(app) {
     this.app = app;
     this.isOn = false;
     this.right = this.asked = 0; // answers
-    /** What is asked: {kind, row, way, place, words}, and once it is answered how it `came` and the
-     * `result`; `place` is "" while the training moves. Null if nothing is.
+    /** The current question, or null: {kind, row, way, place, words}; after the answer also `came`,
+     * the true direction, and `result`. `place` is "" while the training moves.
      * @type {any}
      */
     this.question = null;
@@ -31,23 +31,23 @@ export class GuessBox {
     setWords(byId("guess-end"), text("guess.end"));
   }
 
-  /** Why nothing can be asked, in a sentence; "" if it can. */
+  /** The reason why guessing is not possible, as a sentence; "" if it is possible. */
   get lack() {
     if (document.documentElement.classList.contains("looks")) return text("page.looks");
     return can_guess(this.app.spec.facts, this) ? "" : text("guess.not_here");
   }
 
-  /** Which weights do not change, as flags. */
+  /** For each weight, whether it is frozen. */
   get frozen() {
     return this.app.state.frozen ?? this.app.picture.scene.frozen;
   }
 
-  /** Whether a question waits for its answer. */
+  /** Whether a question waits for an answer. */
   get isAsking() {
     return Boolean(this.question?.place) && this.question.result === null;
   }
 
-  /** Begin, or end. */
+  /** Turn guessing on or off. */
   async toggle() {
     const { app, lack } = this;
     if (this.isOn) return this.end();
@@ -65,14 +65,14 @@ export class GuessBox {
     this.app.request();
   }
 
-  /** End where the training goes on by itself, which is said. */
+  /** End guessing because the training continues automatically, and show a message. */
   leave() {
     if (!this.isOn) return;
     this.app.tell(text("guess.over"));
     this.end();
   }
 
-  /** Go to the operation before which the next question is asked, and ask. */
+  /** Go to the moment of the next question, and ask it. */
   async pose() {
     const { app, frozen } = this;
     const { step, operation } = app.state;
@@ -96,19 +96,19 @@ export class GuessBox {
     app.request();
   }
 
-  /** Guess a way. */
+  /** Guess a direction. */
   choose(way) {
     if (this.isAsking) Object.assign(this.question, { way, label: this.labelOf(way) });
     this.app.request();
   }
 
-  /** What a way means in the question. */
+  /** Return the label of a direction for the current question. */
   labelOf(way) {
     const [name] = Object.entries(WAYS).find(([, each]) => each === way);
     return text(`guess.${name}.${this.question.kind}`);
   }
 
-  /** Go on: show the answer if a way is guessed, ask the next question after it. */
+  /** Show the result if a direction was guessed; after a result, ask the next question. */
   async goOn() {
     const { app, question, isAsking } = this;
     const { row, kind, way, place } = question ?? {};
@@ -127,7 +127,7 @@ export class GuessBox {
     this.answer(question, typed, before, after);
   }
 
-  /** Say what came, and count it. */
+  /** Show the result of a guess, and count it. */
   answer(question, typed, before, after) {
     const { kind, way } = question;
     const label = this.labelOf(way);
@@ -140,28 +140,28 @@ export class GuessBox {
     this.app.request();
   }
 
-  /** Take up a state: a training that plays ends the questions, one that goes elsewhere this one. */
+  /** Handle a new state: playback ends guessing, and another position discards the question. */
   see(state) {
     const { place } = this.question ?? {};
     if (this.app.player.playing) this.leave();
     else if (place && place !== momentName(state)) this.question = null;
   }
 
-  /** Return what is dragged near the cube that is asked about, while it is, or null. */
+  /** Return a handle for dragging the arrow if a position is near its cube, or null. */
   hold(x, y) {
     const [left, top, away] = this.app.picture.mark ?? [NaN, NaN, 0];
     if (!(Math.hypot(x - left, y - top) < away)) return null;
     return { guess: (up) => up && this.choose(Math.sign(up)) };
   }
 
-  /** Return a card without what an operation will make of its weight. */
+  /** Return a card without the lines that would reveal the answer. */
   covered(card, row) {
     if (!this.isAsking || row !== this.question.row) return card;
     const known = Math.max(1, card.blocks.findLastIndex((each) => each.head) + 1);
     return { ...card, blocks: card.blocks.slice(0, known) };
   }
 
-  /** Write the question or its answer. */
+  /** Show the question or its result. */
   show(state) {
     const { isOn, isAsking, question, lack, right, asked } = this;
     Object.assign(byId("guess-first"), { checked: isOn, disabled: lack !== "" });
@@ -186,7 +186,7 @@ export class GuessBox {
   }
 }
 
-/** Return a name of the moment of a state, in its branch. */
+/** Return a text that identifies the moment of a state and its branch. */
 function momentName({ step, operation, branch, jumps }) {
   return [step, operation, branch, jumps].join();
 }

@@ -9,7 +9,7 @@ import { Tour, has_learned, tour_caption } from "./story/guide.js";
 const LONGEST = 0.5; // seconds of the tour from one picture to the next
 const MOST_STILL = 30; // hundreds of steps that the last part takes without motion
 
-/** Begin the tour of an app at the next step. */
+/** Start the tour at the next step. */
 export async function showTour(app) {
   await endStep(app);
   const tour = new Tour(app.spec.engine.moments.map(({ kind }) => kind));
@@ -23,12 +23,12 @@ export async function showTour(app) {
   app.request();
 }
 
-/** Return how many operations of the tour are done in the last state. */
+/** Return how many operations the tour has completed in the last state. */
 function doneIn(app) {
   return app.doneIn(app.state) - app.tour.first * app.counts.length;
 }
 
-/** Do what is due at a time in seconds; without motion `leadOn` does it. */
+/** Continue the tour with what is due now; with reduced motion, `leadOn` does this. */
 export async function leadTour(app, now) {
   const { tour, player } = app;
   const passed = now - (tour.last ?? now);
@@ -50,19 +50,19 @@ export async function leadTour(app, now) {
   else tour.latency = Math.min(tour.latency, took);
 }
 
-/** Whether the losses of an app are far lower than at first. */
+/** Return whether the loss has become much lower since the start. */
 export function learnedIn({ losses, curve }) {
   return has_learned((step) => losses.at(step), curve.first, losses.end);
 }
 
-/** End the tour: train, unless motion is unwanted, and say what one can do. */
+/** End the tour: start training unless motion is reduced, and show what the user can do. */
 function endWith(app) {
   app.endTour();
   if (!app.calm && !app.state.stopped) app.play(app.spec.recording ? null : app.spec.page.clock);
   app.tell(text(isTouched() ? "page.tour.touch" : "captions.tour.end"));
 }
 
-/** Go on to the next part of the tour at once, as a still picture. */
+/** Go to the next part of the tour, shown as a still picture. */
 export async function leadOn(app) {
   const { tour, player } = app;
   if (tour.leads) return;
@@ -81,31 +81,31 @@ export async function leadOn(app) {
   tour.leads = false;
 }
 
-/** Return how many samples are right, as the exhibit says it; "" if that has no meaning. */
+/** Return the text of the result plot that states how many samples are right, or "". */
 export function verdictIn(app, state) {
   return (state.probe?.length && app.exhibit?.verdict(state).words) || "";
 }
 
-/** Return the sentence of the present part of the tour about a state. */
+/** Return the sentence about a state for the current part of the tour. */
 export function tourSentence({ tourPart, spec: { facts } }, state) {
   return tour_caption(tourPart, facts, readyState(facts, state)).title;
 }
 
-/** End the tour; the rest of its first step is done at once. */
+/** Skip the rest of the tour, and complete the current step immediately. */
 export async function skipTour(app) {
   if (!app.tour) return;
   await endStep(app);
   endWith(app);
 }
 
-/** End what goes on by itself, and do the rest of a step that has begun. */
+/** Stop automatic animations, and complete the current step. */
 async function endStep(app) {
   app.act();
   if ((await app.player.rest())?.operation)
     await app.player.ask("advance", { count: 1, unit: "step" });
 }
 
-/** Do the operations up to the end of a step slowly; a second time in half the time. */
+/** Execute the rest of a step slowly; later slow steps take half the time. */
 export async function slowStep(app) {
   app.act();
   const { slow, motion, player } = app;

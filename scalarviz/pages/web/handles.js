@@ -13,13 +13,13 @@ import { madeButton } from "./events.js";
 
 const FINGER = 22; // pixels around what is pinned in which a finger takes it
 
-/** Return what `followPointers` calls for the cubes and inputs of an app: hold, drag and drop. */
+/** Return the functions hold, drag and drop with which `followPointers` drags cubes and inputs. */
 export function draggingIn(app) {
   const { player } = app;
 
   /**
-   * Return what can be dragged at a place: a guess, and nothing else then, an input, or a
-   * large cube; by a finger what is pinned.
+   * Return a handle for what can be dragged at a position: only the arrow while guessing,
+   * otherwise an input or a large cube, and with a finger only the pinned item.
    */
   function hold(x, y, isFinger) {
     if (app.guess.isAsking) return app.guess.hold(x, y);
@@ -65,7 +65,7 @@ export function draggingIn(app) {
 
 const STAYS = 1500; // milliseconds that what a hand has changed stays marked
 
-/** Note what the page shows before a drag at rest, once. */
+/** Record what the page shows before a drag, once, while paused between two steps. */
 function holdFirst(app, handle) {
   const { state, player } = app;
   if (handle.holds || player.playing || state.operation) return;
@@ -81,21 +81,21 @@ function holdFirst(app, handle) {
   app.held = { row: handle.inputs ? -1 : handle.row, neuron, weights, values, first };
 }
 
-/** Let what was before stay for a while, when the hand lets go. */
+/** After a drag, show the former state for a moment longer. */
 function letGo(app) {
   if (!app.held) return;
   clearTimeout(app.heldLater);
   app.heldLater = setTimeout(() => app.change({ held: null }), STAYS);
 }
 
-/** Take a value that was typed for a weight, and say so as after a drag. */
+/** Set a weight to a typed value, and show the same message as after a drag. */
 export async function typedIn(app, row, value) {
   const [old, answers] = [numberAt(app.state, row) ?? NaN, answersIn(app)];
   await app.edit(row, value);
   if (!app.spec.recording && value !== old) tellChange(app, row, old, value, answers);
 }
 
-/** Say what was changed by hand, and offer to train on, unless it plays anyway. */
+/** Show what the user has changed; unless playing, offer to continue training. */
 function tellChange(app, row, before, after, answers) {
   const { player } = app;
   const { name } = cardOf(app.spec, app.state, { row });
@@ -107,7 +107,7 @@ function tellChange(app, row, before, after, answers) {
   app.tell(moves || text("notices.dragged", { name, old, new: fresh }), repair, goOn);
 }
 
-/** Return the outputs for the sample in use at rest between two steps, else null. */
+/** Return the outputs for the current sample if paused between two steps, otherwise null. */
 function answersIn({ state, spec, player }) {
   return state.operation || player.playing ? null : answersFor(state, spec.page.exhibit);
 }
@@ -117,9 +117,9 @@ function answersIn({ state, spec, player }) {
 const MOST_DRAGGED = 64; // inputs whose spheres can be dragged
 
 /**
- * A chip that says that an input of the user's own is shown; `ask` sends it, or null, away.
+ * The custom input, with a notice while it is shown; `ask` sends it, or null, to the training.
  *
- * An input sphere that is dragged up and down, and the slider on its card, change one number of it.
+ * Dragging an input sphere up or down, or the slider on its card, changes one number of it.
  */
 export class OwnInput {
   constructor(element, ask, spec, tell) {
@@ -138,14 +138,14 @@ export class OwnInput {
     this.first = { color: "color", point: "point" }[kindOf(spec)] ?? "input";
   }
 
-  /** Show the answer to some inputs, which are of a kind; null: to the samples. */
+  /** Show the output for a custom input of some kind; null shows the samples again. */
   set(inputs, kind = this.first) {
     if (inputs === null && this.inputs === null) return;
     Object.assign(this, { inputs, kind });
     this.ask(inputs);
   }
 
-  /** Show the chip where a state is that of the user's own input; within a step put it away. */
+  /** Show the notice if a state belongs to the custom input; within a step, discard the input. */
   show(state) {
     if (this.inputs !== null && state.operation > 0) {
       this.set(null);
@@ -155,14 +155,14 @@ export class OwnInput {
     setWords(this.words, this.name);
   }
 
-  /** What the input is, such as "your colour". */
+  /** The name of the custom input, such as "your color". */
   get name() {
     return text(`own.chip.${this.kind}`);
   }
 
   // One number of it.
 
-  /** Return a handle on what is seen if it is an input that can be dragged, else null. */
+  /** Return a handle for an input neuron that can be dragged, otherwise null. */
   handleOf(thing, state) {
     const place = this.placeIn(thing?.neuron, state);
     return place < 0
@@ -170,7 +170,7 @@ export class OwnInput {
       : { input: place, value: state.inputs[place], inputs: Array.from(state.inputs) };
   }
 
-  /** Change the input of a handle by a drag of some pixels up. */
+  /** Change the input of a handle by a drag, given in pixels upward. */
   drag({ input, value, inputs }, up) {
     this.change(inputs, input, input_at(value, ...this.rangeOf(input), up));
   }
@@ -179,7 +179,7 @@ export class OwnInput {
     this.set(Array.from(inputs).with(place, value));
   }
 
-  /** The least and the largest that an input may have. */
+  /** Return the minimum and maximum of an input. */
   rangeOf(place) {
     return this.limits.map((each) => each[place]);
   }
@@ -191,7 +191,7 @@ export class OwnInput {
     return isInput && inputs.length <= MOST_DRAGGED ? place : -1;
   }
 
-  /** Show a slider for the pinned neuron on its card, if it is an input. */
+  /** Show a slider on the card of the pinned neuron if it is an input. */
   showSlider(card, state, neuron, act) {
     const place = this.placeIn(neuron, state);
     if (!this.slider && place < 0) return;
@@ -226,7 +226,7 @@ class InputSlider {
   }
 }
 
-/** Return what inputs are here: "color", "point", or "input". */
+/** Return the kind of the inputs: "color", "point" or "input". */
 function kindOf({ page }) {
   if (page.tint === "rgb") return "color";
   const { kind, features } = page.exhibit ?? {};

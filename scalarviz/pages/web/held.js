@@ -4,7 +4,7 @@ import { MOST_GIVEN, draw_gives, lines_held } from "./story/hands.js";
 import { draw_held_cube, draw_rings } from "./story/marks.js";
 import { carried } from "./lines.js";
 
-/** Mark what a hand drags, and all that changes with it, as it was before and is now. */
+/** Mark what the user drags and everything that changes with it, before and now. */
 export function drawHeld({ frame, see, paper, palette }, fans) {
   const { held, layout } = frame;
   if (!held) return;

@@ -13,7 +13,7 @@ const PORTION = 4096; // points that are evaluated at once: a command waits for 
 const STILL = 250; // milliseconds without a change until the fine picture begins
 const KEY_MOVE = 0.02; // part of the picture that an arrow key moves
 
-/** The target and the output as pictures; a click shows what one point is made of. */
+/** A result plot with the target and the output as pictures; a click selects a point. */
 export class Pictures {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
@@ -49,7 +49,7 @@ export class Pictures {
     new ResizeObserver(() => this.state && this.mark(this.state)).observe(faces[0]);
   }
 
-  /** Make the words about the point in use, and the numbers of its color. */
+  /** Create the text about the selected point, with the numbers of its color. */
   makeTold() {
     const parts = this.colors.map((number, i) => {
       const name = made("b", "channel", "RGB"[i]);
@@ -67,7 +67,7 @@ export class Pictures {
     this.use.own(inside, "point");
   }
 
-  /** Mark the point in use on both pictures. */
+  /** Mark the selected point on both pictures. */
   mark(state) {
     const isKnown = state.inputs?.length === 2;
     const outputs = state.values[this.data.output];
@@ -91,7 +91,7 @@ export class Pictures {
 
   // A picture of the user's own.
 
-  /** Make the button for a picture of the user's own, and take one that is dropped. */
+  /** Create the button for a custom picture, and accept dropped files. */
   makeChooser(element) {
     this.field = made("input");
     Object.assign(this.field, { type: "file", accept: "image/png,image/jpeg", hidden: true });
@@ -111,7 +111,7 @@ export class Pictures {
     }
   }
 
-  /** Take a file for the target; a sentence says why not. */
+  /** Use a picture file as target; if it is invalid, show a message. */
   async read(file) {
     try {
       this.setOwn(await colorsOfFile(file, this.data.fine));
@@ -121,7 +121,7 @@ export class Pictures {
     }
   }
 
-  /** Compare with a picture of the user's own; null: with what the network learns. */
+  /** Compare the output with a custom picture; null compares with the target. */
   setOwn(colors) {
     this.own = colors;
     setWords(this.chooser, text(colors ? "own.picture.back" : "own.picture.choose"));
@@ -156,7 +156,7 @@ export class Pictures {
     if (!playing) this.wait = setTimeout(() => this.refine(), STILL);
   }
 
-  /** Evaluate the whole picture, until something changes. */
+  /** Evaluate the picture at full resolution, unless something changes. */
   async refine() {
     const begun = this.begun;
     const isStale = () => begun !== this.begun;
@@ -169,7 +169,7 @@ export class Pictures {
     this.describe(text("exhibits.pictures.said", { noise, count: found.length / 3 }));
   }
 
-  /** Return the answers at all points in portions; null if something has changed. */
+  /** Return the outputs at all points, computed in portions; null if something has changed. */
   async answers(isStale) {
     const count = this.target.length / 3;
     const found = new Float32Array(3 * count);
@@ -182,7 +182,7 @@ export class Pictures {
     return found;
   }
 
-  /** Return the points from one on to another, line by line, as pairs of coordinates. */
+  /** Return the coordinates of the points with indices from `first` to `end`, line by line. */
   points(first, end) {
     const found = new Float64Array(2 * (end - first));
     const wide = this.across.length;
@@ -192,14 +192,14 @@ export class Pictures {
     return found;
   }
 
-  /** How far the pixels are off, those of the goal or of a picture of the user's own. */
+  /** Return the error of the pixels compared with the target or the custom picture. */
   verdict({ probe }) {
     if (this.own) return { words: "" }; // until all its pixels are evaluated
     return offBy(readAnswers(probe, this.data.reads, 3), this.goals);
   }
 }
 
-/** Return the PSNR of colors from 0 to 1 against others, in dB. */
+/** Return the peak signal-to-noise ratio of colors from 0 to 1 in dB. */
 function noiseOf(found, wanted) {
   let sum = 0;
   for (let i = 0; i < found.length; i++) sum += (found[i] - wanted[i]) ** 2;
@@ -211,7 +211,7 @@ function sharesOf(bytes) {
   return Float64Array.from(bytes, (each) => each / 255);
 }
 
-/** Put colors, of which `top` is the largest, onto a canvas. */
+/** Draw colors onto a canvas; `top` is the maximum. */
 function put(canvas, colors, [wide, high], top) {
   const bytes = Uint8ClampedArray.from(colors, (each) => (255 * each) / top);
   putImage(canvas, wide, high, (i) => bytes.subarray(3 * i, 3 * i + 3));
@@ -227,10 +227,10 @@ const PNG = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 const JPEG_SIZES = [0xc0, 0xc1, 0xc2, 0xc3, 0xc5, 0xc6, 0xc7, 0xc9, 0xca, 0xcb, 0xcd, 0xce, 0xcf];
 
 /**
- * Return the colors of a file as bytes, three for each pixel, of a picture of some size.
+ * Return the colors of a picture file, resized, as three bytes for each pixel.
  *
- * Of a picture of another shape the middle is taken. Throws an Error with a sentence for one that
- * is no PNG or JPEG, too large, or broken.
+ * A picture with another aspect ratio is cropped. Throws an Error with a message for the user if
+ * the file is not PNG or JPEG, too large, or damaged.
  */
 async function colorsOfFile(file, [wide, high]) {
   const name = shortened(file.name, MOST_LETTERS);
@@ -260,7 +260,7 @@ async function colorsOfFile(file, [wide, high]) {
   return pixels.filter((_, i) => i % 4 < 3);
 }
 
-/** Return [width, height] as they stand in the head of a PNG or JPEG file; null for others. */
+/** Return [width, height] from the header of a PNG or JPEG file; null for other files. */
 function sizeOf(head) {
   const at = (i) => 256 * head[i] + head[i + 1];
   if (PNG.every((each, i) => head[i] === each)) {

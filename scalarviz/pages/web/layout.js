@@ -14,33 +14,33 @@ import { along3, row3 } from "./projection.js";
 
 const CUBE_SIGNS = [0, 1, 2, 3, 4, 5, 6, 7].map((i) => [4, 2, 1].map((bit) => (i & bit ? 1 : -1)));
 
-/** A grid of cubes, one for each number of the bank from `first` on. */
+/** A grid of cubes, one for each number of the bank beginning at `first`. */
 export class Plate extends PlainPlate {
-  /** The bank index behind the last one. */
+  /** The bank index after the last one. */
   get stop() {
     return this.index_of(this.rows - 1, this.columns - 1) + 1;
   }
 
-  /** A point in space for a place on the plate. */
+  /** Return the point in space for a position on the plate. */
   point(column, row, height = 0) {
     const { origin, along, across, toward } = this;
     const at = (k) => origin[k] + column * along[k] + row * across[k] + height * toward[k];
     return [0, 1, 2].map(at);
   }
 
-  /** The middle of a cube in space; `half` is half its side, by default that of the largest. */
+  /** Return the center of a cube in space; `half` is half its side, by default the largest. */
   middle(row, column, half = this.half) {
     const [x, y, height] = this.standing(row, column, half);
     return this.point(x, y, height);
   }
 
-  /** Half the side of the cube of a number; NaN is drawn largest. */
+  /** Return half the side of the cube for a number; NaN gets the largest cube. */
   halves(size, top) {
     const part = Math.cbrt(Math.abs(size) / top);
     return this.half * (Number.isNaN(part) ? 1 : Math.min(Math.max(part, this.least), MOST));
   }
 
-  /** Row, column and bank index of each cube, in three arrays. */
+  /** Return the rows, columns and bank indices of all cubes, as three arrays. */
   cells() {
     if (this.known) return this.known;
     const [rows, columns, indices] = [0, 1, 2].map(() => new Int32Array(this.size));
@@ -58,7 +58,7 @@ export class Plate extends PlainPlate {
     return this.known;
   }
 
-  /** The middles of all cubes, as a flat array. */
+  /** Return the centers of all cubes, as a flat array. */
   middles() {
     if (!this.knownMiddles) {
       const { rows, columns } = this.cells();
@@ -68,20 +68,20 @@ export class Plate extends PlainPlate {
     return this.knownMiddles;
   }
 
-  /** The corners of a box by its middle and half its sides, in cells, as a flat array of 8 points. */
+  /** Return the 8 corners of a box as a flat array, given its center and half its sides. */
   box(/** @type {number[]} */ [x, y, height], /** @type {number[]} */ [wide, high, deep]) {
     const corner = (/** @type {number[]} */ [a, b, c]) =>
       this.point(x + a * wide, y + b * high, height + c * deep);
     return Float64Array.from(CUBE_SIGNS.flatMap(corner));
   }
 
-  /** The corners of a cube with this half side, and a margin. */
+  /** Return the corners of a cube, given half its side and a margin. */
   corners_of(row, column, half, margin = 0) {
     const [wide, high] = this.cell.map((side) => (half + margin) / side);
     return this.box(this.standing(row, column, half), [wide, high, half + margin]);
   }
 
-  /** The corners of the box around its cubes. */
+  /** Return the corners of the box that contains all cubes of the plate. */
   corners(height = 0.5) {
     const [x, y] = [0.5 * this.columns, 0.5 * this.rows];
     return this.box([x, y, Number(this.lowered(this.half))], [x, y, height]);
@@ -94,12 +94,12 @@ export class Neurons extends PlainNeurons {
     return this.shape.length > 0;
   }
 
-  /** Where a neuron is. */
+  /** Return the position of a neuron. */
   point(place) {
     return row3(this.points, place);
   }
 
-  /** Upper left, upper right and lower left corner of each image, nine numbers each. */
+  /** Return the upper left, upper right and lower left corners of each image: nine numbers each. */
   corners() {
     if (this.knownCorners) return this.knownCorners;
     const [channels, height, width] = this.shape;
@@ -120,7 +120,7 @@ export class Neurons extends PlainNeurons {
   }
 }
 
-/** Everything placed in the scene. */
+/** The positions of everything in the scene. */
 export class Layout extends PlainLayout {
   constructor(given) {
     super();
@@ -135,7 +135,7 @@ export class Layout extends PlainLayout {
     this.extent = this.points();
   }
 
-  /** Points that a picture of the whole should include, as a flat array. */
+  /** Return the points that a view of the complete network must include, as a flat array. */
   points() {
     const parts = this.plates.map((plate) => plate.corners());
     for (const { points, radius, tied, way, scores } of this.neurons) {
@@ -152,7 +152,7 @@ export class Layout extends PlainLayout {
     return Float64Array.from(parts.flatMap((part) => [...part]));
   }
 
-  /** The first fan that has a place at a neuron, and the number of the place. */
+  /** Return the first layer, as a fan, that has a neuron among `places`, and its index. */
   _fan_at(neuron, places) {
     const [line, place] = this.line_of(neuron) ?? [];
     const at = line?.point(place);
@@ -164,7 +164,7 @@ export class Layout extends PlainLayout {
   }
 }
 
-/** Where the cube of a column and a unit of sums is. */
+/** Return the position of the cube in a column of the row of a unit. */
 export function cubeOf(fan, column, unit) {
   return along3(row3(fan.columns, column), 1, row3(fan.rows, unit));
 }

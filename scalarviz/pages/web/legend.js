@@ -9,7 +9,7 @@ import { typeset } from "./story/decimals.js";
 import { LEAST } from "./story/plates.js";
 import { generalNumber } from "./numbers.js";
 
-/** What is new of the scale, or what cubes show in place of values, as the mean of a tile. */
+/** Return a note for the legend: a change of the scale, or what cubes show in place of values. */
 function newsOf(frame) {
   const { tile: count, hover, clipped, colors, numberAt, color, grown } = frame;
   const row = hover?.row ?? -1;
@@ -20,7 +20,7 @@ function newsOf(frame) {
   return news_of(frame.cubes);
 }
 
-/** The legend, a button, and the key that it opens; `toggle` is what it does. */
+/** The legend, a button that opens the key to the marks; `toggle` is its action. */
 export class MarksKey {
   constructor(toggle) {
     this.button = byId("legend");
@@ -40,7 +40,7 @@ export class MarksKey {
     for (const id of ["legend", "explain"]) byId(id).setAttribute("aria-expanded", isOpen);
   }
 
-  /** Show the marks of a picture; arrows are explained in place of what is new. */
+  /** Show the legend of a picture; an explanation of arrows has priority over notes. */
   show({ frame, arrows, palette }) {
     setShown(this.button, Boolean(frame));
     if (!frame) return;

@@ -7,7 +7,7 @@ import { agrees, answer_words, quoted, reply_to } from "./story/judging.js";
 import { text } from "./texts.js";
 import { unzippedText } from "./zipped.js";
 
-/** Return an element with what the lesson says, which is HTML of the page's own. */
+/** Return an element with HTML from the lesson. */
 function lessonSays(tag, html) {
   const found = made(tag);
   found.innerHTML = html;
@@ -53,7 +53,7 @@ class LessonPage {
     this.fillTable();
   }
 
-  /** Show the question that the address names, also before those above it are answered. */
+  /** Show the question that the URL names, even if questions above it are not answered. */
   call() {
     const place = this.asked.find(
       ({ place: { id } }) => `#${encodeURI(id)}` === location.hash,
@@ -64,7 +64,7 @@ class LessonPage {
     place.scrollIntoView();
   }
 
-  /** Offer the moment of the nearest picture that shows an answer, once it may be seen. */
+  /** Show a link to the moment of the nearest picture that shows the answer of a question. */
   offerMoment(place, see) {
     const after = (each) =>
       place.compareDocumentPosition(each.place) & Node.DOCUMENT_POSITION_FOLLOWING;
@@ -101,7 +101,7 @@ class LessonPage {
     setWords(byId("arrows"), asked ? text("lesson.arrows", { right, asked }) : "");
   }
 
-  /** Offer to keep the answers as a file and as a link, and to begin anew; not in a mere text. */
+  /** Fill the end of a lesson: save answers as a file or link, and start again. */
   fillEnd() {
     const asks = this.questions.length + this.pictures.length > 0;
     for (const part of ["#progress", "#done", ".end"]) {
@@ -157,7 +157,7 @@ class LessonPage {
     setWords(byId("told"), words);
   }
 
-  /** Take from a picture how many of its guesses were right. */
+  /** Receive from a picture how many of its guesses were right. */
   hear(data, source) {
     const isOurs = this.pictures.some(({ frame }) => frame?.contentWindow === source);
     if (!isOurs || data?.scalarviz !== "guess") return;
@@ -180,13 +180,13 @@ if (typeof document !== "undefined") begin().catch(failWith);
 
 let asked = 0;
 
-/** Return what stands for a blank in a line: the words around it, and the field. */
+/** Return the elements of a line with a blank: the text around it, and the field. */
 function around(line, field) {
   const [before, after = ""] = line.split(/_{2,}/);
   return made("code", "line", before, field, after);
 }
 
-/** A question below its text; `changed()` is called when its answer may be seen. */
+/** A question of the lesson; `changed()` is called when its answer may be shown. */
 export class Asked {
   constructor(place, question, answers, changed) {
     this.place = place;
@@ -201,7 +201,7 @@ export class Asked {
     this.show();
   }
 
-  /** Return the buttons of the choices, or a field and a button. */
+  /** Return the elements for the answer: buttons for the choices, or a field and a button. */
   fields() {
     const { choices, line, names } = this.question;
     if (choices.length) {
@@ -243,7 +243,7 @@ export class Asked {
     this.changed();
   }
 
-  /** Show what was answered. */
+  /** Show the answer that was given. */
   show() {
     const { key, why } = this.question;
     const { guesses, right, shown } = this.answers.of(key);
@@ -260,14 +260,14 @@ export class Asked {
     else if (guesses.length) this.judge(guesses.at(-1), right);
   }
 
-  /** Say whether a guess is right, and why; what was settled stays so. */
+  /** Show whether a guess is right, and why; an answered question stays answered. */
   judge(typed, right) {
     const words = quoted(right ? answer_words(this.question.answer) : typed, this.question);
     if (right) this.say(text("predict.said.right", { answer: words }), this.question.why);
     else this.say(text("predict.said.wrong", { guess: words }), reply_to(this.question, typed));
   }
 
-  /** Say words, and after them what the lesson says. */
+  /** Show a text, followed by HTML from the lesson. */
   say(words, html = "") {
     this.said.replaceChildren(made("b", "", words), " ", lessonSays("span", html));
   }
@@ -277,7 +277,7 @@ export class Asked {
 
 const NEARLY = "300px"; // below the window
 
-/** The picture in a place; `packed` is its page, `moment` what it shows at first. */
+/** A picture of the lesson in a frame; `packed` is its page, `moment` its initial view. */
 class LessonPicture {
   constructor(place, packed, moment) {
     this.place = place;
@@ -303,7 +303,7 @@ class LessonPicture {
     this.place.replaceChildren(this.frame);
   }
 
-  /** Show a moment, the part of an address. */
+  /** Show a moment, given as a URL fragment. */
   show(moment) {
     this.moment = moment;
     if (this.frame) this.frame.src = `${this.address}#${moment}`;

@@ -7,14 +7,14 @@ import { bytesIn } from "./zipped.js";
 
 const LINKED = "#answers="; // before a record in an address
 
-/** Return the record in an address, or "". */
+/** Return the record that a URL fragment contains, or "". */
 function wordsIn(hash) {
   if (!hash.startsWith(LINKED)) return "";
   const words = hash.slice(LINKED.length).replaceAll("-", "+").replaceAll("_", "/");
   return new TextDecoder().decode(bytesIn(words));
 }
 
-/** Whether what is kept or linked is of this form: an older page, or another one, may have made it. */
+/** Return whether a stored or linked record is valid; an older page may have written it. */
 function isKept({ name, answers, guessed, id = "" }) {
   const lists = Object.values(answers).map(({ guesses }) => guesses);
   const words = [name, id, ...lists.flat()];
@@ -26,7 +26,7 @@ function isKept({ name, answers, guessed, id = "" }) {
   );
 }
 
-/** The answers of a lesson by key: {guesses, right, shown}; and how many arrows were right. */
+/** The answers to a lesson by key, {guesses, right, shown}, and the number of right guesses. */
 export class LessonAnswers {
   constructor(lesson, format, hash) {
     this.lesson = lesson;
@@ -72,13 +72,13 @@ export class LessonAnswers {
     this.guessed = { right: 0, asked: 0 };
   }
 
-  /** Return all of it, as `scalarviz collect` reads it. */
+  /** Return the record of all answers, as `scalarviz collect` reads it. */
   record() {
     const { format, lesson, name, answers, guessed, id } = this;
     return { format, version: 1, lesson, name, answers, guessed, id };
   }
 
-  /** Return a link that has all of it. */
+  /** Return a link that contains all answers. */
   link(address) {
     const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
     const words = btoa(String.fromCharCode(...bytes));
@@ -91,7 +91,7 @@ export class LessonAnswers {
 
 const LONGEST_SENDING = 20000; // milliseconds
 
-/** Send the record of a learner; throw an Error whose message says in a sentence why it was not kept. */
+/** Send the record of a learner; throw an Error with a message for the user if this fails. */
 export async function sendAnswers(record) {
   const lost = new Error(text("page.sending.lost"));
   if (!location.origin.startsWith("http")) throw lost; // a page that was saved as a file

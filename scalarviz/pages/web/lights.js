@@ -7,10 +7,10 @@ import { row3 } from "./projection.js";
 const LIGHTS = { small: 2000, dimSmall: 0.7, tiny: 0.5 };
 
 /**
- * What is lit in a moment; it is null for a network at rest.
+ * Return the brightness of everything at a moment, which is null between two steps.
  *
- * focus      what stays bright; null: all that takes part
- * attention  how far all else has fallen back, 0 to 1
+ * focus      what stays bright; null means everything in the operation
+ * attention  how much the rest is dimmed, from 0 to 1
  */
 export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
   const { dim } = scene.shader;
@@ -36,7 +36,7 @@ export function lightsOf(layout, scene, moment, focus = null, attention = 1) {
   return { plates, neurons, outside, level, focus, brightOf, is_dim };
 }
 
-/** Whether the cubes of a plate are bright in a moment; numbers go back through no bias. */
+/** Return whether the cubes of a plate are bright; backward, biases are not. */
 function isBright(scene, { kind, operation }, plate) {
   if (!OF_CUBES.has(kind)) return false;
   const { rows } = scene.operations[operation]; // in a graph a cube may be read by several operations
@@ -48,13 +48,13 @@ function isBright(scene, { kind, operation }, plate) {
 
 export const EVERYWHERE = [0, 0, 1e6, 1e6]; // cells of a plate
 
-/** Where a neuron stands: a buffer may be shown by several lines. */
+/** Return the positions of a neuron; several lines may show the same buffer. */
 export function places_of({ neurons }, [name, place]) {
   const own = neurons.filter((line) => line.buffers.includes(name));
   return own.map((line) => row3(line.points, place));
 }
 
-/** Which neurons of each line are at these places or in an image there. */
+/** Return for each line which neurons are at these positions, or in an image there. */
 export function masks_at({ neurons }, places) {
   return neurons.map(({ side, shape, points, count }) => {
     const reach = SAME_PLACE + 0.5 * side * Math.max(0, ...shape.slice(1));

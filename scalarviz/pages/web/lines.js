@@ -41,7 +41,7 @@ import { draw_cubes } from "./small_cubes.js";
 const TIP = 12; // pixels of an arrow head
 const sumOf = (numbers) => numbers.reduce((sum, each) => sum + each, 0);
 
-/** What `make` returns of a view, until the layout, the camera or the size changes. */
+/** Caches the result of `make` for a view until the layout, the camera or the size changes. */
 export class KnownView {
   constructor(make) {
     this.make = make;
@@ -58,12 +58,12 @@ export class KnownView {
   }
 }
 
-/** The trays of a frame as they are seen; null for those without lines. */
+/** Return the rows of each layer in the picture; null for a layer drawn without lines. */
 export function fansSeen({ frame, see, scale }) {
   return frame.layout.fans.map((fan) => seenFan(fan, frame.layout, see, scale));
 }
 
-/** The rows of a layer as they are seen. */
+/** Return the rows of a layer in the picture, or null if it has too many weights. */
 function seenFan(fan, layout, see, scale) {
   const columns = fan.columns.length / 3;
   if (fan.top || fan.units * columns > (fan.is_direct ? MOST_DIRECT : MOST)) return null;
@@ -89,14 +89,14 @@ function seenFan(fan, layout, see, scale) {
   return new SeenFan(...ends, feet, left, top - 6 * scale, slot, cell, scale, ...kind);
 }
 
-/** Middle and radius of neurons or images as they are seen. */
+/** Return the centers and radii of neurons or images in the picture. */
 function rings(points, line, see) {
   const half = line.isImages ? 0.33 * line.side * Math.max(...line.shape.slice(1)) : line.radius;
   const { x, y, unit } = see.see(points);
   return Array.from(x, (each, i) => [each, y[i], half * unit[i]]);
 }
 
-/** What the lines of a layer carry: values, terms and half sides; zeros for what is not known. */
+/** Return the values and terms that the lines of a layer carry, and cube sizes; 0 if unknown. */
 export function carried(fan, frame) {
   const { layout, values, weights } = frame;
   const [before, after] = [layout.neurons[fan.before], layout.neurons[fan.after]];
@@ -133,12 +133,12 @@ export function carried(fan, frame) {
   };
 }
 
-/** Whether the first layer has call-outs, see `drawFirstRow`. */
+/** Return whether the parts of the first layer are labelled, see `drawFirstRow`. */
 function isCalled({ frame, see, scale }, seen) {
   return frame.names_row && is_called(seen, scale, see.camera, frame.marks);
 }
 
-/** Draw what the parts of the first row are, while that is said; return the boxes of words. */
+/** Label the parts of the first row, if they are explained now; return the boxes of the texts. */
 export function drawFirstRow(view, fans, taken) {
   const { frame, paper, palette } = view;
   const whole = frame.layout.fans;
@@ -152,7 +152,7 @@ export function drawFirstRow(view, fans, taken) {
   return draw_first_row(paper, palette, seen, rows, tops, signs, view.see.box, taken);
 }
 
-/** Draw the lines of all trays; return what draws those above squares. */
+/** Draw the lines of all layers; return a function that draws the lines above squares. */
 export function drawLines(view, fans) {
   const { paper, see, frame, lit, palette } = view;
   const above = [];
@@ -212,7 +212,7 @@ export function drawLines(view, fans) {
   };
 }
 
-/** What adds up to the first color, at the end of a way; "" if that is not known. */
+/** Return a text with the sum for the first color, at the end of the strongest path, or "". */
 function sumOfThread(frame, [step]) {
   const { layout, values, weights } = frame;
   const line = layout.neurons.at(-1);
@@ -221,10 +221,16 @@ function sumOfThread(frame, [step]) {
   const fan = layout.fans[number];
   const { values: came, terms } = carried(fan, frame);
   const ends = [values[line.sums][unit], values[line.values][unit]];
-  return thread_words(weights[fan.row_of(unit, column)], column, came[column], terms[unit], ...ends);
+  return thread_words(
+    weights[fan.row_of(unit, column)],
+    column,
+    came[column],
+    terms[unit],
+    ...ends,
+  );
 }
 
-/** Draw the bars of upright rows; of other long ones what they are, and one with its numbers. */
+/** Draw bars for upright rows; for other long rows headings, and one row with its numbers. */
 export function drawLongRows(view, fans) {
   const { paper, see, frame, palette } = view;
   const { layout } = frame;
@@ -247,7 +253,7 @@ export function drawLongRows(view, fans) {
   }
 }
 
-/** The row of a unit of a layer with its numbers. */
+/** Return the row of a unit of a layer, with its numbers. */
 function openRow(frame, fan, unit) {
   const { values, terms } = carried(fan, frame);
   const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
@@ -256,13 +262,13 @@ function openRow(frame, fan, unit) {
   const shares = rows.map((row) => Math.min(1, Math.max(-1, shareOf(row))));
   const comes = [...values, ...Array(own.length - values.length).fill(1)];
   const result = sumOf(terms[unit]);
-  const { values: buffer, curve, bends } = frame.layout.neurons[fan.after];
-  const says = frame.values[buffer]?.[unit] ?? result;
-  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, curve, bends];
+  const line = frame.layout.neurons[fan.after];
+  const says = frame.values[line.values]?.[unit] ?? result;
+  const rest = [result, Math.max(...terms.flat().map(Math.abs)), says, line.curve, line.bends];
   return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
-/** Draw the row that is looked at with its numbers if its cubes are small; return its box. */
+/** Draw the chosen row with its numbers on a sheet if its cubes are small; return the box. */
 export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
   const { layout, moment, held, guess } = frame;
   if (moment || held || guess) return [];
@@ -284,7 +290,7 @@ export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
   return [];
 }
 
-/** The unit of a layer whose row the mouse or a finger points at, or is pinned; null without. */
+/** Return the unit of a layer whose row is pointed at or pinned, or null. */
 function chosenUnit(fan, frame) {
   const into = chosen_neurons(frame).map((each) => frame.layout.fan_into(each));
   const units = [
@@ -294,20 +300,20 @@ function chosenUnit(fan, frame) {
   return units.find((unit) => unit !== null) ?? null;
 }
 
-/** The unit whose row has its numbers: that of the mouse, or of the way with most; null without. */
+/** Return the unit whose row shows numbers: chosen, or on the strongest path; or null. */
 function openUnit(number, frame) {
   const chosen = chosenUnit(frame.layout.fans[number], frame);
   return chosen ?? threadOf(frame).find(([own]) => own === number)?.[1] ?? null;
 }
 
-/** The color of a line: of a channel, of the sign of what it carries, or quiet. */
+/** Return the color of a line: for its channel, for the sign of its value, or muted. */
 function hueOf({ kind, column, value }, fan, palette) {
   if (fan.tubes && (kind === "in" || kind === "arm")) return palette.channelColors[column % 3];
   if (!value) return colorOf(palette.wire);
   return value > 0 ? palette.positive : palette.negative;
 }
 
-/** Draw light on the lines through the cubes that the caption of gradients is about. */
+/** Highlight the lines through the cubes that the caption explains. */
 function explain(paint, { fan, seen, halves, depthOf, written }, told, frame) {
   const { moment, part } = frame;
   if (!moment || !told.size || fan.is_direct) return;
@@ -337,7 +343,7 @@ function explain(paint, { fan, seen, halves, depthOf, written }, told, frame) {
   }
 }
 
-/** Paths, each over its dark casing, and heads on them. */
+/** Draws lines with a dark outline, and arrow heads on them. */
 class LinePaint {
   constructor(paper, palette) {
     this.paper = paper;
@@ -345,7 +351,7 @@ class LinePaint {
     this.heads = [];
   }
 
-  /** Add a head on a short way, if there is one, beside what is written; `part` is how bright. */
+  /** Add an arrow head on a short path unless it would cover a text; `part` is its brightness. */
   head(way, color, part, depths, written) {
     if (!way.length || !is_free(written, ...way[0], TIP * this.paper.scale)) return;
     const [[x, y], last] = [way[0], way.at(-1)];
@@ -354,7 +360,7 @@ class LinePaint {
     this.heads.push({ x, y, along, color, part, depth: (depths[0] + depths[1]) / 2 });
   }
 
-  /** Draw all heads, above all lines. */
+  /** Draw all arrow heads above all lines. */
   drawHeads() {
     const size = TIP * this.paper.scale;
     const ground = this.palette.groundColor;
@@ -369,7 +375,7 @@ class LinePaint {
     }
   }
 
-  /** Draw a line; `hollow`: it is a tube. */
+  /** Draw a line; if `hollow` is true, as a tube. */
   add({ points, width, casing, strength }, color, depth, hollow) {
     const { scale } = this.paper;
     const wide = hollow ? Math.max(width, TUBE * scale) : width;
@@ -378,7 +384,7 @@ class LinePaint {
     if (hollow) this.path(points, this.mixed(color, 0.2), 0.88 * wide - 2 * scale, depth);
   }
 
-  /** Draw light on a part of a line. */
+  /** Highlight a part of a line. */
   light(points, color, width, depth) {
     this.path(points, this.mixed(color, 0.9), width, depth);
   }
@@ -395,14 +401,14 @@ class LinePaint {
   }
 }
 
-/** Draw lines with their depths, each in the hue of what it carries. */
+/** Draw lines with depths, each in the color for the sign of its value. */
 export function draw_signed(paper, palette, strokes) {
   const paint = new LinePaint(paper, palette);
   for (const [stroke, depth] of strokes)
     paint.add(stroke, stroke.value >= 0 ? palette.positive : palette.negative, depth, false);
 }
 
-/** Draw what the channels of a color carry, from start to end, as wide as the known amounts. */
+/** Draw a tube for each channel of a color, as wide as its amount. */
 export function draw_tubes(paper, palette, starts, ends, amounts) {
   const [paint, { scale }] = [new LinePaint(paper, palette), paper];
   ends.forEach((end, i) => {

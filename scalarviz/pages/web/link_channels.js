@@ -4,7 +4,7 @@ const SOONEST = 500; // milliseconds until a lost socket is opened again, then t
 const LATEST = 10000;
 const ALIGNED = 8; // bytes at which buffers begin
 
-/** What a channel calls. */
+/** Base class of channels: the callbacks that a channel calls. */
 class Channel {
   onopen = () => {};
   /** @type {(header: any, buffers: ArrayBuffer[]) => void} */
@@ -12,9 +12,9 @@ class Channel {
   onclose = () => {};
 }
 
-/** Messages to and from the window around a frame. */
+/** A channel to the window that contains the frame of this page. */
 export class FrameChannel extends Channel {
-  /** @type {(name: string) => void} the window around is "dark" or "light" now */
+  /** @type {(name: string) => void} called with the new theme of the window, "dark" or "light" */
   ontheme = () => {};
 
   open() {
@@ -36,10 +36,10 @@ export class FrameChannel extends Channel {
   }
 }
 
-/** Messages over a WebSocket, which is opened again when it is lost.
+/** A channel over a WebSocket, which is opened again if the connection is lost.
  *
- * address  of the socket
- * token    that stands in the address of the page, or ""
+ * address  URL of the socket
+ * token    token in the URL of the page, or ""
  */
 export class SocketChannel extends Channel {
   constructor(address, token) {
@@ -72,7 +72,7 @@ export class SocketChannel extends Channel {
     this.socket = socket;
   }
 
-  /** Close the socket for good. */
+  /** Close the socket permanently. */
   end() {
     this.ended = true;
     this.socket.close();
@@ -83,8 +83,8 @@ export class SocketChannel extends Channel {
   }
 }
 
-/** Return a message as text, or as bytes if an argument is an array: the length of the header, the
- * header, which names the array and its type, and the numbers.
+/** Return a message as text; if an argument is an array, as bytes: the length of the header, the
+ * header, which contains the name and type of the array, and its numbers.
  */
 function frameOfCommand(message) {
   const isArray = ([, each]) => ArrayBuffer.isView(each);
@@ -109,12 +109,12 @@ export function parted(data) {
   return [header, buffers];
 }
 
-/** Return the next place at which a buffer may begin. */
+/** Return the next aligned position for a buffer. */
 function upTo(place) {
   return Math.ceil(place / ALIGNED) * ALIGNED;
 }
 
-/** Return the token in the address of a page, after # or ?; "" without one. */
+/** Return the token in the URL of a page, after # or ?; "" if missing. */
 export function tokenIn({ hash, search }) {
   const within = (words) => new URLSearchParams(words.slice(1)).get("token");
   return within(hash) ?? within(search) ?? "";

@@ -9,12 +9,12 @@ const BUSY = 2000; // milliseconds after which a command without an answer is sp
 const MOST_EXACT = 10000; // whose exact numbers Python sends
 const MOST_SENT = 30000; // numbers in a message, which Python takes; of more samples it is asked in parts
 
-/** A training behind a channel.
+/** A training run in Python, reached through a channel.
  *
- * channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may open again
- * version  of the description that stands in the page
+ * channel  {send(message), end(), onopen(), onmessage(header, buffers), onclose()}; it may reopen
+ * version  version of the description that the page contains
  *
- * A command that cannot be done is fulfilled by null.
+ * The promise of a command that cannot be executed is fulfilled with null.
  */
 export class LinkClient extends TrainingClient {
   constructor(channel, { spec, version = 0 }) {
@@ -23,15 +23,15 @@ export class LinkClient extends TrainingClient {
     this.version = version;
     this.describe(spec);
     this.shared = true;
-    /** @type {(words: string) => void} a notice */
+    /** @type {(words: string) => void} shows a message */
     this.ontold = () => {};
-    /** @type {(words: string) => void} what is so until it is "" again */
+    /** @type {(words: string) => void} shows a lasting message; "" removes it */
     this.onstand = () => {};
-    /** @type {(data: any) => void} just before the first state of it */
+    /** @type {(data: any) => void} called with a new description, just before its first state */
     this.ondescribed = () => {};
     /** @type {(offers: any[]) => void} */
     this.onoffers = () => {};
-    /** @type {() => string} the picture as the address of a PNG */
+    /** @type {() => string} returns the picture as the data URL of a PNG */
     this.onpicture = () => "";
     this.described = null; // {spec, texts} that wait for their state
     this.last = 0; // the number of the newest state
@@ -53,9 +53,9 @@ export class LinkClient extends TrainingClient {
     this.width = engine.sizes.inputs; // numbers of a sample
   }
 
-  /** Send a command; the promise is fulfilled after the state that it leads to.
+  /** Send a command; the promise is fulfilled when the resulting state has arrived.
    *
-   * @param {any} args those of a worker, which needs more of them
+   * @param {any} args the arguments for a worker, some of which Python does not need
    */
   async ask(name, args = {}) {
     const { inputs, rows, row, on } = args;
@@ -84,7 +84,7 @@ export class LinkClient extends TrainingClient {
     return new Promise((resolve) => this.send(name, args, { resolve }));
   }
 
-  /** Tell Python what is pinned, whose exact numbers are wanted, unless one only looks on. */
+  /** Report the pinned item to Python, unless this page may only watch. */
   async point(pinned) {
     const args = { ...pinned };
     const mark = JSON.stringify(args);
@@ -94,7 +94,7 @@ export class LinkClient extends TrainingClient {
     this.looks = false;
   }
 
-  /** Ask for the exact numbers of the weights that a state was read for, unless it has them. */
+  /** Request the exact numbers of the weights that were read in a state, unless they are known. */
   async know({ exact, step, operation }, redraw) {
     if (this.asksRows || !this.isOpen) return; // what is wanted meanwhile waits for the answer
     const rows = Uint32Array.from([...exact.read].slice(0, MOST_EXACT));
@@ -107,7 +107,7 @@ export class LinkClient extends TrainingClient {
     redraw();
   }
 
-  /** Show a state that stands in the page. */
+  /** Show a state that the page contains. */
   show({ state, buffers }) {
     const bytes = buffers.map((each) => bytesIn(each).buffer);
     this.onstate(this.reader.read(joinedWith(state, bytes)));
@@ -118,7 +118,7 @@ export class LinkClient extends TrainingClient {
     this.lose("");
   }
 
-  /** Do nothing: a session that does not answer cannot be begun anew from here. */
+  /** Do nothing, as a page cannot restart a Python session that does not respond. */
   fail() {}
 
   send(name, args, waiting) {
@@ -128,7 +128,7 @@ export class LinkClient extends TrainingClient {
     this.wait();
   }
 
-  /** Say after a while that Python is busy, if anything waits for an answer. */
+  /** If a command waits for a reply, show after a while that Python is busy. */
   wait() {
     if (this.asked.size) this.late ??= setTimeout(() => this.stand(text("page.linked.busy")), BUSY);
   }
@@ -185,7 +185,7 @@ export class LinkClient extends TrainingClient {
     });
   }
 
-  /** Note that Python has said something. */
+  /** Record that a message from Python has arrived. */
   settle() {
     clearTimeout(this.late);
     this.late = undefined;
@@ -197,7 +197,7 @@ export class LinkClient extends TrainingClient {
     this.onstand(words);
   }
 
-  /** Stop asking, with a sentence that says why; nothing that was asked for comes any more. */
+  /** Stop sending commands, show the reason, and give up waiting for replies. */
   lose(words) {
     this.settle();
     this.isOpen = false;
@@ -205,13 +205,13 @@ export class LinkClient extends TrainingClient {
     if (words) this.stand(words);
   }
 
-  /** Wait for no answer any more. */
+  /** Fulfill the promises of all waiting commands with null. */
   forget() {
     for (const id of [...this.asked.keys()]) this.fulfil(id, null);
   }
 }
 
-/** Join the answers to parts of the samples, in each of which those of a neuron stand together. */
+/** Join the replies for parts of the samples; each reply is sorted by neuron. */
 function joinedAnswers(parts, neurons) {
   const of = (all, i) => [...all.subarray((i * all.length) / neurons, ((i + 1) * all.length) / neurons)]; // prettier-ignore
   const ofNeuron = (_, i) => parts.flatMap((each) => of(each, i));

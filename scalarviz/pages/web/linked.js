@@ -10,7 +10,7 @@ import { setTexts } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { arrange } from "./controls.js";
 
-/** Return the channel that the data of a page name. */
+/** Return the channel that the data of a page specify. */
 function channelOf({ channel, path }) {
   if (channel === "frame") return new FrameChannel();
   const address = new URL(path, location.href.split(/[?#]/)[0]);
@@ -18,7 +18,7 @@ function channelOf({ channel, path }) {
   return new SocketChannel(address.href, tokenIn(location));
 }
 
-/** Let a client speak through an app. */
+/** Connect the callbacks of a client with an app. */
 function join(client, app) {
   client.ontold = (words) => app.tell(words);
   client.onrefused = (words) => {
@@ -39,7 +39,7 @@ function join(client, app) {
   };
 }
 
-/** Return an app of a new description in place of another, with what its user has chosen. */
+/** Replace an app by one for a new description; keep what the user has chosen. */
 function appAnew(app, markup, { spec, texts }) {
   const { client, picture, pinned, unit, look, player } = app;
   const [isOpen, isWhole] = [!byId("sheet").hidden, byId("others").open];
@@ -97,7 +97,7 @@ startLinked().catch(failWith);
 
 // What Python can do with a session beyond the page's own controls: fields behind "…".
 
-/** Fields for controls that Python names; `run(name, value)` uses one, a promise of null if refused. */
+/** Fields for the controls that Python offers; `run(name, value)` uses one, null if invalid. */
 export class Offers {
   constructor(run) {
     this.run = run;
@@ -107,16 +107,14 @@ export class Offers {
     this.mark = "";
   }
 
-  /** Stand in the sheet, which is another one when a page is built anew: with all fields, of which
-   * some stood elsewhere in the last one.
-   */
+  /** Insert all fields into the sheet, which is a new one after the page was rebuilt. */
   place(focused = null) {
     byId("others").querySelector(".buttons").before(this.element);
     this.make(this.list);
     if (byId("sheet").contains(focused)) focused.focus();
   }
 
-  /** Show controls: what is typed at present stays, and fields stay where they are. */
+  /** Update the controls, without changing text that is being typed or the order of fields. */
   show(list) {
     this.list = list;
     const mark = JSON.stringify(
@@ -127,7 +125,7 @@ export class Offers {
     for (const each of list) this.fields.get(each.name).show(each);
   }
 
-  /** Make the fields, those of a menu together. */
+  /** Create the fields, grouped by menu. */
   make(list) {
     const menus = new Map(list.map(({ menu = "" }) => [menu, []]));
     const old = this.fields;
@@ -160,7 +158,7 @@ export class Offers {
   }
 }
 
-/** One control: a button, or a label with its field. */
+/** The element for a control: a button, or a label with a field. */
 class OfferField {
   constructor({ name, kind, example = "" }, use) {
     this.kind = kind;

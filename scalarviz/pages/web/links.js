@@ -10,8 +10,7 @@ import { FURTHEST, read_part } from "./story/moments.js";
 const LONGEST_SAID = 24; // letters of a part that is not understood
 const PARTS_NAMED = 6; // such parts that are named
 
-/** What a link may name of a page, as read_part takes it; a recording has a last step.
- */
+/** Return the valid ranges for the parts of a link to a page, for read_part. */
 export function linkLimits({ engine, facts, page, recording }) {
   const { moments, sizes, step = 0 } = engine;
   const sized = ({ values, sums, count, one }) => [values || sums, count + Number(one ?? 0)];
@@ -21,18 +20,18 @@ export function linkLimits({ engine, facts, page, recording }) {
   }; // prettier-ignore
 }
 
-/** Return the moment of a link, with nothing for what it does not name:
+/** Return the moment that a link refers to; missing parts are null or empty:
  *
- * step, operation   null unless one is named; the operation is the number of those done in the step
- * pinned            {row} or {neuron: [buffer, place]}
- * sample            in focus
- * hide              names of what is not shown
- * play              steps a second
+ * step, operation   step, and number of completed operations in it
+ * pinned            {row} or {neuron: [buffer, index]}
+ * sample            index of the sample in focus
+ * hide              names of hidden parts of the page
+ * play              steps per second
  * tour              "no"
- * look              fields of Look: true, false or a name
- * guess             true to begin with questions
- * bad               parts that mean nothing in this page, shortly
- * over              parts that a later one overrides
+ * look              view options: true, false or a name
+ * guess             true to start guessing
+ * bad               parts that are invalid in this page, shortened
+ * over              parts that a later part overrides
  */
 export function readLink(hash, limits) {
   const found = {
@@ -59,14 +58,14 @@ export function readLink(hash, limits) {
   return found;
 }
 
-/** Return the parts of a link that mean nothing, in words; of many the first ones and how many more. */
+/** Return a text that lists the invalid parts of a link, shortened if there are many. */
 export function badParts(bad) {
   const named = bad.slice(0, PARTS_NAMED).join(", ");
   const rest = bad.length - PARTS_NAMED;
   return rest > 0 ? text("page.link.more", { parts: named, count: rest }) : named;
 }
 
-/** Return the link to a moment, from # on; `readLink` reads it back.
+/** Return the link to a moment, beginning with #; `readLink` is the inverse.
  *
  * @param {any} place
  */
@@ -83,7 +82,7 @@ export function writeLink(place) {
   return `#${parts.map(([name, value]) => `${name}=${plain(value)}`).join("&")}`;
 }
 
-/** Return the moment that a state shows: after the last operation of a step it is still that step. */
+/** Return the moment that a state shows; after the last operation, the step is still the same. */
 export function shownMoment({ step, operation, moment, focus }) {
   const ended = operation === 0 && moment >= 0;
   if (!ended) return { step, operation, sample: focus };
@@ -94,9 +93,9 @@ export function shownMoment({ step, operation, moment, focus }) {
 
 const PROGRESS = 250; // milliseconds between two words on how far it is
 
-/** Go to the moment of a link, and say in one sentence what of it means nothing here.
+/** Go to the moment of a link, and show a message about its invalid parts.
  *
- * Returns whether the link asks for a moment or against the tour. What users do ends it.
+ * Returns whether the link specifies a moment or disables the tour. Any user action interrupts it.
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
@@ -131,7 +130,7 @@ export async function followLink(app, hash) {
   return stands;
 }
 
-/** Seek a moment, and say how far it is; `goesOn()` says whether it is still wanted. */
+/** Go to a moment, and show the progress; `goesOn()` returns whether to continue. */
 async function arriveAt(app, { step, operation }, goesOn) {
   const last = app.spec.engine.moments.length;
   let told = "";
@@ -154,7 +153,7 @@ async function arriveAt(app, { step, operation }, goesOn) {
   if (walks) await app.player.ask("advance", { count: 1, unit: "operation" });
 }
 
-/** Put the address of the present moment on the clipboard, and say so. */
+/** Copy the URL of the present moment to the clipboard, and show a message. */
 export async function copyLink(app) {
   const hide = (document.documentElement.dataset.hide ?? "").split(" ").filter(Boolean);
   const { now, words } = app.spec.page.look;
@@ -171,7 +170,7 @@ export async function copyLink(app) {
   }
 }
 
-/** Put words on the clipboard; return whether the browser allows it. */
+/** Copy a text to the clipboard; return whether the browser allows this. */
 async function putOnClipboard(words) {
   const field = document.createElement("textarea");
   field.value = words;

@@ -2,7 +2,7 @@
 
 import { unzippedText } from "./zipped.js";
 
-/** Show a sentence instead of the page; without one, that the file is damaged. */
+/** Replace the page by a message; by default, that the file is damaged. */
 function refuse(words = "") {
   const failure = document.getElementById("failure");
   if (words) failure.querySelector("p").textContent = words;
@@ -10,7 +10,7 @@ function refuse(words = "") {
   failure.hidden = false;
 }
 
-/** Return an element with a packed text, which takes effect if its hash is in the policy of the page. */
+/** Return a script or style element with a packed text; the policy of the page has its hash. */
 async function unpacked(name, words, nonce) {
   const made = document.createElement(name);
   made.nonce = nonce; // which the policy of a page around may want

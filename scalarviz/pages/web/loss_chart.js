@@ -28,20 +28,21 @@ const FEW_POINTS = 250; // of the line of a branch
 const FINGER = 18; // pixels of a finger from a line that is meant
 const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet"];
 
-/** Return the colors of the page, as a Theme has them. */
+/** Return the colors of the page, in the form of a Theme. */
 export function themeOfPage() {
   return Object.fromEntries(COLORS.map((name) => [name, styled(`--${name}`)]));
 }
 
 /**
- * Draws the losses from a first step on, on their scale, before the `lines` of branches.
+ * Draws the loss curve in front of the `lines` of other branches, and handles the mouse on it.
  *
- * use  `seek` is called with the step that is wanted, `choose` with the key of a branch and a step,
- *      `enlarge` for a press on the heading, `redraw` when another line is pointed at
+ * use  callbacks: `seek` with a step, `choose` with the key of a branch and a step, `enlarge` for
+ *      a press on the heading, `redraw` when another line is pointed at
  */
 export class Curve {
   constructor(element, { engine, facts, page }, lines, use) {
-    Object.assign(this, { element, lines, measure: facts.loss.name, ...use });
+    Object.assign(this, { element, lines, ...use });
+    this.measure = facts.loss.name;
     const first = engine.step;
     this.first = this.last = first;
     this.before = -(page.earlier?.from ?? first); // steps left of step 0
@@ -66,19 +67,19 @@ export class Curve {
     this.take({});
   }
 
-  /** Take up what a state has measured. */
+  /** Add the metrics of a state. */
   take(state) {
     this.measures.take(state);
     document.body.classList.toggle("measured", this.measures.series.length > 0);
   }
 
-  /** Return the place of the pointer, in pixels of the chart. */
+  /** Return the position of the pointer in pixels of the chart. */
   placeOf({ clientX, clientY }) {
     const { left, top } = this.element.getBoundingClientRect();
     return [clientX - left, clientY - top];
   }
 
-  /** Return the step under the pointer, on the axis. */
+  /** Return the step under the pointer. */
   stepAt(event) {
     return Math.max(this.first, this.chart.step_at(this.placeOf(event)[0]));
   }
@@ -95,12 +96,12 @@ export class Curve {
     return this.lines.list.find((each) => each.number === number);
   }
 
-  /** Whether the pointer is on the heading. */
+  /** Return whether the pointer is on the heading. */
   isHeading(event) {
     return this.chart.title.has(...this.placeOf(event));
   }
 
-  /** Show which branch is meant, or that the heading is. */
+  /** Highlight the branch or the heading that is pointed at. */
   point(other, isHeading = false) {
     this.element.classList.toggle("heading", isHeading);
     const key = other ? other.key : null;
@@ -111,10 +112,11 @@ export class Curve {
     this.redraw();
   }
 
-  /** Draw the losses, each where its step ends, and the present step.
+  /** Draw the losses, each at the end of its step, and the present step.
    *
-   * `place` is the state in the picture, `told` are the losses before and after an explained step,
-   * `count` the operations of a step.
+   * place  state that the picture shows
+   * told   losses before and after an explained step
+   * count  number of operations in a step
    */
   draw(losses, { step, loss, operation }, place, told, count) {
     const canvas = new Canvas2D(this.canvas);
@@ -159,7 +161,7 @@ function placeWords({ step }) {
   return text("chart.step", { step });
 }
 
-/** Return the means of the losses from a step on over at most so many equal parts. */
+/** Return the mean losses of equal parts of the steps from `from`, at most `parts` of them. */
 function pointsOf(record, from, parts) {
   const each = Math.max(1, Math.ceil((record.end - from) / parts));
   const found = { steps: [], losses: [] };
@@ -175,7 +177,7 @@ function pointsOf(record, from, parts) {
 
 // The metrics in the chart: those from before the page, and those that the worker measures.
 
-/** The values of the metrics of a page; `given` is the part `measured` of its spec, or undefined. */
+/** The metrics of a page; `given` is the entry `measured` of its spec, or undefined. */
 export class Measures {
   constructor(given) {
     this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
@@ -183,9 +185,9 @@ export class Measures {
     })); // prettier-ignore
   }
 
-  /** Take up what a state has measured: values after a step, in place of those that were there.
+  /** Add the metrics of a state; they replace all values after their first step.
    *
-   * They are those of all series at the same `steps`, or what Python names: each `series` by itself.
+   * A worker sends the values of all series at the same `steps`; Python sends separate `series`.
    */
   take({ measured }) {
     if (!measured) return;
@@ -199,7 +201,7 @@ export class Measures {
     });
   }
 
-  /** Return the name of each series with its last value up to a step, and its step if earlier. */
+  /** Return a text for each series: name, last value up to a step, and its step if earlier. */
   wordsAt(step) {
     return this.series.map((each) => words_of(each, step));
   }
@@ -207,7 +209,7 @@ export class Measures {
 
 // The losses of branches that are not shown, as thin lines behind that of the one that is.
 
-/** The lines of all branches but one; `shown` is that one, `list` what the worker tells of all. */
+/** The loss curves of the branches that are not shown; `list` contains the data of all branches. */
 export class BranchLines {
   constructor() {
     this.lines = new Map(); // by key, points of its own steps
@@ -216,7 +218,7 @@ export class BranchLines {
     this.hover = null; // key of the branch whose line is pointed at
   }
 
-  /** Take up a state before `losses` do, which still have the steps of the last one. */
+  /** Update the branches from a state, before `losses` are updated. */
   take({ branch = null, branches = [] }, losses) {
     const last = this.list.find(({ key }) => key === this.shown);
     if (branch !== this.shown && last) // a line begins where it left the other
@@ -227,19 +229,19 @@ export class BranchLines {
     }
   }
 
-  /** What `list` has of the other branch that is pointed at, or undefined. */
+  /** The data of the branch whose line is pointed at, or undefined. */
   get meant() {
     return this.list.find(({ key }) => key === this.hover && key !== this.shown);
   }
 
-  /** The lines as `BranchLine` of scene/loss_chart.py has them. */
+  /** The lines, in the form of `BranchLine` in scene/loss_chart.py. */
   get drawn() {
     const drawn = this.list.filter(({ key }) => this.lines.has(key));
     return drawn.map(({ key, number }) => ({ number, ...this.lines.get(key) }));
   }
 }
 
-/** Return the words for a branch in a list. */
+/** Return the entry for a branch in the list. */
 function branchWords({ number, name, end, loss }) {
   const words = text("branches.listed", { number, name, end });
   return Number.isFinite(loss) ? `${words}, ${text("where.loss", { loss })}` : words;
@@ -247,14 +249,14 @@ function branchWords({ number, name, end, loss }) {
 
 // The list of branches behind "…", and what is said when one begins or is dropped.
 
-/** The list; `choose` is called with the key of a branch. */
+/** The list of branches. */
 export class BranchList {
   constructor() {
     this.element = byId("branch");
     this.keys = new Set();
   }
 
-  /** Show the branches of a state; return what is to be said of them, or "". */
+  /** Show the branches of a state; return a message about a new or dropped branch, or "". */
   take({ branch, branches = [], dropped = [], playing }) {
     const news = this.newsOf(branch, branches, dropped);
     for (const { key } of branches) this.keys.add(key);

@@ -8,7 +8,7 @@ const FIRST_ROOM = 64; // of them for which there is room at first
 const BLOCK = 256; // steps of a block at first
 const MOST_BLOCKS = 2 ** 13; // of which two become one then
 
-/** The losses of the steps from `first` to before `end`, exact from `start` on, in bounded memory. */
+/** The losses of the steps from `first` up to `end`: means before `start`, exact afterwards. */
 export class LossRecord {
   constructor(first = 0) {
     this.first = this.start = this.end = first;
@@ -18,19 +18,19 @@ export class LossRecord {
     this.counts = []; // and how many these are
   }
 
-  /** Bytes of the losses. */
+  /** The size of the losses in bytes. */
   get bytes() {
     return this.room.byteLength + 16 * this.sums.length;
   }
 
-  /** The loss of a step; NaN if it is not known exactly. */
+  /** Return the loss of a step; NaN if it is not known exactly. */
   at(step) {
     return step >= this.start && step < this.end
       ? this.room[(step - this.first) % this.room.length]
       : NaN;
   }
 
-  /** Write the losses of the steps from `step` on; those that are known do not change. */
+  /** Store the losses of the steps beginning at `step`; known losses are unchanged. */
   write(step, losses) {
     const known = Math.max(0, this.end - step);
     while (this.end < step) this.push(NaN);
@@ -44,7 +44,7 @@ export class LossRecord {
     this.end += 1;
   }
 
-  /** Count a loss in the block of a step, some times; -1 takes it out. */
+  /** Add a loss to the block of a step `times` times; -1 removes it. */
   count(step, loss, times) {
     const block = this.blockOf(step);
     if (!Number.isFinite(loss)) return;
@@ -63,7 +63,7 @@ export class LossRecord {
     this.room = room;
   }
 
-  /** Return the number of the block of a step, which is made if there is none. */
+  /** Return the index of the block of a step; create the block if it does not exist. */
   blockOf(step) {
     let block = Math.floor((step - this.first) / this.size);
     while (block >= MOST_BLOCKS) {
@@ -81,12 +81,12 @@ export class LossRecord {
     return block;
   }
 
-  /** Return the end of the block of a step. */
+  /** Return the first step after the block of a step. */
   after(step) {
     return this.first + (this.blockOf(step) + 1) * this.size;
   }
 
-  /** Note the mean loss of the steps up to an end, of which no more is known. */
+  /** Store the mean loss of the steps up to `end`, whose individual losses are unknown. */
   cover([end, mean]) {
     while (this.end < end) {
       const next = Math.min(end, this.after(this.end));
@@ -95,7 +95,7 @@ export class LossRecord {
     }
   }
 
-  /** Return [end, mean] of the blocks with some steps, as `cover` takes them. */
+  /** Return [end, mean] of the blocks that contain these steps, for `cover`. */
   blocks(from, end) {
     const found = [];
     for (let step = from; step < end; step = found.at(-1)[0]) {
@@ -105,7 +105,7 @@ export class LossRecord {
     return found;
   }
 
-  /** Forget the losses from a step on. */
+  /** Remove the losses beginning at a step. */
   cut(step) {
     if (step >= this.end) return;
     const end = Math.max(step, this.first);
@@ -116,20 +116,20 @@ export class LossRecord {
     this.start = Math.min(this.start, end);
   }
 
-  /** Add the losses of another record up to an end. */
+  /** Append the losses of another record, up to `end`. */
   append(other, end = other.end) {
     for (const block of other.blocks(this.end, Math.min(end, other.start))) this.cover(block);
     for (let step = this.end; step < end; step++) this.push(other.at(step));
   }
 
-  /** What a page gets of a record, for `take`. */
+  /** The data of the record for a page, see `take`. */
   get told() {
     const { first, start, end } = this;
     const values = Float64Array.from({ length: end - start }, (_, i) => this.at(start + i));
     return { from: first, past: this.blocks(first, start), values };
   }
 
-  /** Take up what is told of the losses from a step on; those after the `last` step are forgotten. */
+  /** Replace the losses beginning at a step by those of a state; remove losses after `last`. */
   take({ losses: { from, past = [], values }, last }) {
     const start = past.at(-1)?.[0] ?? from;
     if (start + values.length >= this.end || last < this.end) this.cut(from); // else they are known
@@ -138,7 +138,7 @@ export class LossRecord {
     this.cut(last);
   }
 
-  /** Return the mean of some losses, as far as they are known; else that of their blocks. */
+  /** Return the mean of the known losses between two steps, or else the mean of their blocks. */
   mean(from, end) {
     const apart = Math.ceil((end - from) / READ);
     let [sum, count] = [0, 0];

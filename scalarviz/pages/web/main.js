@@ -8,7 +8,7 @@ import { dataOfPage, fail, failWith } from "./dom.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
 
-/** Return the data of a page that cannot train here, with its short recording instead. */
+/** Return the data of a page with its short recording, for a browser that cannot train it. */
 function recordedOnly({ spec, texts, spare }) {
   const { engine, recording, bytes } = spare;
   const exhibit = spec.page.exhibit && { ...spec.page.exhibit, shader: undefined };
@@ -16,7 +16,7 @@ function recordedOnly({ spec, texts, spare }) {
   return { spec: { ...spec, engine, recording, page }, texts, recording: bytes };
 }
 
-/** Return what shows the training of a page's data: one in a worker, or a recording.
+/** Return a client for the data of a page: for a worker, or for a recording.
  *
  * @returns {Promise<any>}
  */
@@ -28,7 +28,7 @@ async function clientFor(data) {
   return new Client(() => new Worker(url), { module: code, image: memory, held: samples, spec });
 }
 
-/** Return [client, data, lack]: what shows the training, of which data, and why it is a recording. */
+/** Return [client, data, lack]: the client, its data, and the reason if it is a recording. */
 async function trainingOf(data, lack) {
   if (lack) return [await clientFor(recordedOnly(data)), recordedOnly(data), lack];
   const client = await clientFor(data); // a worker begins at once
@@ -62,7 +62,7 @@ async function start() {
   return undefined;
 }
 
-/** Begin with the film of a page, until the user does something, or with the tour. */
+/** Start the film of a page, which any user action ends, or the tour. */
 function begin(app) {
   const { film, clock } = app.spec.page;
   if (app.spec.fixed) return undefined; // it has no operations that a tour could show

@@ -8,7 +8,7 @@ const SHOWN = 4; // seconds for which a message stands
 const READ = 15; // letters that are read in a second: longer ones stand longer
 const OFFERED = 10; // with a button
 
-/** Shows messages in an element; `spoken` is the live region. */
+/** Shows messages in an element; `spoken` is the live region for screen readers. */
 export class Chip {
   constructor(element, spoken) {
     this.element = element;
@@ -23,7 +23,7 @@ export class Chip {
     element.append(this.words, this.button);
   }
 
-  /** Show a message for some seconds; `action` is the text of a button that calls `act`. */
+  /** Show a message for some seconds; `action` is the label of a button that calls `act`. */
   tell(words, action = "", act = () => {}) {
     this.stand(words);
     this.stays = false;
@@ -34,7 +34,7 @@ export class Chip {
     this.timer = setTimeout(() => this.hide(), 1000 * seconds);
   }
 
-  /** Show a message until another one comes, or `hide` is called. */
+  /** Show a message until another message replaces it, or `hide` is called. */
   stand(words) {
     clearTimeout(this.timer);
     this.stays = true;
@@ -44,12 +44,12 @@ export class Chip {
     setShown(this.element, true);
   }
 
-  /** Hide a message, if it is still the one that is shown. */
+  /** Hide a message if it is still shown. */
   drop(words) {
     if (this.words.textContent === words) this.hide();
   }
 
-  /** Hide a message that goes away by itself. */
+  /** Hide a message that would disappear automatically. */
   clear() {
     if (!this.stays) this.hide();
   }
@@ -66,7 +66,7 @@ export class Chip {
 const BEYOND = 1000; // times the largest loss and weight of the beginning
 const BEGINNING = 8; // steps
 
-/** Follows states; `take` returns whether a rate is to be told of, once for each. */
+/** Detects a growing loss; `take` returns whether to warn, once for each learning rate. */
 export class Growing {
   constructor() {
     this.loss = this.value = 1; // the largest ones of the beginning

@@ -29,7 +29,7 @@ export function areas(p, there) {
   return found.filter((area) => !Number.isNaN(area));
 }
 
-/** Return the area of one output; NaN if it divides nothing. */
+/** Return the area under the ROC curve of one output; NaN if there is only one class. */
 function areaOf(scores, isThere) {
   const counts = new Map(); // by score: of samples that are not there, and of those that are
   scores.forEach((score, i) => {

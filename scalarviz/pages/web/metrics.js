@@ -3,7 +3,7 @@
 import { answersEach, lossOf, ready } from "./formulas.js";
 import { METRIC_ROWS } from "./story/metric_functions.js";
 
-/** What a page measures: `spec` and `held` are those of exhibit_data.py. */
+/** The metrics that a page measures; `spec` and `held` come from MetricData in exhibit_data.py. */
 export class Metrics {
   constructor(engine, spec, held) {
     this.engine = engine;
@@ -13,12 +13,12 @@ export class Metrics {
     this.held = spec.held ? samplesIn(engine, held, spec.held) : null;
   }
 
-  /** Return the step at or after one that is measured next. */
+  /** Return the next step, at or after `step`, at which metrics are measured. */
   after(step) {
     return (Math.floor(step / this.every) + 1) * this.every;
   }
 
-  /** Return the metrics of the present weights: of held-out samples, else of the batch that comes next. */
+  /** Return the metrics of the network for the held-out samples, or else for the next batch. */
   measure() {
     const { engine, loss } = this;
     const { inputs, targets } = this.held ?? nextBatch(engine);
@@ -33,7 +33,7 @@ export class Metrics {
   }
 }
 
-/** Return the samples that stand in some bytes, as {inputs, targets}. */
+/** Return the samples that are stored in bytes, as {inputs, targets}. */
 function samplesIn(engine, bytes, count) {
   const { inputs, outputs } = engine.spec.sizes;
   const own = bytes.slice().buffer; // from a place where numbers may stand

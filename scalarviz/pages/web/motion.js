@@ -3,7 +3,7 @@
 
 import { Light } from "./story/pace.js";
 
-/** Follows states, and says which of them is to be drawn, and how much of its moment is done. */
+/** Animates between states: decides which state to draw, and the progress of its operation. */
 export class Motion extends Light {
   constructor({ longest }, calm) {
     super(calm);
@@ -12,10 +12,10 @@ export class Motion extends Light {
     this.neuron = 0; // how many neurons of its operation are shown; 0: all
   }
 
-  /** Take up a new state at a time in seconds; `playing` lets slow operations take longer.
+  /** Begin the animation to a new state, at a time in seconds; while playing, it can take longer.
    *
-   * neuron  how many neurons of its operation are shown, where one goes by neurons; else 0
-   * size    how many these are
+   * neuron  number of neurons of the operation that are shown one by one; 0 if all together
+   * size    total number of these neurons
    */
   follow(state, time, playing, neuron = 0, size = 1) {
     const { state: old, neuron: before } = this;
@@ -34,8 +34,8 @@ export class Motion extends Light {
     else this.take_up([passage], this.longest[passage.state.moment], time, playing);
   }
 
-  /** Return the state to draw at a time, how many neurons of its moment are shown, the part of it
-   * that is done, and whether more is to come.
+  /** Return the state to draw at a time, the number of shown neurons, the progress of the operation
+   * from 0 to 1, and whether the animation continues.
    */
   at(time) {
     const moving = this.advance(time);

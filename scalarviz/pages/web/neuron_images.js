@@ -39,13 +39,13 @@ export function drawMaps(view, line) {
   writeOnMaps(view, line, name, left);
 }
 
-/** The images of a line as one, by the colors of their pixels. */
+/** Join the images of a line to one image, given the colors of their pixels. */
 function tiledMaps(colors, { shape: [channels, high, wide] }) {
   const byteOf = (i, cell, k) => Math.round(255 * colors[i * high * wide + cell][k]);
   return tiled(channels, wide, high, byteOf);
 }
 
-/** The color of each pixel: its true color, else by its number on the map's own scale. */
+/** Return the color of each pixel: its true color, or from its number on the map's own scale. */
 function paintedMaps(name, line, frame, palette) {
   if (name in frame.scene.tints) return paintedNeurons(name, frame, palette);
   const values = frame.values[name];
@@ -57,7 +57,7 @@ function paintedMaps(name, line, frame, palette) {
   return parts.flatMap((own) => Array.from(own, (part) => palette.heatAt(part || 0)));
 }
 
-/** The depths of the left and the right side of an image. */
+/** Return the depths of the left and right sides of an image. */
 function mapDepths(seen, i) {
   const half = 0.5 * (seen.depth[3 * i + 2] - seen.depth[3 * i]);
   return [seen.depth[3 * i] + half, seen.depth[3 * i + 1] + half];
@@ -70,7 +70,7 @@ function frameMap(paper, corners, color, /** @type {number[]} */ [left, end]) {
   paper.path(ends, [left, end, end, left, left], color, 1);
 }
 
-/** Cross out dropped neurons, and write the numbers if a pixel is large enough. */
+/** Cross out dropped neurons, and write numbers if the pixels are large enough. */
 function writeOnMaps(view, line, name, left) {
   const { see, paper, frame, palette } = view;
   if (!name && !left) return;
@@ -99,11 +99,11 @@ function writeOnMaps(view, line, name, left) {
 
 // What each neuron computes over all places of the inputs, in its square.
 
-/** The maps of all neurons: `values` by buffer, neuron by neuron in rows from the top, or curves. */
+/** The maps of all neurons over the inputs, or their curves over one input. */
 export class NeuronMaps {
   /**
-   * scene   of the page
-   * survey  returns a promise of the numbers of all neurons for some inputs, see `Engine.survey`
+   * scene   scene of the page
+   * survey  function that returns a promise of all neurons' values for inputs, see `Engine.survey`
    */
   constructor(scene, survey) {
     Object.assign(this, { survey, known: scene.maps, inputs: scene.inputs });
@@ -116,7 +116,7 @@ export class NeuronMaps {
     this.next = 0; // when new ones are due while it plays
   }
 
-  /** Ask for the maps of a state; an input that is pointed at is that of curves from now on. */
+  /** Request the maps of a state; pointing at an input makes it the axis of curves. */
   async follow(state, pointed, change) {
     const { known, isPlane } = this;
     const { places } = known;
@@ -138,7 +138,7 @@ export class NeuronMaps {
     change();
   }
 
-  /** The plane, or the line along one input; the others are as in the sample that is shown. */
+  /** Return the plane of inputs, or the line along one input through the shown sample. */
   where({ inputs }) {
     const { places } = this.known;
     if (this.isPlane) return places;
@@ -146,7 +146,7 @@ export class NeuronMaps {
     return { ...places, rest: inputs, axes: [this.axis], low, high };
   }
 
-  /** The numbers of each neuron, by buffer. */
+  /** Return the numbers of each neuron, by buffer. */
   cut(found) {
     const { side, buffers } = this.known;
     const cells = this.isPlane ? side * side : 2 * side;
@@ -157,7 +157,7 @@ export class NeuronMaps {
     );
   }
 
-  /** Where the inputs of a sample lie, from 0 to 1 to the right and up; null for features. */
+  /** Return the position of a sample on the map, from 0 to 1 right and up; null for features. */
   dot(state) {
     const { axes, low, high, features } = this.where(state);
     if (!state.inputs || features.length) return null;
@@ -165,13 +165,13 @@ export class NeuronMaps {
   }
 }
 
-/** What neurons add to red, green and blue, three weights each, by their buffer. */
+/** Return the weights of each neuron for red, green and blue, by buffer. */
 function paintsOf({ name, size, first }, value) {
   const own = (i) => [0, 1, 2].map((k) => value[first + k * size + i]);
   return { [name]: Array.from({ length: size }, (_, i) => own(i)) };
 }
 
-/** Maps as shares of the strongest colors, `beyond` times what a share of the numbers is below. */
+/** Scale maps for display; 1 is `beyond` times the quantile `share` of a map's magnitudes. */
 function partsOf(maps, share, beyond, faint) {
   const tops = maps.map((own) => {
     const sizes = Float32Array.from(own, (x) => (Number.isFinite(x) ? Math.abs(x) : 0)).sort();
@@ -186,12 +186,12 @@ function partsOf(maps, share, beyond, faint) {
   });
 }
 
-/** The maps of a buffer as shares of the strongest colors; curves are seen whole. */
+/** Return the scaled maps of a buffer; curves are scaled to be completely visible. */
 function mapParts({ values, isPlane }, name, { percentile, beyond, faint }) {
   return partsOf(values[name], isPlane ? percentile : 1, beyond, faint);
 }
 
-/** The maps of a buffer as one image. */
+/** Return the maps of a buffer as one image. */
 function imageOf(maps, name, { heat, ground }, known) {
   const key = `${name} ${ground}`;
   maps.images ??= new Map();
@@ -208,7 +208,7 @@ function imageOf(maps, name, { heat, ground }, known) {
   return image;
 }
 
-/** Images as one, in rows: a number of them, wide and high, whose colors are bytes. */
+/** Join `count` images to one image with several rows; `byteOf` returns the bytes of colors. */
 function tiled(count, wide, high, byteOf) {
   const across = Math.ceil(Math.sqrt(count));
   const [width, height] = [across * wide, Math.ceil(count / across) * high];
@@ -223,7 +223,7 @@ function tiled(count, wide, high, byteOf) {
   return { width, height, bytes, across, wide, high };
 }
 
-/** Where one of these is in the image, from 0 to 1, without a part of a pixel at its edges. */
+/** Return the rectangle of one of the joined images, from 0 to 1, without its edges. */
 function partIn({ width, height, across, wide, high }, i, edge = 0.5) {
   const [x, y] = [(i % across) * wide, Math.floor(i / across) * high];
   const [right, low] = [x + wide - edge, y + high - edge];
@@ -235,19 +235,19 @@ function shares(weights) {
   return weights.map((each) => each / top);
 }
 
-/** What a neuron adds to a channel, as a byte; `zero` is nothing. */
+/** Return the contribution of a neuron to a color channel as a byte; `zero` means none. */
 function paintOf(part, zero) {
   return Math.round(part > 0 ? zero + (255 - zero) * part ** 0.8 : zero * (1 + 0.9 * part));
 }
 
-/** The buffer whose maps stand in the squares of a line; "" without. */
+/** Return the buffer whose maps are drawn in the squares of a line, or "". */
 function mapOf(line, { maps, values }) {
   const isWhole = values[line.values]?.length === line.count || !(line.sums in values);
   const name = isWhole ? line.values : line.sums;
   return maps && name in maps.values && name in values ? name : "";
 }
 
-/** Draw the square of some neurons of a line, or their numbers as colors without maps. */
+/** Draw small squares with the maps of some neurons of a line, or with their colors. */
 export function draw_inputs(paper, line, order, places, side, frame, palette) {
   const name = mapOf(line, frame);
   const known = frame.scene.maps;
@@ -263,7 +263,7 @@ export function draw_inputs(paper, line, order, places, side, frame, palette) {
   });
 }
 
-/** Draw kernels, of fields in rows of `across`, from their upper left corners. */
+/** Draw kernels as grids with `across` columns, given their upper left corners. */
 export function draw_fields(paper, palette, parts, places, cell, across) {
   const each = Math.max(1, Math.floor(parts.length / places.length));
   parts.forEach((part, i) => {
@@ -274,7 +274,7 @@ export function draw_fields(paper, palette, parts, places, cell, across) {
   });
 }
 
-/** Draw each neuron of a line as a square with its map or curve; return whether it has one. */
+/** Draw each neuron of a line as a square with its map or curve; return whether there are any. */
 export function drawSquares(view, line, seen, good) {
   const { paper, palette, frame, lit, scale } = view;
   const { maps, scene, values } = frame;
@@ -319,14 +319,14 @@ export function drawSquares(view, line, seen, good) {
   return count > 0;
 }
 
-/** The neurons of a buffer that are 0 for all inputs. */
+/** Return the neurons of a buffer that are 0 for all inputs. */
 function silentIn(maps, name) {
   maps.silent ??= {};
   const own = maps.values[name];
   return (maps.silent[name] ??= [...own.keys()].filter((i) => own[i].every((x) => x === 0)));
 }
 
-/** Draw the curve of a neuron; return the place of the shown sample on it. */
+/** Draw the curve of a neuron; return the position of the shown sample on it. */
 function drawCurve({ paper, palette, frame, scale }, parts, [x, y, reach, depth], dot) {
   const depths = [depth, depth];
   paper.segment([x - reach, y], [x + reach, y], palette.faint, { depths });
@@ -347,7 +347,7 @@ function drawCurve({ paper, palette, frame, scale }, parts, [x, y, reach, depth]
 
 // Colors of neurons, their gradients, and which of them are left out.
 
-/** The color of each neuron of a line: its true color if it stands for one, else by its number. */
+/** Return the color of each neuron of a buffer: its true color, or from its number. */
 export function paintedNeurons(name, frame, palette) {
   const values = (frame.whole ?? frame.values)[name];
   const tint = frame.scene.tints[name];
@@ -361,13 +361,13 @@ export function paintedNeurons(name, frame, palette) {
   return Array.from(values, (_, i) => palette.map(shown[i] ?? 0, frame.activationScale));
 }
 
-/** The numbers that a line shows: its outputs, and sums where these are not there yet. */
+/** Return the numbers that a line shows: outputs, and sums of neurons without an output yet. */
 export function heldBy(line, { values }) {
   const outputs = Array.from(values[line.values] ?? []);
   return [...outputs, ...Array.from(values[line.sums] ?? []).slice(outputs.length)];
 }
 
-/** The color of each neuron of which `heldBy` has a number. */
+/** Return the color of each neuron for which `heldBy` returns a number. */
 export function paintedLine(line, frame, palette) {
   const { border, answers, layout } = frame;
   if (border && answers && line === layout.neurons[layout.neurons.length - 1])
@@ -380,20 +380,20 @@ export function paintedLine(line, frame, palette) {
   return [...outputs, ...colorsOf(line.sums).slice(outputs.length)];
 }
 
-/** The places of points that are before the eye. */
+/** Return the indices of the points in front of the camera. */
 export function goodOf(seen) {
   const found = [];
   for (let i = 0; i < seen.x.length; i++) if (Number.isFinite(seen.x[i] + seen.y[i])) found.push(i);
   return found;
 }
 
-/** Which neurons of a line dropout drops. */
+/** Return which neurons of a line are dropped by dropout, as flags, or null. */
 export function droppedIn(line, frame) {
   const name = line.buffers.find((each) => each in frame.left_out);
   return name && line.values in frame.values ? frame.left_out[name] : null;
 }
 
-/** Cross out dropped neurons; hue is reserved for the sign of numbers. */
+/** Cross out dropped neurons, in gray since colors are reserved for the sign of numbers. */
 export function crossOut({ paper, palette }, seen, reach, depth, chosen) {
   for (let i = 0; chosen && i < chosen.length; i++) {
     if (!(chosen[i] > 0) || !Number.isFinite(seen.x[i])) continue;

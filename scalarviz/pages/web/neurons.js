@@ -13,7 +13,7 @@ import {
 } from "./neuron_images.js";
 import { balls_of } from "./silhouettes.js";
 
-/** Write names and numbers of a line of neurons, or draw images. */
+/** Write the names and numbers of a line of neurons, or draw their images. */
 export function drawNeurons(view, line) {
   const { paper, palette, see, frame, lit } = view;
   const bright = Array.from({ length: line.count }, (_, i) => lit.brightOf(line, i));
@@ -52,7 +52,7 @@ export function drawNeurons(view, line) {
   write_names(paper, palette, line, good, balls, shown, see.box, below, signs, isFirst);
 }
 
-/** Points just before the fronts of spheres, where their numbers stand. */
+/** Return the points just in front of spheres where their numbers are written. */
 function frontsOf(points, radius, see) {
   const way = see.camera.way(0, 0, 1.02 * radius); // in which depth is counted
   return points.length ? Float64Array.from(points, (each, i) => each + way[i % 3]) : points;

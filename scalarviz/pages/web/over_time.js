@@ -3,7 +3,7 @@
 import { NONE } from "./story/facts.js";
 import { tiles_of } from "./story/past_places.js";
 
-/** Return the layers that have weights, in order: [label, [[first row, count], ...]]. */
+/** Return the layers with weights, in order: [label, [[first row, count], ...]]. */
 export function layersOf({ operations, rows }) {
   const found = new Map();
   const known = new Set();
@@ -22,12 +22,15 @@ function rowsOfRuns(runs) {
 }
 
 /**
- * Return numbers of all weights at moments, {step, value, grad}: `steps`, `groups` of tiles, with
- * label, first tile and count; of each tile the number of its weights in `counts`, its first one in
- * `heads`, and its means in `tiles`, one row for each; or `norms` of layers.
+ * Return the history of all weights for the moments {step, value, grad}.
  *
- * start  values with which the training began
- * order  "layer", "distance" or "norms"; `sorted` are all rows by distance, where that is kept
+ * The result contains `steps`; `groups` of tiles, each with label, first tile and count; for each
+ * tile the number of its weights in `counts`, its first weight in `heads`, and its means in a row
+ * of `tiles`; or else `norms` of layers.
+ *
+ * start   initial values of the weights
+ * order   "layer", "distance" or "norms"
+ * sorted  all rows sorted by distance, if an earlier order should be kept, or null
  */
 export function overTime(moments, start, { kind, order, layers, most, sorted = null }) {
   const rowsOfLayers = layers.map(([, runs]) => rowsOfRuns(runs));

@@ -15,7 +15,7 @@ const NO_CLIP = [-1e9, -1e9, 1e9, 1e9];
 const NO_EXTRA = [0, 0, 0, 0];
 const PACKED_COLORS = new Map();
 
-/** A color as two numbers: 256 * red + green and 256 * blue + alpha, each 0 to 255. */
+/** Return a color as two numbers: 256 * red + green and 256 * blue + alpha, each 0 to 255. */
 function packedColor(color) {
   if (typeof color === "string") {
     if (!PACKED_COLORS.has(color)) PACKED_COLORS.set(color, packedColor(colorOf(color)));
@@ -27,7 +27,7 @@ function packedColor(color) {
   return [256 * byte(r) + byte(g), 256 * byte(b) + byte(a)];
 }
 
-/** A sheet of width x height logical pixels, of `ratio` device pixels each, for one picture. */
+/** A drawing surface of width x height logical pixels, each of `ratio` device pixels. */
 export class Paper extends Sheet {
   constructor(glyphs, width, height, ratio, scale) {
     super();
@@ -50,7 +50,7 @@ export class Paper extends Sheet {
     this.rows.set(row, NUMBERS * this.count++);
   }
 
-  /** Draw a rectangle from its top left corner; the outline is inside the edge. */
+  /** Draw a rectangle, given its upper left corner; the outline is inside the edge. */
   box(x, y, width, height, fill, look = {}) {
     const { radius = 0, outline = null, line = 1, depth = -1, hatch = 0 } = look;
     const style = [radius, outline ? line : 0, SHAPES.box, hatch];
@@ -64,7 +64,7 @@ export class Paper extends Sheet {
     this.box(x - radius, y - radius, 2 * radius, 2 * radius, fill, { ...look, radius });
   }
 
-  /** Draw discs, with a depth and the strength of stripes of each. */
+  /** Draw discs, each with a depth and a strength of stripes. */
   discs(places, radii, fills, { depth, hatch }) {
     places.forEach(([x, y], i) =>
       this.disc(x, y, radii[i], fills[i], { depth: depth[i], hatch: hatch[i] }),
@@ -84,12 +84,12 @@ export class Paper extends Sheet {
     this.put(...middle, half, axis, [depth, depth], [tip, width / 2, 0, 0], style, colors);
   }
 
-  /** Draw a straight line with round ends; depths of its two ends. */
+  /** Draw a straight line with round ends; `depths` are the depths of its two ends. */
   segment(start, end, color, { width = 1, depths = [-1, -1] } = {}) {
     this.path([start, end], depths, color, width);
   }
 
-  /** Draw a line through points, by default in front of everything; depth may be a list. */
+  /** Draw a line through points, by default in front of everything; `depth` can be a list. */
   line(points, color, { width = 1, depth = -1 } = {}) {
     const depths = points.map((_, i) => depth[i] ?? depth);
     this.path(points, depths, color, width);
@@ -113,7 +113,7 @@ export class Paper extends Sheet {
     this.note(count, null);
   }
 
-  /** Draw a part of an image: corners are upper left, upper right and lower left, x and y each; `radius` rounds it. */
+  /** Draw a part of an image, given its upper left, upper right and lower left corners. */
   image(corners, pixels, part, depths, radius = 0) {
     const [x, y, rightX, rightY, downX, downY] = corners;
     const wide = Math.hypot(rightX - x, rightY - y);
@@ -127,14 +127,14 @@ export class Paper extends Sheet {
     this.note(count, pixels);
   }
 
-  /** Note that the shapes from `start` on are parts of an image, or lines if it is null. */
+  /** Record that the shapes beginning at `start` are parts of an image, or lines if it is null. */
   note(start, pixels) {
     const last = this.runs.at(-1);
     if (last?.pixels === pixels && last.stop === start) last.stop = this.count;
     else if (start < this.count) this.runs.push({ start, stop: this.count, pixels });
   }
 
-  /** Write text on the baseline y; x is where `anchor` says: "left", "center" or "right". */
+  /** Write a text on the baseline y; `anchor` ("left", "center" or "right") is its part at x. */
   text(x, y, words, look = {}) {
     const { size = 13, color = "#ffffff", bold = false } = look;
     const { anchor = "left", depth = -1, outline = null, room = Infinity } = look;
@@ -150,7 +150,7 @@ export class Paper extends Sheet {
     this.letters(place, shown, pixels, bold, anchor, 0, color, depth);
   }
 
-  /** Write texts as `text` does, with a depth of each. */
+  /** Write texts as `text` does, each with a depth. */
   texts(places, words, look) {
     places.forEach(([x, y], i) => this.text(x, y, words[i], { ...look, depth: look.depth[i] }));
   }
@@ -166,19 +166,19 @@ export class Paper extends Sheet {
     }
   }
 
-  /** The width of text: that of its widest line. */
+  /** Return the width of a text: the width of its widest line. */
   measure(words, { size = 13, bold = false } = {}) {
     const pixels = Math.round(size * this.ratio) || 1;
     const widths = words.split("\n").map((line) => this.glyphs.width(line, pixels, bold));
     return Math.max(...widths) / this.ratio;
   }
 
-  /** The width of the widest of some texts. */
+  /** Return the width of the widest of several texts. */
   widest(texts, look) {
     return Math.max(...texts.map((each) => this.measure(each, look)));
   }
 
-  /** Shapes from start to stop that are drawn by one call: all, parts of an image, or lines. */
+  /** Return ranges of shapes that one call draws: plain shapes, parts of an image, or lines. */
   batches() {
     const found = [];
     let at = 0;
@@ -197,7 +197,7 @@ export class Paper extends Sheet {
 const INK_FIELDS = ["a_place", "a_axis", "a_extra", "a_style", "a_clip", "a_color"];
 const INK_STYLE = 14; // where the kind of a shape stands, to which the number of its corner is added
 
-/** The programs, the letters and the images of a picture. */
+/** Draws a drawing surface with WebGL: shapes, letters and images. */
 export class Ink {
   constructor(gl, scene, glyphs) {
     Object.assign(this, { gl, glyphs, version: -1, room: 0, sent: [], images: [] });
@@ -218,7 +218,7 @@ export class Ink {
     gl.bindVertexArray(null);
   }
 
-  /** Draw a sheet over the whole picture. */
+  /** Draw a drawing surface over the complete picture. */
   draw(paper) {
     const { gl } = this;
     if (!paper.count) return;
@@ -279,7 +279,7 @@ export class Ink {
   }
 }
 
-/** Each shape of a sheet four times, with the number of its corner. */
+/** Return each shape of a drawing surface four times, with the index of a corner. */
 function cornersOfShapes(paper) {
   const found = new Float32Array(4 * NUMBERS * paper.count);
   for (let i = 0; i < paper.count; i++) {
@@ -297,7 +297,7 @@ function cornersOfShapes(paper) {
 
 const GLYPHS = { width: 1024, height: 256, most: 4096, quartered: 24 };
 
-/** The letters of one family of fonts; all lengths are device pixels. */
+/** The images of the letters of a font family; all lengths are in device pixels. */
 export class Glyphs {
   constructor(family) {
     this.family = family;
@@ -322,7 +322,7 @@ export class Glyphs {
     return [GLYPHS.width, this.pixels.length / GLYPHS.width];
   }
 
-  /** Forget all letters before a picture if they have become too many. */
+  /** Forget all letters before a picture is drawn, if there are too many. */
   tidy() {
     if (this.size[1] >= GLYPHS.most) this.clear();
   }
@@ -336,7 +336,7 @@ export class Glyphs {
     if (style !== this.style) this.context.font = this.style = style;
   }
 
-  /** How far the pen moves for a letter. */
+  /** Return the advance width of a letter. */
   advance(letter, pixels, bold) {
     const key = `${letter} ${pixels} ${bold}`;
     if (!this.advances.has(key)) {
@@ -346,14 +346,14 @@ export class Glyphs {
     return this.advances.get(key);
   }
 
-  /** The width of a line of text. */
+  /** Return the width of a line of text. */
   width(words, pixels, bold) {
     let sum = 0;
     for (const letter of typeset(words)) sum += this.advance(letter, pixels, bold);
     return sum;
   }
 
-  /** A letter shifted right by quarters of a pixel, or its halo; null for a blank. */
+  /** Return a letter in the atlas, shifted by quarters of a pixel, or its halo; null if blank. */
   glyph(letter, pixels, bold, step, halo) {
     const key = `${letter} ${pixels} ${bold} ${step} ${halo}`;
     if (!this.known.has(key)) this.known.set(key, this.draw(letter, pixels, bold, step / 4, halo));
@@ -380,7 +380,7 @@ export class Glyphs {
     return { x: left + half[0], y: top + half[1], half, place: [x, y, x + wide, y + high] };
   }
 
-  /** Put an image among the others, which keep their places; return its left and top. */
+  /** Add an image to the atlas of letters; return its left and top. */
   place(image, wide, high) {
     if (this.left + wide + 1 > GLYPHS.width) {
       this.top += this.row;
@@ -402,7 +402,7 @@ export class Glyphs {
     return found;
   }
 
-  /** Letters of a text: place relative to its anchor on the first baseline, and in the image. */
+  /** Return the letters of a text: positions relative to its anchor, and in the atlas. */
   laidOut(words, pixels, bold, anchor, halo) {
     const steps = pixels < GLYPHS.quartered ? 4 : 1;
     const found = [];
@@ -424,7 +424,7 @@ export class Glyphs {
   }
 }
 
-/** A letter made wider by `reach` pixels on all sides, of which the outer half fades. */
+/** Return the image of a letter extended by `reach` pixels on all sides; the outer half fades. */
 function spreadOut(image, wide, high, reach) {
   const found = new Uint8Array(image.length);
   for (let down = -reach; down <= reach; down++) {

@@ -32,8 +32,10 @@ const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const TOP = 3; // pixels above the norms, for the upper end of their scale
 
 /**
- * Shows the strip or a landscape; `ask` asks for numbers, `seek` goes to a step, `roll` to a point of
- * the plane, `curve` has the axis of steps.
+ * Shows all weights over time as a strip of colors, or the loss landscape.
+ *
+ * use  callbacks: `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
+ *      `redraw` requests a new picture
  */
 export class Past {
   constructor(element, facts, curve, use) {
@@ -66,7 +68,7 @@ export class Past {
     return !this.element.hidden;
   }
 
-  /** Make the curve large, with the strip below it, or small again. */
+  /** Enlarge the loss curve, with the strip below it, or make it small again. */
   toggle() {
     const isOpen = !this.isOpen;
     setShown(this.element, isOpen);
@@ -84,7 +86,7 @@ export class Past {
     this.redraw();
   }
 
-  /** Ask anew, and point at nothing. */
+  /** Request the numbers again, and reset the pointer. */
   begin() {
     this.pointed = this.view.compared = null;
     this.shown = "";
@@ -133,7 +135,7 @@ export class Past {
     this.redraw();
   }
 
-  /** Ask for the numbers of a state if they are others than those shown, then draw again. */
+  /** Request the numbers for a state if they differ from the shown ones, then draw again. */
   async follow(state) {
     const { kind, order, along, pinned } = this.view;
     const pins = along === "two" ? pinned : [];
@@ -159,12 +161,12 @@ export class Past {
     if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
-  /** Whether a landscape along two weights is wanted, and fewer are pinned. */
+  /** Whether a landscape along two weights is chosen, but fewer than two are pinned. */
   get lacksPins() {
     return this.isLandscape && this.view.along === "two" && this.view.pinned.length < 2;
   }
 
-  /** Draw the strip, the norms or the landscape, and what is read. */
+  /** Draw the strip, the norms or the landscape, and the text about the pointer. */
   draw(state, palette) {
     if (!this.isOpen) return;
     void this.follow(state);
@@ -199,7 +201,7 @@ export class Past {
     if (isNews(this.reads, status)) this.reads.replaceChildren(...status.map(inColor));
   }
 
-  /** The numbers as `PastWeights` of scene/frame_data.py. */
+  /** Return the numbers in the form of `PastWeights` in scene/frame_data.py. */
   weightsOf(palette) {
     const { seen, pointed, images, view } = this;
     const { groups, heads, counts, tiles } = seen;
@@ -218,7 +220,7 @@ export class Past {
     }; // prettier-ignore
   }
 
-  /** The plane as `Terrain` of scene/frame_data.py. */
+  /** Return the plane in the form of `Terrain` in scene/frame_data.py. */
   terrainOf(palette) {
     const { seen, path, images } = this;
     const { plane, at } = seen;
@@ -226,12 +228,12 @@ export class Past {
     return { plane, at, path, names, done: plane.done, says: this.said(), images, palette };
   }
 
-  /** The path of the training in the plane, [x, y] each. */
+  /** The path of the training in the plane, as positions [x, y]. */
   get path() {
     return inRows(this.seen.path, 2).map((each) => [...each]);
   }
 
-  /** Return what the pointer reads: a point of the plane, a tile at a step, or between two. */
+  /** Return the text about the pointer: a point of the plane, a tile at a step or between two. */
   said() {
     const { pointed, view } = this;
     const { steps, plane, norms, tiles, heads, counts, groups } = this.seen;
@@ -250,12 +252,12 @@ export class Past {
   }
 }
 
-/** Return the place of the last of some steps up to one, else the first. */
+/** Return the index of the last of the steps up to `step`, or else of the first. */
 function momentPlace(steps, step) {
   return Math.max(0, count_up_to(steps, step) - 1);
 }
 
-/** Return words in a color, as an element. */
+/** Return an element with a text in a color. */
 function inColor(/** @type {string[]} */ [words, color]) {
   const element = made("span", "", typeset(words));
   element.style.color = color;

@@ -12,7 +12,7 @@ const HIGHEST = 0.62; // of the way from the ground to the ink, for the largest 
 const RIDGE = 0.12; // and how much further the line between two bands is
 const DRAWN_EACH = 60; // losses after which the map is drawn again
 
-/** Draw a row for each tile, its numbers over the steps up to an end, as colors. */
+/** Draw a row for each tile that shows its numbers over the steps as colors. */
 export function draw_tiles({ context }, scales, past, end) {
   const { images, palette } = past;
   const { steps } = past.over_time;
@@ -35,7 +35,7 @@ export function draw_map({ context }, box, { plane, images, palette }) {
   context.drawImage(images.canvas, box.x, box.y, box.width, box.height);
 }
 
-/** Return the pixels of places of a plane, of which a map shows a span. */
+/** Return the pixels of positions in a plane, given the range that the map shows. */
 export function on_map(box, [left, right, bottom, top], places) {
   return places.map(([x, y]) => [
     box.x + ((x - left) / (right - left)) * box.width,
@@ -52,7 +52,7 @@ export function line_colors(classes) {
   return classes.map((k) => colors[k % colors.length]);
 }
 
-/** Return a canvas whose pixels have the colors that a function gives by row and column. */
+/** Return a canvas whose pixels have the colors that `colorAt` returns for row and column. */
 function imageOf(width, height, colorAt) {
   const canvas = made("canvas");
   Object.assign(canvas, { width, height });
@@ -65,7 +65,7 @@ function imageOf(width, height, colorAt) {
   return canvas;
 }
 
-/** A color as a number that stands in an image. */
+/** Return a color as an integer for the data of an image. */
 function packed(color) {
   const [r, g, b] = color.map((each) => Math.round(255 * each));
   return r | (g << 8) | (b << 16) | (255 << 24);
@@ -82,7 +82,7 @@ function tilesOf({ over_time, tiles, scale, palette }, last, wide) {
   return imageOf(wide, starts.length, (i, j) => colors[i * steps.length + moments[j]]);
 }
 
-/** Return a canvas with the map, from the ground where the loss is least, top row first. */
+/** Return a canvas with a map of losses; the lowest loss has the background color. */
 function mapOf(losses, { groundColor, inkColor }) {
   const count = Math.sqrt(losses.length);
   const heights = heights_of(inRows(losses, count).map((row) => [...row]));

@@ -9,7 +9,7 @@ const WHILE_PLAYING = 15; // milliseconds of computing a landscape for an answer
 const FILLING = 20; // milliseconds of training for an answer; the page asks again for the rest
 const FILLED_BYTES = 2 ** 25; // bytes of numbers between keyframes
 
-/** Answers for a clock; `openTwin` returns a promise of a second engine. */
+/** Computes the history of weights and loss planes; `openTwin` opens a second engine. */
 export class PastMoments {
   constructor(clock, openTwin) {
     this.clock = clock;
@@ -24,7 +24,7 @@ export class PastMoments {
     this.isHeld = false; // whether its ball is being dragged
   }
 
-  /** Return the second engine, which then stands anywhere. */
+  /** Return the second engine, whose present step is arbitrary. */
   async openedTwin() {
     this.twin ??= await this.openTwin();
     this.standsIn = null;
@@ -32,8 +32,8 @@ export class PastMoments {
   }
 
   /**
-   * Return what `overTime` does of the branch that is shown, or a landscape, and whether there is
-   * `more` to come.
+   * Return the history of the shown branch, see `overTime`, or a loss plane; `more` states whether
+   * the result is incomplete.
    */
   async answer(args, isPlaying) {
     const found = await this.moments(args.moments, isPlaying);
@@ -44,7 +44,7 @@ export class PastMoments {
     return { ...seen, sorted: null, more: found.more };
   }
 
-  /** Return the known moments of the branch, at most so many, and whether there is `more` to come. */
+  /** Return up to `most` known moments of the branch; `more` states whether some are missing. */
   async moments(most, isPlaying) {
     const { clock } = this;
     const { engine, branches } = clock;
@@ -64,7 +64,7 @@ export class PastMoments {
     return { moments: found, more };
   }
 
-  /** Return the loss over a plane as far as it is computed, and the path of the branch in it. */
+  /** Return the losses computed so far on a plane, and the path of the branch in this plane. */
   async landscape(pins, { moments, more }, isPlaying) {
     const { clock } = this;
     const { engine, step } = clock;
@@ -99,7 +99,7 @@ export class PastMoments {
     }; // prettier-ignore
   }
 
-  /** Compute numbers at steps that are not known, for a while; return whether some are left. */
+  /** Compute missing numbers at some steps for a limited time; return whether some are left. */
   async fill(steps) {
     const { branches } = this.clock;
     const end = performance.now() + FILLING;
@@ -141,7 +141,7 @@ function dot(a, b) {
   return sum;
 }
 
-/** Return what of a direction is perpendicular to others, unit directions, and its length. */
+/** Return the part of a vector that is orthogonal to unit vectors, and its length. */
 function restOf(direction, others) {
   const rest = others.reduce((left, other) => {
     const part = dot(left, other);
@@ -150,7 +150,7 @@ function restOf(direction, others) {
   return [rest, Math.sqrt(dot(rest, rest))];
 }
 
-/** Return the largest directions of a symmetric matrix, of rows, by repeated products. */
+/** Return the main eigenvectors of a symmetric matrix, computed by power iteration. */
 function mainOf(matrix, most) {
   const found = [];
   for (let k = 0; k < most; k++) {
@@ -166,10 +166,10 @@ function mainOf(matrix, most) {
   return found;
 }
 
-/** Return two perpendicular unit directions, and the share of the path that each explains.
+/** Return two orthogonal unit directions, and the share of the path that each explains.
  *
- * moments  {value}, in order of their steps
- * rows     those that training moves; of others both directions have 0
+ * moments  moments {value} in the order of their steps
+ * rows     rows that training changes; both directions are 0 for all other rows
  */
 function mainDirections(moments, rows, grad) {
   const apart = Math.max(1, (moments.length - 1) / (MOST_OF_PATH - 1));
@@ -202,11 +202,11 @@ function mainDirections(moments, rows, grad) {
   return { directions: found, shares };
 }
 
-/** The plane of a training, whose losses a second engine computes in portions.
+/** A plane through the weights, and its losses, which a second engine computes in portions.
  *
- * moments  of the branch, {step, value, grad}
- * now      the present: {value, grad, frozen}
- * pins     two rows of chosen weights; empty: main directions
+ * moments  moments of the branch, {step, value, grad}
+ * now      the present moment: {value, grad, frozen}
+ * pins     rows of the two weights that span the plane; if empty, the main directions of the path
  */
 export class LossPlane {
   constructor(twin, moments, now, pins = []) {
@@ -234,20 +234,20 @@ export class LossPlane {
     this.batches = 0; // whose mean is the loss; 0: not known yet
   }
 
-  /** @returns {[number, number]} x and y of the point of the plane that is nearest to some weights */
+  /** @returns {[number, number]} the point of the plane that is nearest to some weights */
   placeOf(value) {
     const moved = this.center.map((each, row) => value[row] - each);
     const [across, up] = this.directions;
     return [dot(moved, across), dot(moved, up)];
   }
 
-  /** Return the weights of a point. */
+  /** Return the weights at a point of the plane. */
   valuesAt(x, y) {
     const [across, up] = this.directions;
     return this.center.map((each, row) => each + x * across[row] + y * up[row]);
   }
 
-  /** Whether weights lie in the plane, up to rounding. */
+  /** Return whether weights are in the plane, up to rounding. */
   holds(value) {
     const near = this.valuesAt(...this.placeOf(value));
     return near.every((each, row) => Math.abs(each - value[row]) <= 1e-5 * (1 + Math.abs(each)));
@@ -270,7 +270,7 @@ export class LossPlane {
     }
   }
 
-  /** How many batches there is time for, of those of an epoch; of samples made anew, one. */
+  /** Return how many batches of an epoch there is time for; 1 for generated samples. */
   batchesInTime() {
     const { samples } = this.twin.spec;
     const times = Array.from({ length: WARM_TRIES }, () => {
@@ -282,7 +282,7 @@ export class LossPlane {
     return Math.max(1, Math.min(samples ? Math.ceil(samples / this.size) : 1, Math.floor(most)));
   }
 
-  /** Return the loss at some weights: the mean over the samples of the first batches of an epoch. */
+  /** Return the loss for some weights, averaged over the first batches of an epoch. */
   lossAt(values, batches = this.batches) {
     const { twin } = this;
     const last = twin.spec.moments.findIndex(({ kind }) => kind === "loss");
@@ -306,10 +306,10 @@ const REPEATED_STEPS = 30; // steps that are repeated at most
 const REPEATED_FOR = 50; // milliseconds for them
 
 /**
- * Return how much samples pushed a weight: {amounts, steps}; null where it is unknown.
+ * Return how much each sample has moved a weight: {amounts, steps}; null if unknown.
  *
- * twin  another engine, in which the last steps are repeated
- * uses  the places of the weight: {source, target, written, read}, `read` null for a bias
+ * twin  second engine, in which the last steps are repeated
+ * uses  uses of the weight: {source, target, written, read}; `read` is null for a bias
  */
 export function samplesMoved(clock, twin, uses) {
   const { step, branches, journal } = clock;
@@ -329,7 +329,7 @@ export function samplesMoved(clock, twin, uses) {
   return { amounts: [...amounts], steps: step - first };
 }
 
-/** Add to the amounts of samples, by their rows, what each adds to the gradient in the next step. */
+/** Add the contribution of each sample to the gradient in the next step to its amount. */
 function addParts(twin, uses, amounts) {
   twin.begin();
   twin.spec.moments.slice(0, -1).forEach((_, k) => twin.perform(k));

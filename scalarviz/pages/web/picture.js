@@ -49,7 +49,7 @@ const PICTURE = {
 const CORNERS = ["", "left", "left-top", "top"]; // of a card, the first one that is free
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
-/** Draws states of a training into a canvas; `scene` is what scene_data.py wrote. */
+/** Draws the states of a training run onto a canvas; `scene` comes from scene_data.py. */
 export class Picture {
   constructor(canvas, scene) {
     this.canvas = canvas;
@@ -92,7 +92,7 @@ export class Picture {
     this.open();
   }
 
-  /** Make what is on the graphics card. */
+  /** Create all WebGL objects. */
   open() {
     const options = { alpha: false, antialias: false, powerPreference: "high-performance" };
     const gl = this.canvas.getContext("webgl2", options);
@@ -112,7 +112,7 @@ export class Picture {
     this.gl = gl;
   }
 
-  /** Draw nothing any more, and leave the graphics card to others. */
+  /** Stop drawing, and release the WebGL context. */
   end() {
     clearTimeout(this.later);
     this.onlost = this.onrestored = () => {};
@@ -120,7 +120,7 @@ export class Picture {
     this.gl = null;
   }
 
-  /** Look as another picture did, which a user may have turned. */
+  /** Use the camera of another picture, which the user may have turned. */
   takeUp({ eyes, size, ratio, opened }) {
     this.seen = eyes;
     this.opened = opened;
@@ -131,25 +131,27 @@ export class Picture {
     return this.palettes[this.theme];
   }
 
-  /** Set the size of the canvas in logical pixels, of `ratio` device pixels each. */
+  /** Set the size of the canvas in logical pixels, with `ratio` device pixels per logical pixel. */
   resize(width, height, ratio = 1) {
     this.size = [width, height];
     this.ratio = ratio;
   }
 
   /**
-   * Draw a state; say whether the picture goes on changing by itself, so that it is to be drawn again.
+   * Draw a state; return whether the picture continues to change, so that it must be drawn again.
    *
-   * part     how much of the moment's animation is done, 0 to 1 (the default)
-   * caption  what captions.js says of the moment
-   * hover, pinned  {row} or {neuron}, or null; `pointed` is the piece of the caption under the mouse
-   * box      {x, y, width, height}: the part of the canvas that the network fills
-   * scale    size of letters, by default larger than 1 on large canvases only
-   * doors    where lines from the outputs enter the result, [x, y] each
-   * neuron   the number of the neuron that the moment has come to, from 1; 0, the default: all are there
-   * look     fields of Look, as in scene/look.py
-   * guess    what is asked about a weight, see GuessBox, or null
-   * now      the time in seconds
+   * part     progress of the operation's animation, from 0 to 1 (default)
+   * caption  caption of the moment, see captions.js
+   * hover    item under the mouse, {row} or {neuron}, or null
+   * pinned   pinned item, {row} or {neuron}, or null
+   * pointed  piece of the caption under the mouse, or null
+   * box      part of the canvas for the network, {x, y, width, height}
+   * scale    scale factor of letters; by default larger than 1 only on large canvases
+   * doors    positions [x, y] where lines from the outputs enter the result
+   * neuron   number of the last neuron that is shown, from 1; 0 (default) shows all
+   * look     view options, see scene/look.py
+   * guess    question about a weight, see GuessBox, or null
+   * now      time in seconds
    */
   draw(state, options = {}) {
     const [width, height] = this.size;
@@ -179,14 +181,14 @@ export class Picture {
     return changes;
   }
 
-  /** Let what is out of focus fall back, and come back, by and by; at once if the picture is calm. */
+  /** Gradually dim what is out of focus, or brighten it again; immediately with reduced motion. */
   attend(now) {
     const found = focus_of(this.frame);
     this.level = this.attention.follow(Boolean(found), now, this.calm);
     this.focus = found ?? (this.level ? this.focus : null);
   }
 
-  /** Draw the picture finely when it has stood still for longer than pictures now take. */
+  /** Draw the picture at high quality when it has not changed for a while. */
   refine(scale, samples) {
     const drawn = performance.now();
     const passed = drawn - (this.drawn ?? -Infinity);
@@ -201,7 +203,7 @@ export class Picture {
     }, wait);
   }
 
-  /** Draw no fine pictures any more if one takes too long, which shows in when the next frame comes. */
+  /** Measure how long a picture at high quality takes; if too long, draw no more of them. */
   timeFine(start) {
     const measure = () => {
       const isSeen = document.visibilityState === "visible";
@@ -219,7 +221,7 @@ export class Picture {
     return new Box(x, y, Math.max(1, wide), Math.max(1, high));
   }
 
-  /** The box without what the names at the right of the outputs would take beyond the edge. */
+  /** Reduce a box so that the names at the right of the outputs fit into the picture. */
   besideNames(box, scale) {
     const look = { size: 12 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
@@ -230,7 +232,7 @@ export class Picture {
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
   }
 
-  /** Choose the layout that is made for the shape of the box; a card does not change it. */
+  /** Choose the layout for the aspect ratio of the box; opening a card does not change it. */
   place(box, pinned, wanted = false) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
     const far = ([each]) => Math.abs(Math.log(each) - shape);
@@ -253,7 +255,7 @@ export class Picture {
     if (opens) this.eyes.unfold();
   }
 
-  /** Let squares have the cubes of the way that carries most, but not while it plays. */
+  /** Update the cubes on the strongest path through squares, but not during playback. */
   followThread(state) {
     const { fans, thread } = this.placed;
     if (!fans[0]?.is_direct || (state.playing && thread.length)) return;
@@ -264,7 +266,7 @@ export class Picture {
     this.frame.layout = this.placed;
   }
 
-  /** Place the chosen layout, squares with the cubes of their thread. */
+  /** Use the chosen layout; for squares, add the cubes on the strongest path. */
   layThread() {
     const { layouts, cube } = this.scene;
     const given = layouts[this.layouts.indexOf(this.laid)];
@@ -273,7 +275,7 @@ export class Picture {
     this.cubes.setLayout(this.placed);
   }
 
-  /** The largest distance of anything from the target of the camera. */
+  /** Return the largest distance of any object from the target of the camera. */
   reach() {
     const { extent } = this.placed;
     const [x, y, z] = this.eyes.camera.target;
@@ -285,7 +287,7 @@ export class Picture {
     return Math.sqrt(most) + 2;
   }
 
-  /** Draw the frame, with so many samples along a device pixel. */
+  /** Draw the frame with `samples` x `samples` samples per device pixel. */
   render(scale, samples) {
     const { gl, frame, see, palette, canvas } = this;
     const ratio = this.ratio * samples;
@@ -320,7 +322,7 @@ export class Picture {
     this.ink.draw(paper);
   }
 
-  /** Write all shapes and words of a picture. */
+  /** Draw all shapes and texts of a picture. */
   write(view) {
     const { frame, paper, palette, see, scale } = view;
     const seen = [paper, see, frame, palette];
@@ -356,7 +358,7 @@ export class Picture {
     if (this.mark) this.mark[2] += marks.AROUND * scale; // from there it is dragged
   }
 
-  /** Draw the tray of a neuron in the first corner beside it; return the boxes of its cubes, and rows. */
+  /** Draw the weights of a neuron in a free corner; return the boxes and rows of its cubes. */
   drawTray({ paper, see, frame, palette }) {
     const { layout } = frame;
     const [fan, unit] = tray_of(frame) ?? [];
@@ -371,7 +373,7 @@ export class Picture {
     return draw_tray(paper, see, frame, box, palette);
   }
 
-  /** The box of a size in a corner. */
+  /** Return a box of a given size in a corner of the picture. */
   boxAt(name, wide, high) {
     const { x, y, bottom } = this.boxOf(null, 1);
     const [left, top] = [
@@ -381,7 +383,7 @@ export class Picture {
     return new Box(left, top, wide, high);
   }
 
-  /** The corner in which a card of a size covers least: "" for the lower right one. */
+  /** Return the corner where a card of a given size covers least; "" is the lower right one. */
   cornerFor(wide, high) {
     const boxes = CORNERS.map((name) => this.boxAt(name, wide, high));
     const isTold = (box) => this.told.some((each) => box.meets(each));
@@ -389,14 +391,14 @@ export class Picture {
     return CORNERS[costs.indexOf(Math.min(...costs))];
   }
 
-  /** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
+  /** Return the item at a logical pixel: {row}, {neuron: [buffer, index]}, or null. */
   at(x, y) {
     const [, row] = this.pairs?.find(([box]) => box.has(x, y)) ?? [];
     if (row !== undefined) return { row };
     return this.frame ? targetAt(this.frame, this.see, x, y) : null;
   }
 
-  /** Where a cube {row} or neuron {neuron} is seen: its middle and half its size, in pixels. */
+  /** Return the center and half the size of a cube {row} or {neuron} in pixels, or null. */
   placeOf({ row = -1, neuron = null }) {
     const { placed, see } = this;
     const cube = row >= 0 && placed?.plate_of(row);
@@ -410,7 +412,7 @@ export class Picture {
     return { x, y, half: unit * (cube ? plate.half : line.radius) };
   }
 
-  /** Show the whole network from its own side again. */
+  /** Reset the camera, so that it shows the complete network. */
   home() {
     if (!this.eyes) return;
     this.eyes.cuts = this.calm;
@@ -420,7 +422,7 @@ export class Picture {
 
 const KNOWN_FROZEN = new WeakMap();
 
-/** The first bank indices of frozen parameters. */
+/** Return the first bank indices of frozen parameters. */
 function frozenRows(frozen) {
   if (!KNOWN_FROZEN.has(frozen)) {
     const found = [];
@@ -431,10 +433,10 @@ function frozenRows(frozen) {
   return KNOWN_FROZEN.get(frozen);
 }
 
-/** Whether a user has moved or turned a camera. */
+/** Return whether the user has moved or turned the camera. */
 export const isMoved = (eyes) => Boolean(eyes) && (!eyes.framed || eyes.is_turned);
 
-/** The name of what draws; some browsers tell it on request only. */
+/** Return the name of the renderer, which some browsers reveal only by an extension. */
 function rendererOf(gl) {
   const name = gl.getParameter(gl.RENDERER);
   const told = /^webkit/i.test(name) && gl.getExtension("WEBGL_debug_renderer_info");
@@ -444,7 +446,7 @@ function rendererOf(gl) {
 // What stands on and beside the cubes: neurons, numbers, labels; as
 // scene/picture.py.
 
-/** Draw what stands on and beside cubes and spheres; return what other words must not cover. */
+/** Draw labels and numbers on and next to cubes and neurons; return the covered boxes. */
 function drawScenery(view, drawAbove) {
   const { paper, palette, see, frame, scale } = view;
   const { layout, values, hasResult } = frame;

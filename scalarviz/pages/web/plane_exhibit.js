@@ -27,7 +27,7 @@ const EDGE = 0.06; // part of the canvas at each side of a map with samples at i
 const SAME = 1e-4; // difference of features below which they belong to one point
 const MOVE = 0.02; // part of the map that an arrow key moves
 
-/** The output over the plane of two inputs, and the samples on it. */
+/** A result plot that shows the output over the plane of two inputs, and the samples. */
 export class PlaneMap {
   constructor(element, data, use) {
     Object.assign(this, { data, use });
@@ -72,7 +72,7 @@ export class PlaneMap {
 
   // Colours.
 
-  /** Return the color of an answer as three bytes. */
+  /** Return the color of an output as three bytes. */
   color(value) {
     const { classes, middle, reach } = this.data;
     if (Number.isNaN(value)) return [255, 0, 255];
@@ -81,13 +81,13 @@ export class PlaneMap {
     return colorBetween(...this.stops, part);
   }
 
-  /** Return the color of a part of the strongest ones, from -1 to 1. */
+  /** Return the color of a number from -1 to 1. */
   mixed(part) {
     const [zero, end] = [this.zero, part < 0 ? this.negative : this.positive];
     return zero.map((each, i) => each + Math.abs(part) ** POWER * (end[i] - each));
   }
 
-  /** Return the color of a sample by its target, which stands out from the map. */
+  /** Return the color of a sample for its target, chosen to contrast with the map. */
   sampleColor(target) {
     const { classes, middle } = this.data;
     if (!classes) return bytesOf(styled("--sides").split(" ")[Number(target > middle)]);
@@ -95,20 +95,20 @@ export class PlaneMap {
     return this.color(target).map((each, k) => ink[k] + LIGHT * (each - ink[k]));
   }
 
-  /** The names of the answers below and above the middle, of numbers these. */
+  /** The names of the outputs below and above the middle, or their numbers. */
   get answerNames() {
     const { sides, middle, reach } = this.data;
     const named = (x) => `${Number(x.toPrecision(3))}`;
     return sides.length ? sides : [named(middle - reach), named(middle + reach)];
   }
 
-  /** What is between two answers; null for others. */
+  /** The border between two classes; null if there are not two classes. */
   get border() {
     const { sorts, classes, middle, reach } = this.data;
     return sorts && !classes ? new Border(middle, reach, this.answerNames) : null;
   }
 
-  /** The map of the answers; null for a curve. */
+  /** The map of the outputs; null for a curve. */
   get plane() {
     return this.isCurve ? null : this;
   }
@@ -125,7 +125,7 @@ export class PlaneMap {
     return classes ? found !== target : !(found > middle === target > middle);
   }
 
-  /** Return the answers of the map, in rows from the top, and those of the samples. */
+  /** Return the outputs of the map, in rows from the top, and the outputs for the samples. */
   parts(probe) {
     const { side, dots } = this.data;
     const [answers, count] = [this.answersOf(probe), side * side];
@@ -195,7 +195,7 @@ export class PlaneMap {
     });
   }
 
-  /** Ask for more answers, for a map at rest. */
+  /** Request more outputs, for a finer map while paused. */
   async refine(probe) {
     this.wait = 0;
     if (this.isCurve) return;
@@ -234,13 +234,13 @@ export class PlaneMap {
     this.writeKey();
   }
 
-  /** Return the color of an answer on the map as three bytes. */
+  /** Return the color of an output on the map as three bytes. */
   faded(answer) {
     if (!this.data.classes) return this.color(answer);
     return this.color(answer).map((each, k) => this.ground[k] + FAINT * (each - this.ground[k]));
   }
 
-  /** Draw the map of a neuron, [buffer, place], onto its card; null: none. */
+  /** Draw the map of a neuron, [buffer, index], onto its card; null removes it. */
   showNeuron(card, maps, neuron) {
     if (!this.state || (!maps && !this.neuronMap)) return;
     this.neuronMap ??= new NeuronMap(card, this.data.names);
@@ -272,7 +272,7 @@ export class PlaneMap {
     if (own >= 0) draw(own, INNER * radius);
   }
 
-  /** Draw the answers over one input, and write the ends of both axes. */
+  /** Draw the outputs over one input, and write the limits of both axes. */
   drawCurve(paper, size) {
     const { low, high, names } = this.data;
     const up = (answer) => Math.min(1, Math.max(0, (answer - low[1]) / (high[1] - low[1])));
@@ -286,7 +286,7 @@ export class PlaneMap {
     paper.text(look.size / 2, size - look.size / 2, ends(0), look);
   }
 
-  /** Write in a corner without samples that the network guesses there, if it has room. */
+  /** Write in a corner without samples, if there is room, that the network only guesses there. */
   writeGuess(paper, size) {
     const { corner, part } = this.data;
     const [words, letters] = [text("exhibits.guesses"), 12 * paper.scale];
@@ -297,7 +297,7 @@ export class PlaneMap {
     paper.text(x, y, words, { ...look, anchor: right ? "right" : "left" });
   }
 
-  /** Return where the sample in use, or the user's own point, stands on the map; null if nowhere. */
+  /** Return the position of the current sample or custom point on the map, or null. */
   place() {
     const { axes, features, low, high, dots } = this.data;
     const { inputs } = this.state;
@@ -345,7 +345,7 @@ export class PlaneMap {
     );
   }
 
-  /** Write what a screen reader says of the map. */
+  /** Update the description of the map for screen readers. */
   describe() {
     const words = text("own.map", { title: this.title, verdict: this.verdict().words });
     if (this.canvas.ariaLabel !== words) this.canvas.ariaLabel = words;
@@ -360,23 +360,23 @@ export class PlaneMap {
   }
 }
 
-/** Return the number on an axis for a part of it. */
+/** Return the number at a position on an axis, from 0 to 1. */
 function numberAt({ low, high }, k, part) {
   return low[k] + part * (high[k] - low[k]);
 }
 
-/** Whether a dot is at a place. */
+/** Return whether a dot is at a position. */
 function isAt(dot, at) {
   return dot.every((x, k) => Math.abs(x - at[k]) < 1e-6);
 }
 
-/** Return the color of letters on one of three bytes. */
+/** Return a readable color of letters on a background color of three bytes. */
 function inkOn(color) {
   const [r, g, b] = color.map((x) => (x / 255 > 0.04045 ? ((x / 255 + 0.055) / 1.055) ** 2.4 : x / 3294.6)); // prettier-ignore
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.2 ? "#0d1117" : WHITE;
 }
 
-/** Return the inputs of a point, from 0 to 1: two of them, or features of its coordinates. */
+/** Return the inputs for a point with coordinates from 0 to 1, or its features. */
 function inputsAt({ rest, axes, features, low, high }, place) {
   const point = place.map((x, k) => numberAt({ low, high }, k, x));
   if (features.length) return features.map((formula) => calledFormula(formula, point));
@@ -385,7 +385,7 @@ function inputsAt({ rest, axes, features, low, high }, place) {
   return inputs;
 }
 
-/** Return the inputs of all cells of a map, row by row from the top, or of places of a line. */
+/** Return the inputs for all cells of a map, row by row from the top, or for points of a line. */
 export function inputsOn(data, side) {
   const across = (i) => ((i % side) + 0.5) / side;
   const places =
@@ -398,7 +398,7 @@ export function inputsOn(data, side) {
   return Float64Array.from(places.flatMap((place) => inputsAt(data, place)));
 }
 
-/** Draw a dot with a dark rim, or a diamond of what is held out. */
+/** Draw a dot with a dark rim, or a diamond for a held-out sample. */
 function shapeAt(paper, /** @type {number[]} */ [x, y], radius, isHeld, fill) {
   if (!isHeld) return paper.discs([x, y], radius, fill, { outline: RIM, line: 0.3 * radius });
   const far = 1.2 * radius;
@@ -430,7 +430,7 @@ export function bytesOf(color) {
   return [1, 3, 5].map((start) => parseInt(color.slice(start, start + 2), 16));
 }
 
-/** Whether two arrays have the same numbers. */
+/** Return whether two arrays contain the same numbers. */
 export function sameNumbers(a, b) {
   return a?.length === b?.length && a.every((x, i) => Object.is(x, b[i]));
 }
@@ -440,7 +440,7 @@ export function sameNumbers(a, b) {
 const VIVID = 0.8; // of the colors on the ground
 const MARK = 7; // pixels: half a side
 
-/** Draws the map of a neuron below its card; `names` are those of the two inputs. */
+/** Draws the map of a neuron below its card; `names` are the names of the two inputs. */
 export class NeuronMap {
   constructor(card, names) {
     this.canvas = made("canvas", "map");
@@ -455,10 +455,10 @@ export class NeuronMap {
   /**
    * Draw the map of a neuron.
    *
-   * maps    of all neurons, see neuron_images.js, or null: nothing is shown
-   * neuron  its buffer and its place there, or null
-   * colors  {ground, ink, color}: the last one returns that of a part from -1 to 1
-   * mark    where the sample in use stands, from 0 to 1, or null
+   * maps    maps of all neurons, see neuron_images.js; null hides the map
+   * neuron  the neuron, [buffer, index], or null
+   * colors  {ground, ink, color}: `color` returns the color of a number from -1 to 1
+   * mark    position of the current sample, from 0 to 1, or null
    */
   show(maps, neuron, { ground, ink, color }, mark) {
     const [name, place] = neuron ?? [];

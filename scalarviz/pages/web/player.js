@@ -7,7 +7,7 @@ const TRAVELS = new Set(["advance", "back", "seek"]); // they change nothing, so
 const DONE_EACH = new Set(["undo", "redo", "new weights", "branches"]); // each counts
 const ANYWHERE = new Set(["reset", "undo", "redo", "new weights"]); // wherever the training stands
 
-/** Steps a second, or operations for those that say so; null: as fast as it goes.
+/** The speeds in steps per second, or operations per second; null means as fast as possible.
  *
  * @type {any[]}
  */
@@ -22,13 +22,13 @@ export const SPEEDS = [
 const OPERATION_SPEEDS = [0.5, 1, 3, 10, 30].map((operations) => ({ operations }));
 const WALK = 1; // the place of the first of these speeds
 
-/** The training of a page, wherever it runs: `ask` sends commands, `onstate` gets its states. */
+/** Base class of training runs of a page: `ask` sends commands, `onstate` receives states. */
 export class TrainingClient {
   /** @type {(state: any) => void} */
   onstate = () => {};
-  /** @type {(error: any) => void} gets an error with the key of a sentence */
+  /** @type {(error: any) => void} receives an error with the key of a message */
   onfault = () => {};
-  /** @type {(words: string, fields?: any) => void} gets a sentence, or its key and fields */
+  /** @type {(words: string, fields?: any) => void} receives a message, or its key and fields */
   onrefused = () => {};
   shared = false; // whether others play and pause it, too
   asked = new Map(); // by number of a command, {resolve, reject} of its promise
@@ -37,7 +37,7 @@ export class TrainingClient {
   open;
   /** @type {(error: any) => void} */
   giveUp;
-  /** Fulfilled by the first state, rejected if there cannot be one. */
+  /** Promise that is fulfilled by the first state, or rejected if training is not possible. */
   opened = new Promise((open, giveUp) => Object.assign(this, { open, giveUp }));
 
   fulfil(id, found) {
@@ -46,7 +46,7 @@ export class TrainingClient {
   }
 }
 
-/** The training behind a client. */
+/** Playback and commands for the training run of a client. */
 export class Player {
   constructor(client, { moments, speed }) {
     this.client = client;
@@ -64,12 +64,12 @@ export class Player {
     this.turns = 0; // plays and pauses of this page that are not answered yet
     this.told = false; // whether the last state of a shared training plays
     this.ahead = async () => ({}); // what is to be known of an operation before it
-    /** @type {(stops: number) => number} number of operations that lead to a later stop */
+    /** @type {(stops: number) => number} returns the number of operations up to a later stop */
     this.walkTo = (stops) => stops;
     this.latest = new Map(); // by name of a command, the arguments that wait for the one under way
   }
 
-  /** Send a command; a worker that fails is told of by `onfault` of the client. */
+  /** Send a command; if the worker fails, `onfault` of the client reports it. */
   async ask(name, given = {}) {
     let args = given;
     try {
@@ -86,7 +86,7 @@ export class Player {
     }
   }
 
-  /** Send a command of which only the last one counts, such as those of a slider that is dragged. */
+  /** Send a command; of several waiting ones, as from a dragged slider, only the last is sent. */
   async askLatest(name, args) {
     const waits = this.latest.has(name);
     this.latest.set(name, args);
@@ -99,10 +99,10 @@ export class Player {
     this.latest.delete(name);
   }
 
-  /** Go elsewhere in the training; the promise is fulfilled when nothing of that kind waits.
+  /** Go to another moment of the training; the promise is fulfilled when no such command waits.
    *
-   * One such command is under way at a time. Of those that wait, moves of one unit are added up, and
-   * the newest one replaces others.
+   * Only one such command runs at a time. Waiting moves of the same unit are added up; otherwise
+   * the latest command replaces waiting ones.
    */
   navigate(name, args = {}) {
     if (ANYWHERE.has(name) && this.going) this.drop();
@@ -111,7 +111,7 @@ export class Player {
     return this.going;
   }
 
-  /** Pause where everything is done that was asked for; return the state there. */
+  /** Pause after all requested moves; return the state. */
   async rest() {
     await this.going;
     await this.pause();
@@ -127,28 +127,28 @@ export class Player {
     this.going = null;
   }
 
-  /** Drop moves that wait, and end the one under way where it is. */
+  /** Drop waiting moves, and stop the current one. */
   drop() {
     if (!this.going) return;
     this.waiting = this.waiting.filter(({ name }) => !TRAVELS.has(name));
     this.ask("pause");
   }
 
-  /** Return how many operations a second are due; null: by steps. */
+  /** The speed in operations per second; null if playback is by steps. */
   get operations() {
     const { operations, steps } = this.speeds[this.speed];
     if (operations) return operations;
     return steps !== null && steps * this.moments <= SLOW ? steps * this.moments : null;
   }
 
-  /** Play; `film`, if there is one, first. */
+  /** Start playback; show `film` first if it is given. */
   play(film = null) {
     this.drop();
     this.playing = true;
     this.start(film);
   }
 
-  /** Play at the present speed, if a film plays. */
+  /** If a film is playing, continue at the chosen speed. */
   endFilm() {
     if (this.film && this.playing) this.start();
   }
@@ -162,7 +162,7 @@ export class Player {
     clearTimeout(late);
   }
 
-  /** Play or pause by a command; others may do the same to a shared training, so its answer counts. */
+  /** Send a command to play or pause; for a shared training run, its state decides. */
   async turn(name, args = {}) {
     this.turns += 1;
     await this.ask(name, args);
@@ -170,20 +170,20 @@ export class Player {
     this.share();
   }
 
-  /** Follow a shared training, which others play and pause, too, unless this page walks in it. */
+  /** Adopt whether a shared training run is playing, unless this page plays by operations. */
   share() {
     if (!this.client.shared || this.turns || (this.playing && this.walks)) return;
     this.playing = this.told;
   }
 
-  /** End what this page plays, where its training cannot be reached. */
+  /** Stop playback because the training run cannot be reached. */
   halt() {
     this.playing = this.told = false;
     this.walk += 1;
     this.waiting = [];
   }
 
-  /** Pause while nobody can see the page, and play on after it, unless others see the training. */
+  /** Pause while the page is hidden, and resume afterwards, unless the training run is shared. */
   setHidden(isHidden) {
     if (this.client.shared) return;
     if (!isHidden && this.resumes) this.play();
@@ -191,7 +191,7 @@ export class Player {
     if (isHidden) this.pause();
   }
 
-  /** Start what plays at the present speed, after a film if there is one. */
+  /** Start playback at the chosen speed, after a film if it is given. */
   async start(film = null) {
     const walk = (this.walk += 1);
     this.film = film;
@@ -208,15 +208,15 @@ export class Player {
     }
   }
 
-  /** Choose a speed by its place in `speeds`. */
+  /** Choose a speed by its index in `speeds`. */
   setSpeed(place) {
     if (place === this.speed) return;
     this.speed = place;
     if (this.playing) this.start();
   }
 
-  /** Play by one operation after the other if that or the neuron is the unit, else by steps, each at
-   * its own speed.
+  /** Set the unit: for operations and neurons, playback is by operation, otherwise by steps. Both
+   * have separate speeds.
    */
   setUnit(unit) {
     const speeds = unit === "operation" || unit === "neuron" ? OPERATION_SPEEDS : SPEEDS;
@@ -226,8 +226,8 @@ export class Player {
     if (this.playing) this.start();
   }
 
-  /** Note what the training says: it has stopped by itself where a number was not finite, or at the
-   * end of a film; return whether it was that.
+  /** Handle a new state; playback stops at the end of a film or if a number is not finite. Return
+   * whether a film has ended.
    */
   see(state) {
     this.told = state.playing;
@@ -241,7 +241,7 @@ export class Player {
   }
 }
 
-/** Return commands that wait, with one more; moves forward and back by one unit are added up. */
+/** Add a command to the waiting ones; moves of the same unit are added up. */
 function joined(waiting, next) {
   const way = ({ name, args }) => ({ advance: args.count, back: -args.count })[name];
   const isSame = (each) => each.name === next.name || (way(each) && way(next));
@@ -256,7 +256,7 @@ function joined(waiting, next) {
   return [...kept.slice(0, -1), { name: count < 0 ? "back" : "advance", args }];
 }
 
-/** Return the place in SPEEDS that is nearest to some steps a second. */
+/** Return the index in SPEEDS that is nearest to a speed in steps per second. */
 export function nearestSpeed(steps) {
   if (steps === null || steps === undefined || steps > 2e4) return SPEEDS.length - 1;
   const off = ({ steps: each }) => (each ? Math.abs(Math.log(each / steps)) : Infinity);
@@ -267,7 +267,7 @@ function waited(milliseconds) {
   return new Promise((done) => setTimeout(done, Math.max(0, milliseconds)));
 }
 
-/** An error that a page shows by the key of a text. */
+/** An error with the key of the message that a page shows. */
 export class TrainingError extends Error {
   constructor(key, message) {
     super(message);

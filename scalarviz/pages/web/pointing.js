@@ -8,7 +8,7 @@ import { numbers_of } from "./story/cards.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 
-/** What is seen at a logical pixel: {row}, {neuron: [buffer, place]}, or null. */
+/** Return the item at a logical pixel: {row}, {neuron: [buffer, index]}, or null. */
 export function targetAt({ layout, sizes, sizeScaleAt }, see, x, y) {
   const half = (plate, row) => plate.halves(sizes[row], sizeScaleAt(row));
   const [row, neuron] = seen_at(layout, see, x, y, half);
@@ -17,11 +17,12 @@ export function targetAt({ layout, sizes, sizeScaleAt }, see, x, y) {
 }
 
 /**
- * Return the nearest cube {row} or neuron {neuron} in a direction; `now` if there is none.
+ * Return the nearest cube {row} or neuron {neuron} in a direction, or `now` if missing.
  *
- * layout, see  of the picture; `see.box` is the part of it in which the network is seen
- * now          where one is; null: in the middle of the box
- * way          of `wayOf`; null: the nearest one
+ * layout  layout of the picture
+ * see     projection of the picture; `see.box` is the part that shows the network
+ * now     the present item; null means the middle of the box
+ * way     direction returned by `wayOf`; null means the nearest item in any direction
  */
 export function nextTarget(layout, see, now, way = null) {
   const places = placesSeen(layout, see);
@@ -30,7 +31,7 @@ export function nextTarget(layout, see, now, way = null) {
   return best === null ? now : places[best][2];
 }
 
-/** Return where all cubes and neurons are whose middle is seen in the box: [x, y, thing]. */
+/** Return [x, y, item] for all cubes and neurons whose center is in the visible box. */
 function placesSeen(layout, see) {
   const { box } = see;
   const found = [];

@@ -3,14 +3,14 @@
 
 import { Projection as PlainProjection } from "./story/projection.js";
 
-/** A camera whose view fills a box of a picture of a width and height in logical pixels. */
+/** The projection of a camera into a box of a picture, in logical pixels. */
 export class Projection extends PlainProjection {
   constructor(...given) {
     super(...given);
     this.matrix = Float64Array.from(this.rows.flat());
   }
 
-  /** Places of a flat array of points: x, y, depth, and pixels per cell there; NaN behind the eye. */
+  /** Project points (a flat array) to x, y, depth and pixels per cell; NaN behind the camera. */
   see(points) {
     const count = points.length / 3;
     const [x, y, depth, unit] = [0, 1, 2, 3].map(() => new Float64Array(count));
@@ -27,20 +27,20 @@ export class Projection extends PlainProjection {
     return { x, y, depth, unit };
   }
 
-  /** The place of one point. */
+  /** Project one point. */
   one(point) {
     const { x, y, depth, unit } = this.see(point);
     return { x: x[0], y: y[0], depth: depth[0], unit: unit[0] };
   }
 
-  /** The matrix and its inverse for shaders; browsers have columns of matrices. */
+  /** The matrix and its inverse as uniforms for shaders, in column-major order. */
   get uniforms() {
     const inverse = DOMMatrix.fromFloat64Array(this.matrix).inverse();
     return { u_transform: this.matrix, u_inverse: inverse.toFloat64Array() };
   }
 }
 
-/** The place of the first sphere of a row on a ray, and its distance in rays. */
+/** Return the index of the first sphere that a ray hits, and its distance in ray lengths. */
 export function sphere_on(points, radius, start, way) {
   const size = dot3(way, way);
   let [best, least] = [0, Infinity];
@@ -54,7 +54,7 @@ export function sphere_on(points, radius, start, way) {
   return [best, least];
 }
 
-/** The place of the square of a row that is seen at a pixel, and its distance in rays. */
+/** Return the index of the square at a pixel, and its distance in ray lengths. */
 export function square_on(see, points, radius, [across, down], start, way) {
   const { x, y, unit } = see.see(points);
   const far = (i) => Math.max(Math.abs(x[i] - across), Math.abs(y[i] - down));
@@ -63,7 +63,7 @@ export function square_on(see, points, radius, [across, down], start, way) {
   return [place, place < 0 ? Infinity : at];
 }
 
-/** Return what says how far points of a flat array reach along a vector. */
+/** Return a function for the largest extent of points, a flat array, along a vector. */
 export function reach_of(points) {
   return (way) => {
     let most = -Infinity;
@@ -74,27 +74,27 @@ export function reach_of(points) {
 
 // Vectors of three numbers.
 
-/** The inner product of two vectors. */
+/** Return the inner product of two vectors. */
 export function dot3(a, b) {
   return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
 }
 
-/** The vector orthogonal to two others. */
+/** Return the cross product of two vectors. */
 export function cross3(a, b) {
   return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]];
 }
 
-/** a + part * b. */
+/** Return a + part * b. */
 export function along3(a, part, b) {
   return [a[0] + part * b[0], a[1] + part * b[1], a[2] + part * b[2]];
 }
 
-/** a - b. */
+/** Return a - b. */
 export function minus3(a, b) {
   return [a[0] - b[0], a[1] - b[1], a[2] - b[2]];
 }
 
-/** The vector at a place of a flat array of vectors. */
+/** Return the vector with an index in a flat array of vectors. */
 export function row3(points, i) {
   return [points[3 * i], points[3 * i + 1], points[3 * i + 2]];
 }

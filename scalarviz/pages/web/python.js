@@ -12,7 +12,7 @@ export class AssertionError extends Error {}
 class StopIteration extends Error {}
 
 /**
- * Throw an error where only an expression may stand.
+ * Throw an error in a place where only an expression is allowed.
  * @returns {never}
  */
 function raise(error) {
@@ -21,7 +21,7 @@ function raise(error) {
 
 // ---- containers -------------------------------------------------------------------------------
 
-/** Return the object that stands for a key: of equal tuples the first one. */
+/** Return the object used for a key: the first one of equal tuples. */
 function own(key, tuples, isNew = false) {
   if (key === null || typeof key !== "object") return key;
   const name = content(key);
@@ -29,14 +29,14 @@ function own(key, tuples, isNew = false) {
   return tuples.get(name);
 }
 
-/** Return a text that equal keys have in common. */
+/** Return a text that is the same for equal keys. */
 function content(key) {
   if (is_list(key)) return `(${each(key).map(content).join()})`;
   if (is_data(key)) return `${key.constructor.name}${content(Object.values(key))}`;
   return typeof key === "string" ? JSON.stringify(key) : String(key);
 }
 
-/** A dictionary, whose keys may be tuples. */
+/** A dictionary whose keys can be tuples. */
 export class Dict extends Map {
   #tuples = new Map(); // by their content
 
@@ -62,7 +62,7 @@ export class Dict extends Map {
   }
 }
 
-/** A set, which may have tuples. */
+/** A set that can contain tuples. */
 class PySet extends Set {
   #tuples = new Map();
 
@@ -89,7 +89,7 @@ const is_data = (x) => x?.constructor?.is_data === true;
 /** @type {(x: any) => boolean} */
 const is_number = (x) => typeof x === "number" || typeof x === "boolean";
 
-/** Return what a loop goes over, as an array. */
+/** Return the items of an iterable as an array. */
 export function each(found) {
   if (Array.isArray(found)) return found;
   return is_dict(found) ? keys(found) : [...found];
@@ -101,18 +101,18 @@ export const set = (found = []) => new PySet(found);
 export const keys = (d) => (d instanceof Map ? [...d.keys()] : Object.keys(d));
 export const values = (d) => (d instanceof Map ? [...d.values()] : Object.values(d));
 export const items = (d) => (d instanceof Map ? [...d] : Object.entries(d));
-/** Return a dictionary as an object, for arguments by name. */
+/** Return a dictionary as an object, for keyword arguments. */
 export const fields = (d) => (d instanceof Map ? Object.fromEntries(d) : d);
 export const fromkeys = (found, value = null) => new Dict(each(found).map((key) => [key, value]));
 export const len = (x) => x.length ?? x.size ?? Object.keys(x).length;
 
-/** Whether Python takes a value as true. */
+/** Return whether a value is true in Python. */
 export function truth(x) {
   if (typeof x === "number") return x !== 0;
   return is_list(x) || is_dict(x) || x instanceof Set ? len(x) > 0 : Boolean(x);
 }
 
-/** Return the value of `a or b`; b is computed if it is needed. */
+/** Return the value of `a or b`; b is computed only if needed. */
 export const or_else = (a, make) => (truth(a) ? a : make());
 export const and_then = (a, make) => (truth(a) ? make() : a);
 
@@ -128,10 +128,10 @@ export function equal(a, b) {
   return items(a).every(([key, x]) => has(b, key) && equal(x, at(b, key)));
 }
 
-/** Whether items are equal; a nan is mostly the same one. */
+/** Return whether items are equal; NaN is equal to itself, as for identical objects. */
 const same = (a, b) => Object.is(a, b) || equal(a, b);
 
-/** Whether a is less than b; of sequences, the first difference decides. */
+/** Return whether a is less than b; sequences are compared at their first difference. */
 export function less(a, b) {
   if (!is_list(a)) return a < b;
   const i = each(a).findIndex((x, place) => place >= b.length || !same(x, b[place]));
@@ -158,13 +158,13 @@ function index_of(found, place) {
   return i >= 0 && i < found.length ? i : raise(new IndexError("index out of range"));
 }
 
-/** Let found[place] be a value. */
+/** Set found[place] to a value. */
 export function put(found, place, value) {
   if (found instanceof Map) found.set(place, value);
   else found[is_list(found) ? index_of(found, place) : place] = value;
 }
 
-/** Return found[first:last:step]; null for what is left out. */
+/** Return found[first:last:step]; null means an omitted part. */
 export function slice(found, first, last, step) {
   const [by, length] = [step ?? 1, found.length];
   const [low, high] = by > 0 ? [0, length] : [-1, length - 1];
@@ -182,7 +182,7 @@ export function setdefault(d, key, value = null) {
   return at(d, key);
 }
 
-/** Take an item out of a list or a dictionary, and return it. */
+/** Remove an item from a list or a dictionary, and return it. */
 export function pop(found, place = -1) {
   if (is_list(found)) return found.splice(index_of(found, place), 1)[0];
   const value = at(found, place);
@@ -200,19 +200,19 @@ export function index(found, x) {
   return i < 0 ? raise(new ValueError("not found")) : i;
 }
 
-/** Return a copy of an object with other fields. */
+/** Return a copy of an object with some fields replaced. */
 export function replace_fields(x, others) {
   return Object.assign(Object.create(Object.getPrototypeOf(x)), x, others);
 }
 
-/** Return the value of a cached property, which is made once and is no field. */
+/** Return the value of a cached property, which is computed once and is not a field. */
 export function cached(x, name, make) {
   const value = make();
   Object.defineProperty(x, name, { value });
   return value;
 }
 
-/** A variable that a function sets for all that it calls. */
+/** A variable that a function sets for everything that it calls. */
 export class ContextVar {
   constructor(value) {
     this.value = value;
@@ -234,7 +234,7 @@ export class ContextVar {
   }
 }
 
-/** What ends each `with` block that runs, as the call in its line returns it. */
+/** The functions that end the running `with` blocks, as returned by their contexts. */
 export const within = [];
 
 // ---- loops ------------------------------------------------------------------------------------
@@ -265,13 +265,13 @@ export const any = (found) => found_in(found, true);
 export const all = (found) => !found_in(found, false);
 export const map = (make, ...lists) => zip(lists).map((given) => make(...given));
 
-/** Whether some value is true, or false; those behind it are not computed. */
+/** Return whether an iterable contains true, or false; later items are not computed. */
 function found_in(found, wanted) {
   for (const x of is_dict(found) ? keys(found) : found) if (truth(x) === wanted) return true;
   return false;
 }
 
-/** Yield what a generator expression does. */
+/** Yield the items of a generator expression. */
 export function* lazy(found, make, test = null) {
   for (const x of each(found)) if (test === null || test(x)) yield make(x);
 }
@@ -287,7 +287,7 @@ export function sorted(found, key = (x) => x, isReverse = false) {
   return pairs.sort(isReverse ? (a, b) => order(b, a) : order).map(([, x]) => x);
 }
 
-/** Return the first item before which no other one comes. */
+/** Return the first item such that no other item comes before it. */
 function first_of(found, key, other, isBefore) {
   const [first, ...more] = each(found);
   if (first === undefined) return other ?? raise(new ValueError("nothing to choose from"));
@@ -306,7 +306,7 @@ export function add(a, b) {
   return agree ? a + b : raise(new TypeError("+ of other things"));
 }
 
-/** Return what a is after `a += b`; a list is the same one. */
+/** Return the value of a after `a += b`; a list is modified in place. */
 export function add_to(a, b) {
   if (!Array.isArray(a)) return add(a, b);
   a.push(...each(b));
@@ -328,7 +328,7 @@ export function div(a, b) {
   return Number(b) === 0 ? raise(new ZeroDivisionError("division by zero")) : a / b;
 }
 
-/** Return a % b; a zero has no sign. */
+/** Return a % b; a result of zero has no sign. */
 export function mod(a, b) {
   const rest = Number(b) === 0 ? raise(new ZeroDivisionError("modulo by zero")) : a % b;
   return rest === 0 ? 0 : rest < 0 === b < 0 ? rest : rest + Number(b);
@@ -342,7 +342,7 @@ export function floordiv(a, b) {
 
 export const divmod = (a, b) => [floordiv(a, b), mod(a, b)];
 
-/** Return a ** b; a power of ten is that of its text, others may differ in the last digit. */
+/** Return a ** b; powers of ten are exact, others may differ in the last digit. */
 export function pow(a, b) {
   if (Number(a) === 0 && b < 0) throw new ZeroDivisionError("a negative power of zero");
   if (a < 0 && Number.isFinite(b) && !Number.isInteger(b)) throw new TypeError("a complex number");
@@ -359,7 +359,7 @@ export const prod = (found, start = 1) => each(found).reduce((a, b) => a * b, st
 
 const depth_of = (x) => (typeof x === "object" ? 1 + depth_of(x[0]) : 0);
 
-/** Return what a function gives for each number of arrays, of which one may have fewer axes. */
+/** Apply a function to each number of one or two arrays; one of them can have fewer axes. */
 export function elementwise(compute, a, b = 0) {
   const [deep, other] = [depth_of(a), depth_of(b)];
   const found = [];
@@ -398,13 +398,13 @@ export function int(x) {
 
 export const floor = (x) => int(Math.floor(x));
 export const ceil = (x) => int(Math.ceil(x));
-/** Return a number with some decimals; without them a whole one, which is never -0. */
+/** Round a number to some decimals; without `digits`, to an integer, which is never -0. */
 export function round(x, digits = null) {
   if (!Number.isFinite(x)) return digits === null ? int(x) : x;
   return digits === null ? int(fixed(Number(x), 0)) : Number(fixed(Number(x), digits));
 }
 
-/** Return a function of Math that raises errors as that of Python does. */
+/** Return a function of Math that throws errors where Python's function raises them. */
 function raising(compute) {
   return (...given) => {
     const found = compute(...given);
@@ -425,7 +425,7 @@ const SPACE =
   " \t\n\r\f\v\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" +
   "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a";
 
-/** Return a value as text; a float has no text without a format, since 3.0 is 3 here. */
+/** Return a value as text; a float needs a format, since 3.0 and 3 are the same in JavaScript. */
 export function str(x) {
   if (x === null) return "None";
   if (typeof x === "boolean") return x ? "True" : "False";
@@ -440,7 +440,7 @@ const FORMAT = /^(\+?)(#?)(,?)(?:\.(\d+))?([defg%]?)$/;
 
 const written = new Map(); // texts of numbers by format: a caption tries the same ones with other digits
 
-/** Return a value as its format says, such as "+.2f", ",", ".3g" and ".1e". */
+/** Return a value as text with a format such as "+.2f", ",", ".3g" or ".1e". */
 export function format(value, spec) {
   if (typeof value !== "number" || value === 0) return formatted(value, spec); // -0 is not 0
   let known = written.get(spec);
@@ -477,7 +477,7 @@ function exponential(x, digits) {
   return "+-".includes(words.at(-2)) ? `${words.slice(0, -1)}0${words.at(-1)}` : words;
 }
 
-/** Return a number with some digits in all, without zeros at its end unless all are wanted. */
+/** Return a number as text with significant digits, without trailing zeros unless `isFull`. */
 function general(x, digits, isFull) {
   const [mantissa, power] = exponential(x, digits - 1).split("e");
   const exponent = Number(power);
@@ -490,7 +490,7 @@ function general(x, digits, isFull) {
   return stripped(`${sign}${figures.slice(0, place)}.${figures.slice(place)}`);
 }
 
-/** Return a number by toFixed or toExponential, with halves rounded to an even digit. */
+/** Return a number as text by toFixed or toExponential, with ties rounded to even. */
 function rounded(x, way, digits) {
   const exact = x[way](digits + 1);
   const end = way === "toFixed" ? exact.length : exact.indexOf("e");
@@ -500,7 +500,7 @@ function rounded(x, way, digits) {
   return (Object.is(x, -0) ? "-" : "") + x[way](digits);
 }
 
-/** Return a text with fields filled in: {}, {0} and {name}, each with a format behind a colon. */
+/** Return a text with fields filled in: {}, {0} or {name}, optionally with ":" and a format. */
 export function filled(words, given, named = {}) {
   let count = 0;
   return words.replace(/\{\{|\}\}|\{(\w*)(?::([^{}]*))?\}/g, (all_of_it, name, spec = "") => {
@@ -516,7 +516,7 @@ export const filler =
   (...given) =>
     filled(words, given);
 
-/** Return words without letters of a kind at their beginning, at their end or at both. */
+/** Return a text without certain letters at its start, its end, or both. */
 export function strip(words, letters = SPACE, atStart = true, atEnd = true) {
   let [first, end] = [0, words.length];
   while (atStart && first < end && letters.includes(words[first])) first += 1;
@@ -529,7 +529,7 @@ export const rstrip = (words, letters = SPACE) => strip(words, letters, false, t
 
 export const replace = (words, old, made) => words.replaceAll(old, () => made);
 
-/** Return what stands before a sign, the sign, and what stands behind it. */
+/** Return the text before a separator, the separator, and the text after it. */
 export function partition(words, sign) {
   const i = words.indexOf(sign);
   return i < 0 ? [words, "", ""] : [words.slice(0, i), sign, words.slice(i + sign.length)];
@@ -546,7 +546,7 @@ export function findall(expression, words) {
   return Array.from(words.matchAll(expression), groups);
 }
 
-/** Return words with each match replaced by a text, in which \1 is a group, or by a function. */
+/** Return a text with each match replaced by a text, in which \1 is a group, or by a function. */
 export function sub(expression, by, words) {
   const filled_in = (found) => by.replace(/\\(\d)/g, (_, group) => found[group] ?? "");
   const make = typeof by === "string" ? filled_in : by;

@@ -7,16 +7,16 @@ import { text } from "./texts.js";
 const FEW_RIGHT = 8; // samples up to which a headline has their number beside
 const DOORS = 16; // logical pixels from one line that enters OUT to the next, at most
 
-/** The parts of an exhibit: `faces` show OUT and its goal, `first` what came out at step 0. */
+/** The parts of a result plot: `faces` show OUT and the target, `first` the output at step 0. */
 export class Result {
   /**
-   * Put them into an element.
+   * Create the parts in an element.
    *
-   * make   makes an element that shows an answer
-   * count  1: there is no goal beside OUT
-   * among  elements between how right the answers are and step 0
-   * doors  how many lines enter OUT
-   * things  what the samples are, a key of texts
+   * make    function that creates an element for an output
+   * things  key of the text that names the samples
+   * count   2 for OUT and the target, 1 for OUT only
+   * among   elements between the text about errors and the output at step 0
+   * doors   number of lines that enter OUT
    */
   constructor(element, make, things, { count = 2, among = [], doors = 1 } = {}) {
     this.entries = doors;
@@ -46,7 +46,7 @@ export class Result {
     this.last = [];
   }
 
-  /** The answers of step 0: those to the probe, then that to the sample; null if unknown. */
+  /** Return the outputs at step 0, for the probe and then for the sample; null if unknown. */
   firstOf({ step, operation, probe, first, isHeld = false }) {
     const since = text(isHeld ? "headline.before" : "headline.start");
     setWords(this.since, since);
@@ -58,9 +58,9 @@ export class Result {
     return found;
   }
 
-  /** What OUT shows: the answer; until a training at rest has it, the last one to the same sample.
+  /** Return the output that OUT shows; if it is missing, the last output for the same sample.
    *
-   * A step that has not come to its answer has an empty dashed plate.
+   * While a step has not computed its output yet, OUT is empty with a dashed border.
    */
   answerTo(state, answer) {
     const asked = String(state.inputs);
@@ -71,7 +71,7 @@ export class Result {
     return this.last;
   }
 
-  /** Say how right the answers are, and those of step 0; null: these are unknown. */
+  /** Show how right the outputs are, now and at step 0; `first` is null if unknown. */
   say(now, first) {
     this.head(now, first);
     setWords(this.yet, now.words);
@@ -79,7 +79,7 @@ export class Result {
     setWords(this.said, `${this.begins}\n${first?.words}`);
   }
 
-  /** Say what is counted, its number at the start and now; `first` is null if it is unknown. */
+  /** Show the headline: what is counted, its number at the start and now; null if unknown. */
   head(now, first) {
     setShown(this.headline, Boolean(first?.words && now.words));
     if (!first) return;
@@ -95,8 +95,8 @@ export class Result {
     this.headline.classList.toggle("stuck", isWorse && !this.isHeld);
   }
 
-  /** Say what has come of new classes in the headline, and below it of known ones, if there are. */
-  split([fresh, old]) {
+  /** Show the counts of new classes in the headline, and of known classes below it. */
+  split(/** @type {any[]} */ [fresh, old]) {
     setWords(this.aside, old ? text("headline.old", old) : "");
     if (!fresh) return;
     setWords(this.counted, text("headline.new", fresh));
@@ -105,7 +105,7 @@ export class Result {
     ["worse", "stuck"].forEach((name) => this.headline.classList.toggle(name, isWorse));
   }
 
-  /** Where lines end in a canvas at the left of OUT: at its edge; none if it stands elsewhere. */
+  /** Return the ends of lines at the left edge of OUT; none if OUT is not right of the canvas. */
   doors(canvas) {
     const [own, out] = [canvas, this.faces[0]].map((each) => each.getBoundingClientRect());
     if (!out.height || out.left < own.right - 1) return []; // a line would cross words
@@ -120,20 +120,20 @@ export class Result {
   }
 }
 
-/** Whether the step that a state is in has not come to its answer yet. */
+/** Return whether the step of a state has not computed its output yet. */
 export function isAwaited({ operation }, answer) {
   return operation > 0 && !answer;
 }
 
 // How right answers are: in words and as a number, and `right`, which is larger for better ones.
 
-/** Return how many answers are right. */
+/** Return how many outputs are right, as a verdict. */
 export function rightOf(flags) {
   const [right, count] = [flags.filter(Boolean).length, flags.length];
   return { words: text("exhibits.right", { right, count }), number: String(right), count, right };
 }
 
-/** Return the mean absolute error of some numbers; without words if it is unknown. */
+/** Return the mean absolute error as a verdict; its text is empty if the error is unknown. */
 export function offBy(outputs, targets, digits = 2) {
   const error = outputs.reduce((sum, x, i) => sum + Math.abs(x - targets[i]), 0) / outputs.length;
   const number = Number.isFinite(error) ? short(error, digits) : "";

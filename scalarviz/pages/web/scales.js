@@ -5,7 +5,7 @@ import * as rules from "./story/scales.js";
 
 const KNOWN_PARTS = new WeakMap(); // by array: states have arrays of their own
 
-/** As stage/channels.py, one scale for the network. */
+/** The scales of channels: one for the network, as in stage/channels.py. */
 export class Scales {
   constructor(apart = []) {
     this.apart = apart; // the rows of each Affine, which has units and a scale of its own
@@ -13,8 +13,8 @@ export class Scales {
     this.shown = ""; // which numbers they were chosen for
   }
 
-  /** Let the scales of channels, that of colors first, follow a state, slowly; over a jump, and for
-   * other channels than before, they are chosen anew.
+  /** Adapt the scales of channels slowly to a state, the first one being shown by colors; after a
+   * jump, or if the channels have changed, choose new scales.
    */
   take(state, channels, now) {
     const shown = `${state.jumps} ${channels}`;
@@ -28,7 +28,7 @@ export class Scales {
     this.shown = shown;
   }
 
-  /** The numbers with a scale of their own: those of the network, and of each Affine. */
+  /** Divide numbers into parts with separate scales: the network, and each Affine. */
   parts(numbers) {
     if (!KNOWN_PARTS.has(numbers)) {
       const common = this.apart.length ? Float64Array.from(numbers) : numbers;
@@ -43,13 +43,13 @@ export class Scales {
     return KNOWN_PARTS.get(numbers);
   }
 
-  /** The scale of a channel: of the network, or of a row that may belong to an Affine. */
+  /** Return the scale of a channel for a row, which can belong to an Affine. */
   of(channel, row = -1) {
     const own = this.apart.find(([start, stop]) => row >= start && row < stop);
     return this.stops.of(channel + (own?.[0] ?? ""));
   }
 
-  /** How many numbers of a channel exceed their scale. */
+  /** Return how many numbers of a channel exceed their scale. */
   beyond(channel, numbers) {
     const counts = this.parts(numbers).map((part) =>
       countBeyond(part, this.stops.of(channel + part.key)),
@@ -58,7 +58,7 @@ export class Scales {
   }
 }
 
-/** The largest finite magnitude, of many numbers a high percentile of some of them. */
+/** Return the largest finite magnitude; for many numbers, a high percentile of a sample. */
 export function largestOf(numbers) {
   const step = Math.max(1, Math.floor(numbers.length / rules.SAMPLE));
   const some = step > 1 ? numbers.filter((_, i) => i % step === 0) : numbers;
@@ -70,14 +70,14 @@ export function largestOf(numbers) {
   return first + (place % 1) * (next - first);
 }
 
-/** The largest numbers in ascending order, at least a count of them. */
+/** Return at least `count` of the largest numbers, in ascending order. */
 function largestOnes(numbers, count) {
   const middle = numbers[numbers.length >> 1];
   const above = numbers.filter((each) => each > middle);
   return above.length < count ? numbers.sort() : largestOnes(above, count);
 }
 
-/** How many numbers of a part exceed a scale; of those that came as codes it is known for stops. */
+/** Return how many numbers of a part exceed a scale; for codes, from the counts sent with them. */
 function countBeyond(part, scale) {
   if (part.counts) return part.counts.findLast(([stop]) => stop <= scale)?.[1] ?? 0;
   if (part.scale !== scale) {

@@ -6,7 +6,7 @@ import { along3, minus3, row3 } from "./projection.js";
 
 const GRID = [25, 7]; // points of a box that are looked at
 
-/** Points in space as they are seen: of an array, or of a list; `radius` is of all or of each. */
+/** Project points to balls in the picture; `radius` is one number or a list. */
 export function balls_of(see, points, radius) {
   const { x, y, depth, unit } = see.see(Array.isArray(points) ? points.flat() : points);
   return Array.from(x, (each, i) => {
@@ -14,7 +14,7 @@ export function balls_of(see, points, radius) {
   });
 }
 
-/** The corners of cubes as they are seen, of those that are on a plate. */
+/** Return the corners of cubes in the picture, for those that are on a plate. */
 export function cubes_seen(see, { layout, cubes }, rows, half, margin = 0) {
   const found = Array.from(rows, (row) => [row, ...(layout.plate_of(row) ?? [])]);
   return found.flatMap(([row, plate, i, j]) => {
@@ -25,7 +25,7 @@ export function cubes_seen(see, { layout, cubes }, rows, half, margin = 0) {
   });
 }
 
-/** x, y and radius of the spheres and squares that are before the eye, and their depths. */
+/** Return x, y, radius and depth of the spheres and squares in front of the camera. */
 export function spheres_in_sight(see, { neurons }) {
   const balls = neurons
     .filter((line) => !line.shape.length)
@@ -35,7 +35,7 @@ export function spheres_in_sight(see, { neurons }) {
     .map(({ x, y, radius, depth }) => [x, y, radius, depth]);
 }
 
-/** The convex outlines of plates and images as they are seen, but for those behind the eye. */
+/** Return the convex outlines of plates and images in front of the camera. */
 export function polygons_seen(see, { plates, neurons }) {
   const points = plates.map((plate) => plate.corners(plate.half / plate.unit));
   for (const corners of neurons.filter((line) => line.shape.length).map((line) => line.corners())) {
@@ -51,7 +51,7 @@ export function polygons_seen(see, { plates, neurons }) {
     .map((each) => outline_of(each));
 }
 
-/** Whether a box covers a part of a sphere. */
+/** Return whether a box covers a part of a sphere. */
 export function is_on(box, spheres) {
   return spheres.some(([x, y, radius]) => {
     const aside = Math.max(box.x - x, x - box.right, 0);
@@ -60,7 +60,7 @@ export function is_on(box, spheres) {
   });
 }
 
-/** The share of a box with a sphere, a polygon or another box under it. */
+/** Return the fraction of a box that covers a sphere, a polygon or another box. */
 export function share_under(box, spheres, polygons, boxes) {
   const [across, down] = GRID;
   let found = 0;

@@ -5,7 +5,7 @@ import { LEAST } from "./story/plates.js";
 const DEEP = [0.26, 0.2]; // how far the rear of a cube stands out, in its sides
 const FACES = [0.94, 1.13, 0.62]; // light on front, top and side
 
-/** Draw small cubes by their middles, feet, largest sides and shares of the scale. */
+/** Draw small cubes, given their centers, feet, maximum sides and numbers from -1 to 1. */
 export function draw_cubes(paper, cubes, palette) {
   for (const [middle, foot, largest, share] of cubes) {
     const side = largest * Math.max(Math.cbrt(Math.abs(share)), LEAST);

@@ -21,8 +21,8 @@ const MOST_ERASED = 1024; // pixels
 const BRUSH = 0.055; // radius of the pen relative to the side of the pad
 const LEAST_BRUSH = 0.75; // in pixels of the picture
 
-/** The sample in use as a pad to draw on, its answers as bars, what the answer rests on, and which
- * pictures are wrong; by a click all in columns.
+/** A result plot for classes of pictures: the current sample on a pad to draw on, its outputs as
+ * bars, the reasons for the answer, and misclassified pictures; a click shows all in columns.
  */
 export class Sorting {
   constructor(element, data, use) {
@@ -75,7 +75,7 @@ export class Sorting {
     if (!state.playing) this.sorted.ariaLabel = this.verdict(state).words;
   }
 
-  /** Ask what the answer rests on, once nothing changes. */
+  /** Request the reasons for the answer, when nothing changes. */
   askWhy({ inputs, value, playing }) {
     const isSame = sameNumbers(inputs, this.asked?.inputs) && sameNumbers(value, this.asked?.value);
     if (isSame && !playing) return;
@@ -95,7 +95,7 @@ export class Sorting {
     }, REST);
   }
 
-  /** Draw what the answer rests on, and some pictures that are taken for others. */
+  /** Draw the reasons for the answer, and some misclassified pictures. */
   drawReasons(paper, theme, box, tile) {
     const { kept, labels, names } = this.data;
     const wrong = kept.filter((sample) => this.taken[sample] !== labels[sample]);
@@ -122,7 +122,7 @@ export class Sorting {
     );
   }
 
-  /** What has come of new and of known classes since the start. */
+  /** Return the counts of right answers for new and known classes, at the start and now. */
   learned(first) {
     const { labels, names } = this.data;
     const all = Array.from(labels.keys());
@@ -137,7 +137,7 @@ export class Sorting {
     return answersEach(probe, reads, outputs).slice(0, labels.length).map(classOf);
   }
 
-  /** Draw all pictures in columns, or what the answer rests on. */
+  /** Draw all pictures in columns, or the reasons for the answer. */
   draw() {
     const paper = new Canvas2D(this.sorted);
     const colors = INKS.map((name) => [name, styled(`--${REASONS[name] ?? name}`)]);
@@ -169,7 +169,7 @@ export class Sorting {
   }
 }
 
-/** Shows the picture in use, and takes another one that is drawn on it. */
+/** Shows the current picture, and lets the user draw another one. */
 class Pad {
   constructor(shape, own) {
     this.shape = shape;
@@ -197,7 +197,7 @@ class Pad {
     this.canvas.addEventListener("blur", () => (this.cursor = null));
   }
 
-  /** Add ink around a place, from 0 to 1 along both sides. */
+  /** Add ink around a position, from 0 to 1 along both sides. */
   draw(/** @type {number[]} */ [x, y]) {
     const [high, wide] = this.shape;
     this.pixels ??= new Float64Array(high * wide);
@@ -209,7 +209,7 @@ class Pad {
     this.own([...this.pixels]);
   }
 
-  /** Draw the inputs of a state; at the samples what was drawn is forgotten. */
+  /** Show the inputs of a state; if they are a sample, forget what the user has drawn. */
   show(state) {
     this.state = state;
     if (!state.own) this.pixels = null;
@@ -225,7 +225,7 @@ class Pad {
   }
 }
 
-/** Return a canvas with amounts of ink, of which `top` is the largest, between two colors. */
+/** Return a canvas with amounts of ink from 0 to `top`, drawn between two colors. */
 function inked(amounts, [high, wide], top, paper, ink) {
   const canvas = made("canvas");
   const [none, full] = [paper, ink].map(bytesOf);

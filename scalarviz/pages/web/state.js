@@ -6,9 +6,9 @@ const FEW = 20000; // numbers of an optimizer that are sent while it plays
 const MANY = 400000; // numbers of a batch or of an optimizer that are sent at rest
 const SLOW = 12; // milliseconds from which the answers to the probe are computed less often
 
-/** What stays from one state to the next: the sample in focus, and the answers to the probe.
+/** What is kept between states: the sample in focus, and the outputs for the probe.
  *
- * own  an input of the user's own, which is looked at between steps instead of the sample; or null
+ * own  custom input that is evaluated between steps instead of the sample, or null
  */
 export class Shown {
   constructor() {
@@ -24,9 +24,9 @@ export class Shown {
   }
 }
 
-/** Return the state of a clock, with the losses from a step on.
+/** Return the state of a clock, with the losses beginning at a step.
  *
- * playing   whether whole steps are taken one after the other: the sample stays the same
+ * playing  whether whole steps are being played, so that the sample stays the same
  */
 export function stateOf(clock, from, { playing = false } = {}) {
   const { engine, operation, moment, before, branches, shown } = clock;
@@ -62,7 +62,7 @@ export function stateOf(clock, from, { playing = false } = {}) {
   return { ...found, first, probe: answersOf(engine, shown, playing).slice() };
 }
 
-/** The answers of step 0 to the probe, then to a sample; null if it had steps behind it. */
+/** Return the outputs at step 0 for the probe and then a sample; null if step 0 is unknown. */
 function firstOf(clock, inputs) {
   const { engine, shown, begun } = clock;
   const { probe } = engine.arrays;
@@ -83,7 +83,7 @@ function firstOf(clock, inputs) {
   return shown.first.slice();
 }
 
-/** What the network answers to an input of the user's own, which has no target. */
+/** Return the outputs for a custom input, which has no target, as part of a state. */
 function ownOf(engine, inputs) {
   const values = engine.look(inputs);
   const own = Float64Array.from(inputs);
@@ -91,7 +91,7 @@ function ownOf(engine, inputs) {
   return { own: true, inputs: own, values, ...none };
 }
 
-/** The sample in focus, and what has been computed of it in the step shown. */
+/** Return the sample in focus, and its numbers computed so far in the shown step. */
 function sampleOf(clock, playing) {
   const { engine, shown, operation, moment } = clock;
   const { spec } = engine;
@@ -114,16 +114,16 @@ function sampleOf(clock, playing) {
   return { values, gradients, left_out: leftOut, ...own, batch: engine.batch, focus };
 }
 
-/** The sample that is shown at first, if that is in no batch. */
+/** Return the sample to show first if it is not in a batch, or null. */
 function firstShown({ shown }) {
   if (!shown) return null;
   const [inputs, targets] = shown.map((each) => Float64Array.from(each));
   return { row: -1, inputs, targets };
 }
 
-/** What captions and cards of a step that is walked take from the whole batch, if that is little:
- * `all`, its values and gradients computed so far, sample by sample, and its targets; and `fresh`,
- * its outputs by the weights after the step, unless one was edited since.
+/** Return the numbers of the batch for captions and cards, if they are not too many: `all` with
+ * values and gradients computed so far, sample by sample, and targets; and `fresh`, the outputs
+ * with the weights after the step, unless a weight was edited since.
  */
 function batchOf(clock, playing) {
   const { engine, operation, moment, edited } = clock;
@@ -146,7 +146,7 @@ function batchOf(clock, playing) {
   };
 }
 
-/** The buffers whose values, and whose gradients, are written up to a moment of a step. */
+/** Return the buffers whose values and gradients are computed up to a moment of a step. */
 function doneIn({ moments, buffers }, moment) {
   const done = moments.slice(0, moment + 1);
   const written = [buffers[0].name, ...done.flatMap((each) => each.values)];
@@ -157,7 +157,7 @@ function fromBuffers(names, read) {
   return Object.fromEntries(names.map((name) => [name, read(name)]));
 }
 
-/** 1 where dropout leaves a number out, else 0, by the buffer that it writes. */
+/** Return 1 for numbers dropped by dropout and 0 for others, by output buffer. */
 function leftOutOf(spec, values) {
   const found = {};
   for (const [source, target] of spec.dropouts) {
@@ -167,7 +167,7 @@ function leftOutOf(spec, values) {
   return found;
 }
 
-/** The answers to the probe by the present weights; while it plays, less often if that is slow. */
+/** Return the outputs for the probe; during playback, they are updated less often if slow. */
 function answersOf(engine, shown, playing) {
   const now = performance.now();
   if (!engine.arrays.probe.length || (playing && now < shown.due)) return shown.probe;
@@ -177,7 +177,7 @@ function answersOf(engine, shown, playing) {
   return shown.probe;
 }
 
-/** Copies of arrays, by their names. */
+/** Return copies of arrays, by name. */
 export function copiedAll(arrays) {
   return Object.fromEntries(Object.entries(arrays).map(([name, array]) => [name, array.slice()]));
 }

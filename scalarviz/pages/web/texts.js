@@ -6,12 +6,12 @@ const UNSEEN = /[\p{C}\p{Zl}\p{Zp}]/gu; // letters without a look of their own; 
 
 let knownTexts = {};
 
-/** Take the texts of the page, by key. */
+/** Set the texts of the page, by key. */
 export function setTexts(table) {
   knownTexts = table;
 }
 
-/** Return the text of a key with its fields filled in; the key itself if there is none. */
+/** Return the text of a key with its fields filled in, or the key if the text is missing. */
 export function text(key, fields = {}) {
   const words = knownTexts[key];
   if (words === undefined) return key;
@@ -20,23 +20,23 @@ export function text(key, fields = {}) {
   );
 }
 
-/** Return the text KEY.one for a count of 1, otherwise KEY.many; its field `count` is the count. */
+/** Return the text KEY.one for a count of 1, otherwise KEY.many, with the field `count`. */
 export function plural(key, count, fields = {}) {
   return text(`${key}.${count === 1 ? "one" : "many"}`, { ...fields, count });
 }
 
-/** Return what a user wrote as it can stand in a sentence: its first letters, with dots for the others. */
+/** Return the text of a user, shortened with dots, for use in a message. */
 export function shortened(words, most) {
   const letters = [...words.replace(UNSEEN, "\ufffd")];
   return letters.length > most ? `${letters.slice(0, most).join("")}…` : letters.join("");
 }
 
-/** Return a field as its format says; without one, a fraction as JavaScript writes it. */
+/** Return the value of a field as text with a format, or by default as JavaScript writes it. */
 function written(value, format) {
   return format ? py.format(value, format) : String(value);
 }
 
-/** The text of a row of a table, which has its English in the row. */
+/** Return the translated text of a table row; `words` is the English text. */
 export function row_text(key, words) {
   const found = text(key);
   return found === key ? words : found;

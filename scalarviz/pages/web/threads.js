@@ -3,7 +3,7 @@
 
 import { along3, row3 } from "./projection.js";
 
-/** What each unit before a layer says, of an image the mean; zeros if it is not known. */
+/** Return the output of each unit before a layer, for images the mean; zeros if unknown. */
 export function saidTo(fan, { layout, values }) {
   const line = layout.neurons[fan.before];
   const known = values[line.values] ?? values[line.sums] ?? [];
@@ -16,9 +16,9 @@ export function saidTo(fan, { layout, values }) {
   return Array.from({ length: fan.inputs_count }, (_, column) => sum(column) / each);
 }
 
-/** The way that carries most, from the last layer back, as [number, unit, column]: of a fan, of a
- * unit behind it and one before it; empty if it is not known. Of squares it is the one that adds most
- * to the first output.
+/** Return the strongest path for the shown sample, from the last layer back; empty if unknown.
+ *
+ * Each item is [layer, unit, column]. For squares, it is the path that adds most to output 0.
  */
 export function threadOf(frame) {
   const { fans } = frame.layout;
@@ -41,8 +41,8 @@ export function threadOf(frame) {
   return found;
 }
 
-/** The unit, of some, and the column between which most is carried, or added to squares; of a kernel
- * by its largest.
+/** Return the unit (one of `units`) and the column with the strongest connection. A kernel counts
+ * by its largest weight.
  */
 function strongestOf(fan, units, said, weights) {
   const each = Math.floor(fan.inputs / said.length);
@@ -60,7 +60,7 @@ function strongestOf(fan, units, said, weights) {
   return found;
 }
 
-/** What a layout of squares is made of, with a cube for each weight of a way between the blocks. */
+/** Return the data of a layout of squares with a cube for each weight on a path. */
 export function withThread(given, layout, thread, cube) {
   const plates = thread.map(([number, unit, column]) => {
     const fan = layout.fans[number];

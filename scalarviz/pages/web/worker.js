@@ -45,7 +45,7 @@ export class Server {
     this.timer = 0;
   }
 
-  /** Take a message of the page. */
+  /** Handle a message from the page. */
   receive(message) {
     if (message.taken) this.taken = true;
     else if (message.name === "pause") this.pause(message);
@@ -63,7 +63,7 @@ export class Server {
     this.soon(() => this.work());
   }
 
-  /** Do what is to be done for a while, then look at messages again. */
+  /** Work for a limited time, then let messages arrive. */
   async work() {
     clearTimeout(this.timer);
     let wait = 0;
@@ -131,7 +131,7 @@ export class Server {
     return this.answer(command);
   }
 
-  /** Open the engine, and go to where a worker before this one stood. */
+  /** Create the engine, and go to the moment that a former worker had reached. */
   async open(command) {
     const { module, image, held, spec, memory, resume } = command.args;
     const engine = await Engine.open(module, image, spec);
@@ -148,7 +148,7 @@ export class Server {
     return this.answer(command);
   }
 
-  /** Go on to a moment; answer its command when it is reached. */
+  /** Continue toward a moment; reply to its command when it is reached. */
   pursue(goal = this.goal) {
     this.speed = undefined;
     this.goal = goal;
@@ -160,7 +160,7 @@ export class Server {
     }
   }
 
-  /** Take the steps that are due; return how many milliseconds to wait. */
+  /** Train the steps that are due; return how many milliseconds to wait. */
   play() {
     const { clock, speed } = this;
     const now = performance.now();
@@ -191,7 +191,7 @@ export class Server {
     return Math.max(1, 1000 * ((this.due + 1) / speed) - (performance.now() - this.began));
   }
 
-  /** Forget steps that are due and cannot be taken in time. */
+  /** Skip steps that are overdue because training is too slow. */
   catchUp() {
     this.began = performance.now();
     this.due = 0;
@@ -208,7 +208,7 @@ export class Server {
 
   // ---- answers ----------------------------------------------------------------------------------
 
-  /** Send a state if the page has taken the last one, at most 30 times a second. */
+  /** Send a state if the page has received the last one, at most 30 times per second. */
   show() {
     if (this.taken && performance.now() - this.sent >= BETWEEN_STATES) this.send();
   }
@@ -217,7 +217,7 @@ export class Server {
     this.send(command.id);
   }
 
-  /** Send a state; `id` is that of the command that it answers. */
+  /** Send a state; `id` is the id of the command to which it replies, or null. */
   send(id = null) {
     const { clock } = this;
     const { journal, focus, branch, branches } = clock;
@@ -231,13 +231,13 @@ export class Server {
     this.post({ id, state, resume }, buffersIn(state));
   }
 
-  /** Tell the page that the training cannot go on. */
+  /** Report to the page that training cannot continue. */
   fail(error) {
     this.post({ fault: String(error?.message ?? error) }, []);
   }
 }
 
-/** Return the state after the next step, which a second engine takes. */
+/** Return the state after the next step, computed by a second engine. */
 function aheadOf({ engine }, twin) {
   twin.restore(engine.save());
   const next = new Clock(twin);
@@ -245,13 +245,13 @@ function aheadOf({ engine }, twin) {
   return next.state();
 }
 
-/** Return a learning rate times a factor, unless that is none any more. */
+/** Return a learning rate times a factor, or unchanged if the result is invalid. */
 function scaled(rate, factor) {
   const found = Number((rate * factor).toPrecision(6));
   return found > 0 && found < Infinity ? found : rate;
 }
 
-/** The memory of all arrays in a state. */
+/** Return the buffers of all arrays in a state. */
 function buffersIn(value, found = []) {
   if (ArrayBuffer.isView(value)) found.push(value.buffer);
   else if (value !== null && typeof value === "object") {
@@ -260,7 +260,7 @@ function buffersIn(value, found = []) {
   return found;
 }
 
-/** Return a function that defers work until messages have been taken; a timer would wait longer. */
+/** Return a function that defers work until messages have arrived; a timer would be slower. */
 function deferring() {
   const { port1, port2 } = new MessageChannel();
   const waiting = [];

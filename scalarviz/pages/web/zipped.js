@@ -4,7 +4,7 @@
 const LETTERS =
   "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=>?@^_`{|}~";
 
-/** The bytes of a text in base64. */
+/** Decode a base64 text to bytes. */
 export function bytesIn(words) {
   const letters = atob(words);
   const bytes = new Uint8Array(letters.length);
@@ -12,7 +12,7 @@ export function bytesIn(words) {
   return bytes;
 }
 
-/** The bytes of letters. */
+/** Decode a text of letters to bytes. */
 function bytesOf(words) {
   const places = new Uint8Array(128);
   for (let i = 0; i < LETTERS.length; i++) places[LETTERS.charCodeAt(i)] = i;
@@ -26,7 +26,7 @@ function bytesOf(words) {
   return new Uint8Array(four.buffer, 0, Math.floor((4 * words.length) / 5));
 }
 
-/** Return the bytes of a packed text, none of an empty one; throw an error with a key. */
+/** Return the bytes of a packed text; throw an Error with a message key if it is damaged. */
 export async function unzipped(words) {
   if (!words) return new Uint8Array(0);
   try {
@@ -38,7 +38,7 @@ export async function unzipped(words) {
   }
 }
 
-/** Return the text that was packed. */
+/** Unpack a text. */
 export async function unzippedText(words) {
   return new TextDecoder().decode(await unzipped(words));
 }
