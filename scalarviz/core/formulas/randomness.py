@@ -26,6 +26,7 @@ STREAM_ORDER = 1
 STREAM_PICKS = 2
 STREAM_POINTS = 3
 STREAM_DROPOUT = 4  # plus 8 times the position of the layer's state
+STREAM_GROWTH = 9
 
 LARGEST_TABLE = 2**31  # limit of shuffled samples
 
@@ -113,6 +114,14 @@ def check_seed(seed: object) -> int:
     if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool) and 0 <= seed < 2**64:
         return int(seed)
     raise InputError(f"seed must be an integer from 0 to 2**64 - 1, not {shorten(seed)}")
+
+
+def growth_seed(seed: int, network_seed: int, step: int, operation: int) -> int:
+    """Return the seed of weights added to a network at a moment; pages compute the same."""
+    own = network_seed & MASK, network_seed >> 32
+    key = philox(*own, 0, STREAM_GROWTH, seed & MASK, seed >> 32)[:2]
+    low, high = philox(step & MASK, step >> 32, operation, STREAM_GROWTH, *key)[:2]
+    return int(low | (high & 0xFFFFF) << 32)  # exact in JavaScript
 
 
 def unit_pairs(

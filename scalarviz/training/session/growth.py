@@ -6,7 +6,6 @@ changed.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -16,7 +15,7 @@ import numpy as np
 from scalarviz.base.checks import answered, require, shorten, true_or_false
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.formulas.randomness import check_seed
+from scalarviz.core.formulas.randomness import check_seed, growth_seed
 from scalarviz.core.optimizer import NO_OWN_RATES
 from scalarviz.errors import InputError
 from scalarviz.training.network import grown_networks
@@ -51,8 +50,8 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
             that the outputs are unchanged at first; "init" draws all new weights at random
 
     New weights are drawn by the initializer of their layer, with a seed that depends on the seeds
-    of the session and the network, the current moment and the change. Raises InputError for a
-    session of a compiled expression, or a layer that cannot grow.
+    of the session and the network, and the current moment. Raises InputError for a session of a
+    compiled expression, or a layer that cannot grow.
     """
     pick(STARTS, start, "start")
     neurons = "1 neuron" if count == 1 else f"{shorten(count)} neurons"
@@ -207,10 +206,7 @@ def changed(session: Session, did: str, change: Change) -> Session:
     )
     with session.doing():
         clock, trainer = session.clock, session.trainer
-        # The seed depends on everything involved.
-        words = "|".join(map(str, (trainer.seed, network.seed, *clock.place, did)))
-        digest = hashlib.sha256(words.encode()).digest()
-        grown = change(network, int.from_bytes(digest[:8], "big"))
+        grown = change(network, growth_seed(trainer.seed, network.seed, *clock.place))
         network = grown.network
         now = settings_now(session)
         rates = NO_OWN_RATES
