@@ -2,12 +2,15 @@
 
 from typing import Annotated
 
+import numpy as np
+
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.scene_options import OptionInfo
 from scalarviz.stage.show import Show, whole_numbers
+from scalarviz.story.build_link import points_in
 
 CLASSES = {
     "circle": "lie inside a circle",
@@ -36,6 +39,7 @@ def scene(
     shape: Annotated[str, OptionInfo(SHAPES, changes="data", offer="shape")] = "circle",
     noise: Annotated[float, OptionInfo(changes="data")] = 0.0,
     share: Annotated[float, OptionInfo(changes="data")] = 0.5,
+    points="",
     features="x,y",
     hidden="4,2",
     activation: Annotated[
@@ -54,6 +58,7 @@ def scene(
         shape: shape of the classes: circle, gaussians, spiral, moons or quadrants
         noise: noise of the points
         share: share of the 500 points to train on; the others are held out
+        points: your own points instead, as the link of a playground has them
         features: inputs of the network: some of x, y, x2, y2, xy, sinx and siny
         hidden: sizes of the hidden layers; empty for none
         activation: activation of the hidden layers, or of each: tanh,relu; the output is tanh
@@ -64,8 +69,12 @@ def scene(
         engine: the engine: python, cpu, cuda, or auto for the fastest
         seed: seed of the points, the initial weights and the order
     """
-    points = pick(SHAPES, shape, "shape")
-    learned = points(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)
+    plane = pick(SHAPES, shape, "shape")
+    learned = plane(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)
+    own = np.array(points_in(points))
+    if len(own):
+        inputs = learned.inputs_of(own[:, :2])
+        learned = data.Arrays(inputs, own[:, 2], input_names=learned.input_names)
     sizes = [learned.inputs, *whole_numbers(hidden, "hidden", 0), 1]
     names = activation.split(",")
     network = sv.Network(sizes, names[0], "tanh", seed=seed)

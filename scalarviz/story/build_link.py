@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "shape": "circle",
     "noise": 0.0,
     "share": 0.5,
+    "points": "",  # the user's own points, packed, in place of those of the shape
     "seed": 1,
     "features": ["x", "y"],
     "hidden": [4, 2],
@@ -41,6 +42,8 @@ DEFAULTS: dict[str, Any] = {
     "w": "",  # packed weights, if not drawn from the seed
 }
 REAL = re.compile(r"(\d{1,20}(\.\d{0,20})?|\.\d{1,20})(e-?\d{1,3})?", re.ASCII)
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+CELLS, REACH = 2048, 6.0  # a point is in a cell of a grid from -REACH to REACH
 PACKED = re.compile(r"[A-Za-z0-9_-]{1,6000}", re.ASCII)
 SAID = re.compile(r"^[ -~]{0,24}", re.ASCII)  # part of an unknown value in a sentence
 
@@ -87,9 +90,13 @@ def read_build(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[s
     if len(names) != 1 and len(names) != depth:
         bad.append(sentence_on("activation", given["activation"]))
         names = DEFAULTS["activation"]
-    if found.get("batch", 0) > SAMPLES * found.get("share", DEFAULTS["share"]):
+    own = points_in(found.get("points", ""))
+    count = len(own) if own else SAMPLES * found.get("share", DEFAULTS["share"])
+    most = max([each for each in BATCHES if each <= count])
+    if found.get("batch", 0) > most:
         bad.append(sentence_on("batch", given["batch"]))
-        found["batch"] = DEFAULTS["batch"]
+    if found.get("batch", DEFAULTS["batch"]) > most:
+        found["batch"] = most
     found["activation"] = [names[0] for _ in range(depth)] if len(names) == 1 else names
     usual = {**DEFAULTS, "lr": RATES[found.get("opt", DEFAULTS["opt"])]}
     return {name: found.get(name, value) for name, value in usual.items()}, bad
@@ -106,6 +113,8 @@ def value_in(name: str, words: str) -> Any:
         return whole(words, 10**15)
     if name == "w":
         return words if PACKED.fullmatch(words) else None
+    if name == "points":
+        return words if points_in(words) else None
     parts = words.split(",") if words != "" else []
     if name == "hidden":
         sizes = [whole(each, MOST_NEURONS + 1, 1) for each in parts]
@@ -114,6 +123,43 @@ def value_in(name: str, words: str) -> Any:
     if len(parts) == 0 or not all(each in known for each in parts):
         return None
     return parts if name == "activation" else [each for each in known if each in parts]
+
+
+def points_in(words: str) -> list[tuple[float, float, float]]:
+    """Return the points of a packed text: x, y, and the class, -1 or 1; empty for an invalid text.
+
+    Both classes occur. The coordinates of a point and its class are the digits of a number, which
+    four letters represent.
+    """
+    found: list[tuple[float, float, float]] = []
+    if len(words) % 4 != 0 or len(words) > 4 * SAMPLES or not all(c in LETTERS for c in words):
+        return found
+    for first in range(0, len(words), 4):
+        number = 0
+        for letter in words[first : first + 4]:
+            number = 64 * number + LETTERS.index(letter)
+        x, rest = number // (2 * CELLS), number % (2 * CELLS)
+        if x >= CELLS:
+            return []
+        found.append((place_of(x), place_of(rest // 2), 2.0 * (rest % 2) - 1.0))
+    return found if len({each[2] for each in found}) == 2 else []
+
+
+def place_of(cell: int) -> float:
+    """Return the coordinate of a cell of the grid."""
+    return REACH * (2.0 * cell / CELLS - 1.0)
+
+
+def packed_points(points: Sequence[tuple[float, float, float]]) -> str:
+    """Return points as text; `points_in` reads it back, rounded to the grid."""
+    words = ""
+    for x, y, kind in points:
+        column, row = [
+            min(CELLS - 1, max(0, round((each / REACH + 1.0) * CELLS / 2.0))) for each in (x, y)
+        ]
+        number = 2 * (column * CELLS + row) + (1 if kind > 0.0 else 0)
+        words += "".join([LETTERS[number // 64**k % 64] for k in (3, 2, 1, 0)])
+    return words
 
 
 def sentence_on(name: str, words: str) -> str:

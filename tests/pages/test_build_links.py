@@ -35,14 +35,16 @@ features= features=x,,y activation=tanh,relu,sin hidden=&activation=relu,sin lr=
 lr=nan lr=1_0 lr=0x1 lr=. lr=😀aaaaaaaaaaaaaaaaaaaaaaaaa l1=2 share=1 share=0 noise=1 noise=٠
 batch=3 batch=1e1 seed=1.5 seed=9999999999999999 v=2 v= opt=adam,beta1:9 opt=__proto__
 share=0.1&batch=64 init=constructor shape=<img/src=x/onerror=alert(1)> shape=é%00 bias=true w=%00
-w=a.b""".split()
+w=a.b points=a.bc points=AAA points=____ points=AAAAAAAA points=AAAA&batch=4""".split()
 
 
 def chosen(choose: random.Random) -> dict[str, Any]:
     """Settings of a playground, chosen at random."""
     hidden = [choose.randint(1, 12) for _ in range(choose.randint(0, 5))]
     share = choose.choice([0.1, 0.5, choose.uniform(0.1, 0.9)])
-    batches = [each for each in build_link.BATCHES if each <= 500 * share]
+    points = [(choose.uniform(-6, 6), choose.uniform(-6, 6), kind) for kind in (1.0, -1.0) * 9]
+    own = choose.choice([0, 0, 2, 18])  # points of the user's own
+    batches = [each for each in build_link.BATCHES if each <= (own or 500 * share)]
 
     def number(most: float) -> float:
         return choose.choice([0.0, most, most * choose.random(), most * 1e-9])
@@ -50,6 +52,7 @@ def chosen(choose: random.Random) -> dict[str, Any]:
     return {
         "shape": choose.choice(build_link.SHAPES), "noise": number(0.5),
         "share": share,
+        "points": build_link.packed_points(points[:own]),
         "seed": choose.choice([1, 0, choose.randrange(10**15)]),
         "features": [each for each in FEATURES if choose.random() < 0.5] or ["x"],
         "hidden": hidden, "activation": [choose.choice(build_link.ACTIVATIONS) for _ in hidden],

@@ -269,7 +269,7 @@ export function denseEngine(tables, net, training) {
       name, size, row: offset, flow: apart.flows.rows[name],
     })),
     moments: program.moments.map((moment) =>
-      "zero_grad step".includes(moment.kind)
+      ["zero_grad", "step"].includes(moment.kind)
         ? moment
         : { ...moment, pass: passOf(moment, program.operations, tables.flags) },
     ),
