@@ -262,8 +262,6 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     """
     opening_over()  # computing the moment comes first, with a separate bar
     link = read_link(words)
-    for sentence in link.bad:
-        say(sentence)
     show, recipe = opened(link, given)
     keep = autosave_of(given)
     keep.check(show.session)
@@ -286,6 +284,8 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
 def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     """Return the Show for a link, and the Recipe of a scene; raise InputError if it is invalid."""
     target = link.target
+    for sentence in link.bad:
+        say(sentence)
     if target in scenes():
         show, recipe = show_with(load(scenes()[target]), target, link.options)
         if link.weights is not None:
