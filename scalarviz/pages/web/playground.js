@@ -1,0 +1,22 @@
+// Starts a playground: unpacks its kernels, and begins with the network of its link.
+
+import { Playground } from "./build.js";
+import { dress, markupOfPage } from "./app.js";
+import { byId, dataOfPage, fail, failWith } from "./dom.js";
+import { text } from "./texts.js";
+import { unzipped } from "./zipped.js";
+
+async function start() {
+  const data = await dataOfPage();
+  if (typeof WebAssembly === "undefined") return fail(text("page.lack.wasm"));
+  const markup = markupOfPage();
+  document.body.classList.add("playground");
+  dress({ page: { theme: data.theme } });
+  const module = await WebAssembly.compile(await unzipped(data.module));
+  const playground = new Playground({ ...data, module }, markup);
+  const app = await playground.begin(data.build.settings);
+  if (!app.calm) app.play();
+  return byId("play").focus;
+}
+
+if (typeof document !== "undefined") start().catch(failWith);
