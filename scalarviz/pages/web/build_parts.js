@@ -12,6 +12,7 @@ export const MOST = { layers: 5, neurons: 12 };
 const WIDE = 3; // layers up to which a box names its neurons
 const TILE = 44; // pixels of a tile
 const DOT = 1.3; // radius of its points
+const RIM = "#080b10";
 const TRAYS = 0.6; // of the way from a layer to the next: the middle of its trays
 const REACH = 5.5; // of the plane, from the middle
 const SIGNS = { x2: "x²", y2: "y²", sinx: "sin x", siny: "sin y" };
@@ -150,12 +151,14 @@ export class DataTiles {
     canvas.width = canvas.height = TILE * ratio;
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
+    Object.assign(context, { lineWidth: 0.4, strokeStyle: RIM });
     const { points, targets } = pointsOf(settings);
     points.forEach(([x, y], i) => {
       context.fillStyle = sides[Number(targets[i] > 0)];
       context.beginPath();
       context.arc((TILE * (1 + x / REACH)) / 2, (TILE * (1 - y / REACH)) / 2, DOT, 0, 7);
       context.fill();
+      context.stroke(); // which is seen on light ground
     });
   }
 }
