@@ -1,10 +1,10 @@
-"""Draws the pictures of README and of the guide, and writes the page to which README links.
+"""Draws the pictures of the README and the guide, and writes the page linked from the README.
 
-    python -W error -m docs.build_pictures            all of them
-    python -W error -m docs.build_pictures step rgb   some, by the names of their files
+    python -W error -m docs.build_pictures            all pictures
+    python -W error -m docs.build_pictures step rgb   only the files with these names
 
-They show the picture as it is now: run it after a change of what one sees. `notebook.png` is a
-screenshot of JupyterLab in a browser, and stays as it is where there is none.
+Run it after every change to the appearance of pictures. `notebook.png` is a screenshot of
+JupyterLab in a browser; it is left unchanged if JupyterLab or the browser is missing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PINNED = 17  # the weight from input B to neuron 5
 
 
 def scene(name: str, steps: int) -> Show:
-    """Return a scene after some steps of its training."""
+    """Return a scene after training it for `steps` steps."""
     show = played(load(find(name)), {})
     show.session.advance(steps, progress=False)
     return show
@@ -61,7 +61,7 @@ def landscape(path: Path) -> None:
 
 
 def film(path: Path) -> None:
-    """Write the film of a scene as an animated WebP of ten seconds."""
+    """Write an animated WebP of ten seconds that shows a scene while it is trained."""
     show, frames = replace(scene(path.stem, 0), about=""), []  # a card would cover neurons
     with holding(show.session.timeline):
         for step in FILM:
@@ -79,14 +79,14 @@ def film(path: Path) -> None:
 
 
 def trained(path: Path) -> None:
-    """Draw a scene after as many steps as show what it learns."""
+    """Draw a scene after enough training steps for its result to be visible."""
     steps = {"rgb": 400, "circle": 900, "texture": 4000, "normalized": 900, "retrain": 60}
     drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
     Image.fromarray(drawn).save(path, quality=80, method=6)
 
 
 def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0, task: str = "hue") -> sv.Session:
-    """Return the training of the guide's example of a sweep."""
+    """Return an untrained session; the sweep example of the guide varies its arguments."""
     net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
     pairs = data.Rgb(task)
     return sv.Session(net, pairs, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed)
@@ -114,7 +114,7 @@ def gpt(path: Path) -> None:
 
 
 def followed(path: Path) -> None:
-    """Draw a transformer that PyTorch trains, which `make test-all` installs."""
+    """Draw a transformer trained with PyTorch, which `make test-all` installs."""
     torch: Any = import_module("torch")
     torch.manual_seed(0)
     layer = torch.nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
@@ -163,7 +163,7 @@ PICTURES = {
 
 
 def main(names: list[str]) -> None:
-    """Draw the pictures with these names, with or without ending; by default all."""
+    """Draw the pictures with these file names, with or without suffix; all if `names` is empty."""
     for name, draw in PICTURES.items():
         if not names or name in names or name.partition(".")[0] in names:
             draw(FOLDER / name)

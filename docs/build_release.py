@@ -1,11 +1,11 @@
-"""Builds what is released, and tries it as somebody does who has only the files.
+"""Builds the release files, and tests them in environments that contain nothing else.
 
-    python -m docs.build_release     into dist/; after `make docs`, whose pages it looks for
+    python -m docs.build_release     writes to dist/; run `make docs` first: links are checked
 
-The wheel is made of the source distribution, and must be the one that the checkout makes. It is
-installed into empty environments: by the stock Python and the newest one that is found, and with
-the oldest numpy, numba and vispy that setup.cfg permits. There it has to write a page, to train
-without a screen, to pass its doctests, and to run lesson 1.
+The wheel is built from the source distribution, and must equal the wheel built from the checkout.
+It is installed into empty environments: with the system's Python, with the newest Python found,
+and with the oldest numpy, numba and vispy that setup.cfg permits. In each environment it must
+write a page, train without a screen, pass its doctests, and run lesson 1.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ STOCK = "/usr/bin/python3"
 OLDEST, TOOLS = ("numpy", "numba", "vispy"), ("pytest", "nbclient")
 LINK = re.compile(r"\]\(\s*([^)\s#]*)")
 
-# What is run in a folder that is empty at first, by name; {} is the folder of the programs.
+# Commands run in an initially empty folder, by name; {} is the folder of the programs.
 TRIALS = {
     "writes a page": "{}/scalarviz page rgb -o rgb.html",
     "trains without a screen": "script -eqc {}/scalarviz /dev/null </dev/null",
@@ -48,8 +48,8 @@ settings.read(ROOT / "setup.cfg", encoding="utf-8")
 
 
 def main() -> None:
-    """Build, check, and try; raise an error for the first fault."""
-    os.environ.pop("PYTHONPATH", None)  # pip takes what is there as installed
+    """Build, check and test the release; raise an error at the first failure."""
+    os.environ.pop("PYTHONPATH", None)  # pip would treat packages there as installed
     wheel = built()
     check_links(wheel)
     print_sizes(wheel)
@@ -59,10 +59,10 @@ def main() -> None:
 
 
 def built() -> Path:
-    """Return the wheel of the source distribution; check that the checkout makes the same one."""
+    """Return the wheel built from the source distribution; it must equal the checkout's wheel."""
     shutil.rmtree(DIST, ignore_errors=True)
     run(sys.executable, "-m", "scalarviz.engines.wasm.module")
-    # Without the option, it names each file.
+    # Without the option, the build lists each file.
     run(sys.executable, *"-m build -C--global-option=--quiet --outdir".split(), str(DIST), ".")
     (wheel,) = DIST.glob("*.whl")
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def contents(wheel: Path) -> dict[str, bytes]:
 
 
 def check_links(wheel: Path) -> None:
-    """Raise an error for a link in the description, or in the guide, that leads nowhere."""
+    """Raise LookupError if a link in the description or in the guide is broken."""
     address = settings["metadata"]["url"]
     for name, content in contents(wheel).items():
         described = name.endswith("/METADATA")
@@ -97,7 +97,7 @@ def check_links(wheel: Path) -> None:
 
 
 def print_sizes(wheel: Path) -> None:
-    """Print the sizes of what is released; raise an error if the wheel is too large."""
+    """Print the sizes of the release files; raise ValueError if the wheel is too large."""
     for path in sorted(DIST.iterdir()):
         print(f"{path.stat().st_size / MEGABYTE:6.2f} MB  {path.name}")
     size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file())
@@ -113,7 +113,7 @@ def print_sizes(wheel: Path) -> None:
 
 
 def environments() -> dict[str, tuple[str, list[str]]]:
-    """Return by their names a Python and versions that are asked for."""
+    """Return the environments to test, by name: path of a Python, and pinned package versions."""
     bounds = SpecifierSet(settings["options"]["python_requires"])
     names = ["python3", *(f"python3.{minor}" for minor in range(11, 20))]
     pythons = {version_of(path): path for path in map(shutil.which, names) if path}
@@ -134,14 +134,14 @@ def environments() -> dict[str, tuple[str, list[str]]]:
 
 
 def version_of(python: str) -> str:
-    """Return the version of a program that may be a Python; "0" if it is none."""
+    """Return the version of the Python at a path; "0" if the program is not a Python."""
     asked = [python, "-c", "import platform; print(platform.python_version())"]
     done = subprocess.run(asked, capture_output=True, text=True)
     return done.stdout.strip() or "0"
 
 
 def try_in(name: str, python: str, constraints: list[str], wheel: Path) -> None:
-    """Install a wheel into an empty environment and try it there; raise an error for a failure."""
+    """Install a wheel into an empty environment and run TRIALS; raise RuntimeError if one fails."""
     print(f"{name}:", flush=True)
     with tempfile.TemporaryDirectory() as folder:
         home, place = Path(folder, "home"), Path(folder, "place")

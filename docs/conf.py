@@ -1,8 +1,8 @@
-"""How Sphinx builds the site: `make docs`, into build/docs.
+"""Sphinx configuration of the site, which `make docs` builds in build/docs.
 
-Sources are the folder of the repository, so that a link between README's texts, the guide and the
-lessons is the same path on the site, in a clone and on a forge. Formulas are MathML, and nothing is
-fetched from another server.
+The source folder is the root of the repository, so links between the README, the guide and the
+lessons use the same paths on the site, in a clone and on a code host. Formulas are MathML, and
+pages load nothing from other servers.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ TAGS = """<meta name="description" content="{words}">
 SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 SIGN = re.compile(
     r"(`[^`]+`|^ *\.\. .*|^ *:\w+(?: [^:]*)?: *(?:\* )?|\*\*[^*]+\*\*(?= )|^ *\* )|([*_|])"
-)  # napoleon's own, or a mark
+)  # markup by napoleon, or a character to escape
 MATH = re.compile(r"\$([^$<>]+)\$")
 NAME = re.compile(r"(?:sv\.)?([A-Za-z_][\w.]*)(?:\(.*\))?", re.DOTALL)
 
 
 def setup(app: Sphinx) -> None:
-    """Add the renderer of formulas, links of names, and the pages that train."""
+    """Register the formula renderer, the text transforms, and the writer of interactive pages."""
     app.add_html_math_renderer(
         "mathml", (partial(write_math, False), None), (partial(write_math, True), None)
     )
@@ -99,13 +99,13 @@ def setup(app: Sphinx) -> None:
 
 
 def write_math(mode: bool, writer: Any, node: nodes.Element) -> None:
-    """Write a formula as MathML, on lines of its own if `mode` is true."""
+    """Write a formula as MathML, on a separate line if `mode` is true."""
     writer.body.append(formula(node.astext(), {"display_mode": mode}))
     raise nodes.SkipNode
 
 
 class LinkNames(SphinxTransform):
-    """Links each public name in code within a text to its entry in the reference."""
+    """Links each public name in inline code to its entry in the reference."""
 
     default_priority = 400
     names = {name for name, _ in public_objects()} | {name for name, _, _ in callables()}
@@ -127,7 +127,7 @@ class LinkNames(SphinxTransform):
 
 
 class Questions(SphinxTransform):
-    """Writes each question of a text as its choices; who answers it in a browser has a lesson."""
+    """Writes each question block as text with its choices; only lesson pages accept answers."""
 
     default_priority = 200
 
@@ -139,7 +139,7 @@ class Questions(SphinxTransform):
                 node.replace_self([self.line(given["ask"]), nodes.bullet_list("", *rows)])
 
     def line(self, text: str) -> nodes.paragraph:
-        """Return a paragraph of a text whose formulas stand between dollars."""
+        """Return a paragraph for a text with formulas between dollar signs."""
         parts = text.split("$")
         kinds = (nodes.Text, lambda tex: nodes.math(tex, tex))
         return nodes.paragraph(
@@ -148,9 +148,9 @@ class Questions(SphinxTransform):
 
 
 class QuietOutputs(SphinxTransform):
-    """Takes scripts out of stored outputs of lessons, and writes their formulas as MathML.
+    """Removes scripts from stored outputs of lessons, and writes their formulas as MathML.
 
-    Their pictures lead to the page of the lesson, in which they train.
+    Pictures link to the page of the lesson, which is interactive.
     """
 
     default_priority = 900
@@ -172,7 +172,7 @@ def in_output(found: re.Match[str]) -> str:
 
 
 def plain(*given: Any) -> None:
-    """Escape what is no markup in a docstring: products, magnitudes, names with underscores."""
+    """Escape characters of a docstring that are not markup: in products, |x|, and names with _."""
     lines = given[-1]
     lines[:] = [line if ">>>" in line else SIGN.sub(escaped, line) for line in lines]
 
@@ -182,9 +182,9 @@ def escaped(found: re.Match[str]) -> str:
 
 
 def describe(app: Sphinx, name: str, _: str, context: dict[str, Any], tree: Any) -> None:
-    """Add title, description and picture of a page, for search engines and previews of links.
+    """Add title, description and picture of a page, for search engines and link previews.
 
-    The address of the picture is complete if the site is built with `html_baseurl`.
+    The picture's address is a full URL if `html_baseurl` is set.
     """
     if tree is not None:
         first = next((each.astext() for each in tree.findall(nodes.paragraph)), project)
@@ -197,7 +197,7 @@ def describe(app: Sphinx, name: str, _: str, context: dict[str, Any], tree: Any)
 
 
 def add_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the pages that train, and a page at the root that leads to the first page."""
+    """Write the interactive pages, and an index.html that redirects to the start page."""
     if error is None:
         pages = Path(app.outdir) / "docs" / "pages"
         shutil.copytree(ROOT / "docs" / "pages", pages, dirs_exist_ok=True)

@@ -175,7 +175,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
 
 
 def _homes() -> dict[str, str]:
-    """Return all public names, including layers, and the modules that define them."""
+    """Return a dict from all public names, including layers, to the modules that define them."""
     kinds = vars(import_module("scalarviz.core.layers.kinds"))
     return _HOMES | {name: "core.layers.kinds" for name in kinds if not name.startswith("_")}
 

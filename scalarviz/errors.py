@@ -4,27 +4,26 @@
     ├── InputError             an argument cannot be used (also a ValueError)
     │   ├── ShapeError             wrong length, or wrong number of rows or columns
     │   ├── NotFiniteError         NaN or infinity in the data
-    │   ├── UnknownNameError       no such row in a table; lists the rows and the nearest one
+    │   ├── UnknownNameError       unknown name; lists the valid names and the nearest one
     │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
-    │   │   └── UnknownSlotError       no such slot of a bank (also a KeyError)
+    │   │   └── UnknownSlotError       no such optimizer slot (also a KeyError)
     │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
-    ├── OrderError             the four verbs came in a meaningless order
+    ├── OrderError             calls in the wrong order, such as backward before forward
     ├── OwnershipError         a weight or layer that belongs to another network
     ├── EngineError            an engine that is not available; names what is missing
-    ├── DisplayError           no OpenGL, or no screen, to show a picture
+    ├── DisplayError           a picture cannot be shown: no OpenGL, or no screen
     ├── SceneError             the code of a scene fails; names its file and line
     ├── FileError              a file that cannot be read, trusted or written (also a ValueError)
     ├── GradientError          a gradient became NaN or infinite; names the weight
-    │   └── UpdateError            a step would make a weight, a slot or a statistic infinite
+    │   └── UpdateError            a step would make a weight, slot or statistic infinite
     └── GradientMismatchError  a derivative and its finite differences disagree
 
 A message is one sentence that states the problem, with the value, and the remedy. A failed call
-leaves the state unchanged: invalid arguments are rejected first, a bad gradient before any
-parameter is changed, and a step that overflows is undone. Names from files are shown by
-`messages.visible`.
+leaves the state unchanged: invalid arguments and bad gradients are rejected before any parameter
+changes, and a step that overflows is undone. Names from files are shown by `messages.visible`.
 
     KeyboardInterrupt
-    └── Interrupted            Ctrl-C during `Network.train`; has the losses so far
+    └── Interrupted            Ctrl-C during `Network.train`; contains the losses so far
 """
 
 from __future__ import annotations
@@ -48,16 +47,16 @@ def __dir__() -> list[str]:
 
 
 class ScalarvizError(Exception):
-    """Base class of all errors raised by scalarviz on purpose.
+    """Base class of all errors that scalarviz raises deliberately.
 
-    The message has one or several lines, with escaped control characters.
+    The message has one or more lines; control characters are escaped.
     """
 
     def __init__(self, *lines: object) -> None:
         super().__init__(*[visible(str(line), LONGEST_LINE) for line in lines])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the lines of the message, since subclasses have other constructors."""
+        """Pickle the message itself, since constructors of subclasses take other arguments."""
         return remade, (type(self), self.args, self.__dict__)
 
     @property
@@ -72,7 +71,7 @@ class ScalarvizError(Exception):
 def remade(
     kind: type[ScalarvizError], lines: tuple[str, ...], about: dict[str, object]
 ) -> ScalarvizError:
-    """Return an unpickled error, e.g. from another process."""
+    """Return an error from its pickled state, e.g. from another process."""
     error = kind.__new__(kind, *lines)
     error.__dict__.update(about)
     return error
@@ -83,15 +82,15 @@ class InputError(ScalarvizError, ValueError):
 
 
 class ShapeError(InputError):
-    """A wrong length, or a wrong number of rows or columns."""
+    """An array has a wrong length, or a wrong number of rows or columns."""
 
 
 class NotFiniteError(InputError):
-    """NaN or infinity in the data."""
+    """The data contains NaN or infinity."""
 
 
 def lost_by_forward(statistic: str) -> NotFiniteError:
-    """Return the error for a forward outside of training with an infinite running statistic."""
+    """Return the error for a forward outside training that makes a running statistic infinite."""
     return NotFiniteError(
         f"this forward would make {statistic}, so it was undone, and inputs waiting for a "
         "backward were dropped: scale the data down"
@@ -99,7 +98,7 @@ def lost_by_forward(statistic: str) -> NotFiniteError:
 
 
 class UnknownNameError(InputError):
-    """A name is not in its table."""
+    """A name is unknown; the message lists the valid names."""
 
     def __init__(self, kind: str, name: object, valid: Iterable[str]) -> None:
         names = list(valid)
@@ -115,7 +114,7 @@ class UnknownNameError(InputError):
 
 
 class UnknownAttributeError(UnknownNameError, AttributeError):
-    """An object lacks an attribute; `meant` is a similar name, or a remedy."""
+    """An object has no such attribute; `meant` is a similar name or a remedy."""
 
     def __init__(self, kind: str, name: str, names: list[str], meant: str = "") -> None:
         nearest = [meant] if meant else nearest_names(name, names)
@@ -125,7 +124,7 @@ class UnknownAttributeError(UnknownNameError, AttributeError):
 
 
 class UnknownSlotError(UnknownNameError, KeyError):
-    """A bank lacks a slot."""
+    """A bank has no optimizer slot of this name."""
 
     def __init__(self, name: object, names: list[str]) -> None:
         super().__init__("slot", name, names)
@@ -141,7 +140,7 @@ class ReadOnlyError(InputError, AttributeError):
 
 
 def nearest_names(name: object, names: list[str]) -> list[str]:
-    """Return names similar to `name`, without very long ones and those beyond MOST_SEARCHED."""
+    """Return names similar to `name`, except very long ones and those beyond MOST_SEARCHED."""
     if not isinstance(name, str) or len(name) > LONGEST_SEARCHED:
         return []
     near = [known for known in names[:MOST_SEARCHED] if len(known) <= LONGEST_SEARCHED]
@@ -150,7 +149,7 @@ def nearest_names(name: object, names: list[str]) -> list[str]:
 
 
 class OrderError(ScalarvizError, RuntimeError):
-    """A verb was called in the wrong order, such as backward before forward."""
+    """Methods were called in the wrong order, such as backward before forward."""
 
 
 class OwnershipError(ScalarvizError, ValueError):
@@ -158,11 +157,11 @@ class OwnershipError(ScalarvizError, ValueError):
 
 
 class EngineError(ScalarvizError, RuntimeError):
-    """An engine is not available here."""
+    """An engine is not available on this machine or in this process."""
 
 
 class DisplayError(ScalarvizError, RuntimeError):
-    """A picture cannot be drawn here, or a window cannot be opened."""
+    """A picture cannot be drawn, or a window cannot be opened, on this machine."""
 
 
 class SceneError(ScalarvizError, RuntimeError):
@@ -193,7 +192,7 @@ class GradientError(ScalarvizError, ArithmeticError):
     back: int | None = None
 
     def with_way_back(self, step: int, why: str) -> Self:
-        """Return this error with the step of a session to return to, and the reason."""
+        """Add the session step to return to, and the reason, to the message; return this error."""
         self.back = step
         line = f"Changes made here apply from the next step on: go back first, s.seek({step}){why}"
         self.args = (*self.args, line)
@@ -218,7 +217,7 @@ class UpdateError(GradientError):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during `Network.train`, which ended after a whole step.
+    """Raised after Ctrl-C by `Network.train`, which first completed the current step.
 
     Args:
         losses: losses of the steps taken

@@ -1,7 +1,7 @@
-"""Neurons made of Values, with micrograd's names: programs for its `nn` run with this import.
+"""Neurons made of Values, with the names of micrograd: a replacement for `micrograd.nn`.
 
-Each number is a Value and each neuron a formula, for reading and drawing; `Network` computes the
-same networks with arrays, many thousand times faster.
+Each number is a Value and each neuron a formula, which can be read and drawn. `Network` computes
+the same networks with arrays, many thousand times faster.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Neuron(Module):
 
 
 class Layer(Module):
-    """A layer of `nout` neurons with the same `nin` inputs, with relu unless `nonlin` is False.
+    """A layer of `nout` neurons that share `nin` inputs, with relu unless `nonlin` is False.
 
-    A call with a list returns a list, or a single Value if it has one neuron.
+    Calling it with a list of inputs returns a list of outputs, or one Value if it has one neuron.
     """
 
     def __init__(self, nin: int, nout: int, nonlin: bool = True) -> None:
@@ -77,7 +77,7 @@ class Layer(Module):
 
 
 class MLP(Module):
-    """A multilayer perceptron: layers of `nouts` neurons after `nin` inputs; the last without relu.
+    """A multilayer perceptron: `nin` inputs and layers of `nouts` neurons, the last without relu.
 
     >>> len(MLP(2, [16, 16, 1]).parameters())
     337
@@ -100,7 +100,7 @@ class MLP(Module):
 
 
 def __getattr__(name: str) -> Any:
-    """Raise an error that names the location of the layers, for PyTorch's names used here."""
+    """Raise AttributeError for unknown names, with a hint to the layers in `sv`."""
     raise AttributeError(
         f"scalarviz.nn has no {name!r}, only micrograd's Neuron, Layer and MLP; other layers are "
         "in sv: sv.Dense(inputs, outputs), sv.Conv2d, sv.BatchNorm ..."

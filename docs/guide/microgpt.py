@@ -1,22 +1,22 @@
-"""A GPT in scalars: every number is an object of one class, and nothing else computes.
+"""A GPT in scalars: every number is an object of one class, which does all arithmetic.
 
-    python microgpt.py        # learns made-up names with scalarviz, and makes up some of its own
+    python microgpt.py        # learns from made-up names with scalarviz, and invents new ones
 
-The class is an argument: `Scalar` below, of plain Python, or `scalarviz.Value`. Both give the same
-losses, and `sv.compile` makes kernels of the latter: docs/guide/values.md has the story.
+The class is an argument: `Scalar` below, in plain Python, or `scalarviz.Value`. Both give the same
+losses. `sv.compile` compiles Values to kernels; docs/guide/values.md explains how.
 """
 
-# Lists that are read together are equally long; strict=True in each zip would hide the formulas.
+# Zipped lists have equal lengths; strict=True in each zip would obscure the formulas.
 # ruff: noqa: B905
 
 import math
 import random
 
-LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # the dot begins and ends a name
-WIDTH = 16  # numbers that represent a letter on its way
-HEADS = 4  # of the attention, each on a quarter of these numbers
-PLACES = 16  # most letters of a name
-HIDDEN = 64  # neurons between the two layers behind the attention
+LETTERS = ".abcdefghijklmnopqrstuvwxyz"  # a dot marks the start and the end of a name
+WIDTH = 16  # numbers that represent a letter
+HEADS = 4  # attention heads, each on a quarter of these numbers
+PLACES = 16  # maximum letters of a name
+HIDDEN = 64  # neurons between the two layers after the attention
 
 NAMES = """
     avelin borun cerida dalmo elvane farrin golda hesper imrel jandor kaveli lorane mirodan nel
@@ -26,7 +26,7 @@ NAMES = """
 
 
 class Scalar:
-    """A number that knows how it was made: the class of comparison, in plain Python."""
+    """A number that records how it was computed; written in plain Python for comparison."""
 
     __slots__ = ("data", "grad", "made_of", "slopes")
 
@@ -65,11 +65,11 @@ class Scalar:
     __radd__, __rmul__ = __add__, __mul__
 
     def backward(self):
-        """Add to the gradients of all numbers that this one was made of."""
+        """Add the derivatives of this number to the gradients of all numbers it depends on."""
         order, seen, waiting = [], set(), [self]
         while waiting:
             number = waiting.pop()
-            if number is None:  # all parts of the one before are in order
+            if number is None:  # all operands of the next number are in order
                 order.append(waiting.pop())
             elif number not in seen:
                 seen.add(number)
@@ -81,37 +81,37 @@ class Scalar:
 
 
 def dot(x, y):
-    """The sum of the products of two rows."""
+    """The dot product of two lists of numbers."""
     return sum((a * b for a, b in zip(x, y)), 0.0)
 
 
 def times(matrix, x):
-    """The product of each row of a matrix with x."""
+    """The matrix-vector product: the dot product of each row with x."""
     return [dot(row, x) for row in matrix]
 
 
 def plus(x, y):
-    """The sums of two rows."""
+    """The elementwise sum of two lists of numbers."""
     return [a + b for a, b in zip(x, y)]
 
 
 def normed(x):
-    """RMSNorm: x divided by the root of the mean of its squares."""
+    """RMSNorm: x divided by its root mean square."""
     scale = (dot(x, x) / len(x) + 1e-5) ** -0.5
     return [number * scale for number in x]
 
 
 def softmax(x):
-    """Shares of 1; without the usual subtraction of the largest, as these numbers stay small."""
+    """Softmax, without the usual subtraction of the maximum, since these numbers stay small."""
     powers = [number.exp() for number in x]
     whole = sum(powers, 0.0)
     return [power / whole for power in powers]
 
 
 class Gpt:
-    """One block of attention and two layers, between a table of letters and a score of each.
+    """Letter embeddings, one block (attention and two layers), and a score for each letter.
 
-    number  class of all numbers, such as Scalar
+    `number` is the class of all numbers, such as Scalar.
     """
 
     def __init__(self, number, seed=0):
@@ -126,11 +126,11 @@ class Gpt:
         self.scores = matrix(len(LETTERS), WIDTH)
 
     def parameters(self):
-        """All its numbers, 4,192 of them."""
+        """All 4,192 parameters as a list."""
         return [number for matrix in vars(self).values() for row in matrix for number in row]
 
     def read(self, letter, past):
-        """The scores of what follows a letter; `past` has keys and values of those before."""
+        """The scores of the next letter; the key and value of `letter` are appended to `past`."""
         before = normed(plus(self.letters[letter], self.places[len(past)]))
         x = normed(before)
         past.append((times(self.key, x), times(self.value, x)))
@@ -139,7 +139,7 @@ class Gpt:
         return times(self.scores, plus(times(self.narrow, x), before))
 
     def attention(self, query, past):
-        """The values of the letters so far, each head weighing them by its quarter of the keys."""
+        """The values of the letters so far, averaged by each head with its attention weights."""
         found, size = [], WIDTH // HEADS
         for part in (slice(i, i + size) for i in range(0, WIDTH, size)):
             shares = softmax([dot(query[part], key[part]) * size**-0.5 for key, _ in past])
@@ -147,14 +147,14 @@ class Gpt:
         return found
 
     def loss(self, name):
-        """How surprising a name is: the mean of -log of the share of each of its letters."""
+        """The cross-entropy of a name: the mean of -log(probability) over its letters."""
         codes, past = [LETTERS.index(letter) for letter in f".{name}."], []
         shares = [softmax(self.read(code, past)) for code in codes[:-1]]
         surprise = [-share[code].log() for share, code in zip(shares, codes[1:])]
         return sum(surprise, 0.0) / len(surprise)
 
     def invent(self, draw):
-        """A new name, letter by letter."""
+        """A new name, sampled letter by letter."""
         code, name, past = 0, "", []
         while len(past) < PLACES:
             shares = [share.data for share in softmax(self.read(code, past))]
@@ -166,14 +166,14 @@ class Gpt:
 
 
 class Adam:
-    """Adam by hand, on any such numbers; sv.Adam has the same formula."""
+    """Adam in plain Python, for numbers of either class; sv.Adam has the same formula."""
 
     def __init__(self, numbers, lr=0.01, beta1=0.9, beta2=0.999, eps=1e-8):
         self.numbers, self.settings, self.steps = numbers, (lr, beta1, beta2, eps), 0
         self.m, self.v = [0.0] * len(numbers), [0.0] * len(numbers)
 
     def step(self):
-        """Move each number against its gradient, and set the gradient to 0."""
+        """Update each number with its gradient, and set the gradient to 0."""
         lr, beta1, beta2, eps = self.settings
         self.steps += 1
         for i, number in enumerate(self.numbers):
@@ -186,7 +186,7 @@ class Adam:
 
 
 def learn(number, names):
-    """Train one step on each of some names, one after the other; return the losses."""
+    """Train one step on each name in turn; return the losses."""
     gpt, losses = Gpt(number), []
     adam = Adam(gpt.parameters())
     for name in names:
@@ -198,7 +198,7 @@ def learn(number, names):
 
 
 class Compiled:
-    """A Gpt of Values whose losses are run by kernels, one function a name, on the same numbers."""
+    """A Gpt of Values with a compiled loss function for each name; all share its parameters."""
 
     def __init__(self, gpt, names, optimizer):
         import scalarviz as sv
@@ -210,7 +210,7 @@ class Compiled:
         self.optimizer = optimizer
 
     def step(self, name):
-        """Train one step on a name; return its loss before."""
+        """Train one step on a name; return its loss before the step."""
         loss = self.losses[name]
         loss.zero_grad()
         before = loss.forward([0.0])[0]

@@ -1,11 +1,11 @@
-"""Attributes: errors for unknown and read-only ones, and temporary values in a block of code.
+"""Errors for unknown and read-only attributes, and temporary values of attributes.
 
-A class enables the errors by
+A class enables the errors as follows:
 
     if not TYPE_CHECKING:  # a type checker knows the names by itself
         __getattr__, __setattr__ = unknown, set_known
 
-`__getattr__` slows down every attribute of a class, even existing ones: by half in CPython 3.11.
+`__getattr__` slows down all attributes of a class, even existing ones: by half in CPython 3.11.
 `__setattr__` slows down every assignment. `Value` and `Weight`, whose attributes are used thousands
 of times per step, have a few `Absent` descriptors instead.
 """
@@ -27,7 +27,7 @@ put = object.__setattr__
 
 
 def unknown(self: object, name: str) -> Any:
-    """`__getattr__`: raise UnknownAttributeError with a hint at the right name."""
+    """A `__getattr__` that raises UnknownAttributeError with a hint to the right name."""
     if name.startswith("_") or hasattr(type(self), name):
         return object.__getattribute__(self, name)  # Python's error, or the error of a property
     raise no_attribute(self, name)
@@ -35,9 +35,9 @@ def unknown(self: object, name: str) -> Any:
 
 @final
 class Absent:
-    """Descriptor for a name from other libraries that this class lacks: raises an error.
+    """Descriptor for an attribute that exists only in other libraries: reading it raises an error.
 
-    Instances of user-defined subclasses can have the attribute.
+    Instances of user-defined subclasses can set the attribute.
     """
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -55,11 +55,11 @@ class Absent:
 
 
 def set_known(self: object, name: str, value: object) -> None:
-    """`__setattr__`: raise an error for an unknown or read-only attribute.
+    """A `__setattr__` that raises an error for an unknown or read-only attribute.
 
-    Code of this package can set any attribute, which thereby becomes known; other code can set
-    those listed in `_settable` of the class. User-defined classes can have any attribute. If
-    `_sealed` is not empty, nothing can be set, and the error gives it as the reason.
+    Code of this package can set, and so add, any attribute. Other code can set the attributes
+    listed in `_settable` of the class, and can add attributes to user-defined classes. If `_sealed`
+    is not empty, other code cannot set any attribute, and the error quotes it as the reason.
     """
     if not sys._getframe(1).f_globals.get("__name__", "").startswith(OURS):
         check(self, name, value)
@@ -95,20 +95,20 @@ def no_attribute(thing: object, name: str) -> UnknownAttributeError:
 
 
 def read_only(kind: type, name: str, reason: str, instead: str = "") -> ReadOnlyError:
-    """Return the error for a read-only attribute, with the remedy `instead` by default."""
+    """Return the error for a read-only attribute; `instead` is the remedy if no hint is known."""
     meant = meant_by(kind, name) or instead
     return ReadOnlyError(f"{kind.__name__}.{name} {reason}{meant and f': {meant}'}")
 
 
 def meant_by(kind: type, name: str, names: list[str] | None = None) -> str:
-    """Return the probable meaning of an attribute name; base classes are also searched."""
+    """Return a hint to the attribute probably meant by `name`; base classes are also searched."""
     found = (meaning(f"attribute of {each.__name__}", name, names or ()) for each in kind.__mro__)
     return next(filter(None, found), "")
 
 
 @contextmanager
 def meanwhile(thing: object, **values: object) -> Iterator[None]:
-    """Set attributes to other `values` in this block, and restore them afterwards."""
+    """Context manager that sets attributes to `values` and restores them afterwards."""
     before = {name: getattr(thing, name) for name in values}
     vars(thing).update(values)
     try:

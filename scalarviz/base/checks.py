@@ -58,12 +58,12 @@ def as_batch(
     """Return `x` as a 2-D float64 array, one row per sample, and whether it was a single sample.
 
     Args:
-        width: numbers per sample; None: any number
-        who: receiver of `x`, named in the error
-        finite: False: accept NaN and infinity, as in gradients, which are checked by a step
-        copy: False: return a float32 or float64 array unchanged if kernels can read it
-        picture: shape (channels, height, width) of a sample, if any: arrays of pictures become rows
-            in C order, if possible without a copy; by default none
+        width: count of numbers per sample; None means any count
+        who: name of the object that receives `x`, for the error
+        finite: whether to reject NaN and infinity; gradients may contain them until the step
+        copy: if False, a float32 or float64 array that kernels can read is returned unchanged
+        picture: shape (channels, height, width) of samples that are pictures, which become rows in
+            C order, if possible without a copy; () (default) means rows only
 
     Raises InputError, ShapeError or NotFiniteError.
     """
@@ -96,7 +96,7 @@ def as_batch(
 
 
 def is_picture(given: Shape, known: Shape) -> bool:
-    """Return whether a sample of the shape `given` is a picture of the shape `known`, if present.
+    """Return whether a sample of shape `given` is a picture of shape `known`; False for ().
 
     A single channel can be omitted, as can the height 1 of a sequence.
     """
@@ -104,12 +104,12 @@ def is_picture(given: Shape, known: Shape) -> bool:
 
 
 def has_channels_last(given: Shape, known: Shape) -> bool:
-    """Return whether a picture has a known shape, but its channels last."""
+    """Return whether a picture has a known shape, except that its channels come last."""
     return len(given) > 1 and (*given[-1:], *given[:-1]) == known
 
 
 def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
-    """Return a remedy for an array of a `shape` that does not fit, or ""."""
+    """Return a hint on reshaping an array whose `shape` does not fit, or ""."""
     if len(shape) < 3 or 0 in shape:
         return ""
     if shape == picture:
@@ -122,7 +122,7 @@ def as_rows_remedy(shape: Shape, picture: Shape = ()) -> str:
 def is_finite(array: FloatArray) -> bool:
     """Return whether all numbers of a 2-D array are finite.
 
-    A large array is checked some rows at a time, since allocating a temporary array of its size
+    A large array is checked in blocks of rows, since allocating a temporary array of the same size
     takes longer than the check.
     """
     if array.size <= BLOCK:  # comparing bytes is a microsecond faster than `all` for a small array
@@ -148,7 +148,7 @@ def as_floats(x: object, who: str, *, keep: bool = False, copy: bool = True) -> 
 
 
 def require(condition: object, why: str, error: Callable[[str], Exception] = InputError) -> None:
-    """Raise an error, with the reason, unless a condition holds."""
+    """Raise an error with the reason `why` unless `condition` is true."""
     if not condition:
         raise error(why)
 
@@ -162,10 +162,10 @@ def refuse_mask(x: object, who: str) -> None:
 def answered(
     function: Callable[P, R], remedy: str = "", gone: Mapping[str, str] | None = None
 ) -> Callable[P, R]:
-    """Wrap a function so that errors for wrong arguments end in `remedy`.
+    """Wrap a function so that wrong arguments raise an InputError that ends in `remedy`.
 
     Args:
-        gone: complete message for each removed argument
+        gone: complete message for each argument that no longer exists
     """
 
     @wraps(function)
@@ -219,7 +219,7 @@ def check_signature(
 ) -> None:
     """Raise InputError if a custom function cannot be called with these arguments.
 
-    `what` names the function in the error, `example` shows a correct one. Functions without a
+    `what` names the function in the error, and `example` shows a correct one. Functions without a
     signature, such as numpy's, are accepted.
     """
     try:
@@ -266,10 +266,10 @@ def shorten(x: object) -> str:
 
 
 def cut(text: str, most: int = 40) -> str:
-    """Return the beginning of a text, up to a comma or a space, in at most 40 characters.
+    """Return a text in at most `most` characters, cut after a comma or a space.
 
-    A bracket or quotation mark at the end is kept. A single long word, such as a path, is cut in
-    the middle.
+    A closing bracket or quotation mark is kept. A single long word, such as a path, is cut in the
+    middle.
     """
     if len(text) <= most:
         return text
@@ -304,7 +304,7 @@ def number(
 ) -> float:
     """Return a number from `low` to `high`, or raise InputError.
 
-    `open_low` and `open_high` exclude the bounds. Unless `finite`, any number is accepted,
+    `open_low` and `open_high` exclude the bounds. If `finite` is False, any number is accepted,
     including NaN and infinity.
     """
     try:
@@ -333,7 +333,7 @@ def true_or_false(value: object, what: str) -> bool:
 
 
 def one_or_all(rows: FloatArray, single: bool) -> FloatArray:
-    """Return the only row for a single sample, else all rows."""
+    """Return the first row for a single sample, otherwise all rows."""
     return rows[0] if single else rows
 
 
@@ -376,14 +376,14 @@ def as_targets(
     copy: bool = True,
     classes: int = 0,
 ) -> FloatArray:
-    """Return targets, pictures or rows, as a 2-D array of shape (samples, width).
+    """Return targets, given as pictures, rows or labels, as an array of shape (samples, width).
 
     One number per sample is a target if `width` is 1. For a larger width it is a class label if the
-    loss accepts labels of `classes` classes, see `Loss.classes`; 0, the default: no labels.
+    loss accepts labels of `classes` classes (see `Loss.classes`). 0 (default) means no labels.
 
     Raises:
-        ShapeError: for other shapes.
-        InputError: for invalid labels.
+        ShapeError: if the shape does not fit.
+        InputError: if a label is invalid.
     """
     if getattr(targets, "ndim", 0) > 2:  # pictures
         rows = as_floats(targets, who)
@@ -414,7 +414,7 @@ def widened(rows: FloatArray, width: int) -> FloatArray:
 def as_one_each(
     targets: object, samples: int, width: int, who: str, classes: int
 ) -> FloatArray | None:
-    """Return the rows for one number per sample, or None for other `targets`."""
+    """Return targets or labels, one per sample, as rows; None if `targets` are neither."""
     numbers = as_floats(targets, who)
     if not is_one_each(numbers, samples) or (width > 1 and not classes):
         return None
@@ -426,9 +426,9 @@ def as_one_each(
 
 
 def as_weights(given: object, count: int, least: int = 1) -> FloatArray:
-    """Return sample weights, at least `least` of them positive; raise InputError.
+    """Check and return sample weights, of which at least `least` must be positive.
 
-    Sums of products with them are finite in float32, and positive.
+    Weights are 0 or from 1e-30 to 1e30, so that weighted sums are finite and positive in float32.
     """
     found = as_floats(given, "sample_weight")
     wrong = np.flatnonzero((found != 0.0) & ~((found >= 1e-30) & (found <= 1e30)))
@@ -468,7 +468,7 @@ def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) ->
     """Raise InputError unless all labels are whole numbers from 0 to `classes` - 1.
 
     Args:
-        trained: number of labels of training samples; the others are held out; by default all
+        trained: number of labels that belong to training samples; the rest are held out
     """
     given = labels.ravel()
     wrong = np.flatnonzero((given < 0.0) | (given >= classes) | (given % 1.0 != 0.0))
@@ -487,7 +487,7 @@ def check_labels(labels: FloatArray, classes: int, trained: float = math.inf) ->
 
 
 def check_binary(labels: FloatArray, classes: int) -> None:
-    """Check whole numbers for one output as labels; other numbers, such as 0.3, are accepted.
+    """Check targets of one output as labels if all are whole; accept others, such as 0.3.
 
     `classes` is as in `as_targets`: 0 accepts everything.
     """
@@ -496,7 +496,7 @@ def check_binary(labels: FloatArray, classes: int) -> None:
 
 
 def labels_as_rows(targets: object, samples: int, width: int) -> str:
-    """Return a remedy for class labels if the loss does not accept labels, or ""."""
+    """Return a hint on passing class labels that the loss does not accept, or ""."""
     array = np.asarray(targets)
     numbers = array.astype(np.float64).ravel()
     are_labels = np.isfinite(numbers).all() and not ((numbers < 0.0) | (numbers % 1.0 != 0.0)).any()
@@ -531,7 +531,7 @@ def matching(names: Sequence[str], patterns: object, what: str) -> set[str]:
 
 
 def means(pattern: object, name: str) -> bool:
-    """Return whether a name, a prefix, or a pattern with * and ? matches a name."""
+    """Return whether a pattern (a name, a prefix, or with * and ?) matches a name."""
     if not isinstance(pattern, str) or not pattern:
         return False
     if name == pattern or fnmatchcase(name, pattern):
@@ -556,12 +556,12 @@ TENSORS: tuple[tuple[Callable[[Any], bool], str, str], ...] = (
 
 
 def is_short(dtype: str) -> bool:
-    """Return whether a dtype, given its name, is a short float unknown to numpy."""
+    """Return whether a dtype, given by name, is a short float that numpy does not support."""
     return dtype.rpartition(".")[2].startswith(("bfloat16", "float8_", "float6_", "float4_"))
 
 
 def is_numeric(dtype: np.dtype[Any]) -> bool:
-    """Return whether an array of this dtype can be read as real numbers, including Python objects.
+    """Return whether arrays of this dtype can be real numbers; object arrays count.
 
     Dtypes registered by other packages, such as ml_dtypes.bfloat16, count if they cast to float64.
     """
@@ -570,7 +570,7 @@ def is_numeric(dtype: np.dtype[Any]) -> bool:
 
 
 def is_masked(x: object) -> bool:
-    """Return whether numbers of an array, or of an array in a list, are masked."""
+    """Return whether an array, or any array in a list, has masked numbers."""
     if isinstance(x, (list, tuple)):
         kinds = set(map(type, x))  # a long list has few
         return any(issubclass(k, np.ma.MaskedArray) for k in kinds) and any(map(np.ma.is_masked, x))
@@ -578,7 +578,7 @@ def is_masked(x: object) -> bool:
 
 
 def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[Any]:
-    """Return real numbers as a float64 array; raise an error of any kind for anything else.
+    """Return real numbers as a float64 array; raise an exception of any type for anything else.
 
     Args:
         keep: whether to keep float32; by default False
@@ -593,7 +593,7 @@ def floats(x: object, *, keep: bool = False, copy: bool = True) -> npt.NDArray[A
 
 
 def remedy(x: object) -> str:
-    """Return a remedy for an object that `floats` does not accept."""
+    """Return a hint on converting an object that `floats` does not accept."""
     for one in islice(items(x), MOST_LOOKED_AT):
         if np.ma.is_masked(one):
             return remedy_of_mask(one, "it" if one is x else "one of its arrays")
@@ -614,7 +614,7 @@ def remedy(x: object) -> str:
 
 
 def remedy_of_mask(array: Any, what: str) -> str:
-    """Return a remedy for a masked array."""
+    """Return a hint on replacing the masked numbers of an array."""
     count = int(np.ma.getmaskarray(array).sum())
     numbers = "number" if count == 1 else "numbers"
     return (
@@ -632,7 +632,7 @@ def holds(known: Callable[[Any], bool], x: object) -> bool:
 
 
 def items(x: object) -> Iterator[object]:
-    """Yield an object, or the items of a list and of nested lists, breadth first."""
+    """Yield an object and, breadth first, the items of a list and of its nested lists."""
     waiting = deque([x])
     while waiting:
         one = waiting.popleft()
@@ -642,7 +642,7 @@ def items(x: object) -> Iterator[object]:
 
 
 def remedy_of_table(table: Any) -> str:
-    """Return a remedy that names the first non-numeric column of a pandas table."""
+    """Return a hint that names the first non-numeric column of a pandas table."""
     for name in list(table.columns)[:MOST_LOOKED_AT]:
         for value in list(table[name]):
             if is_number(value):

@@ -1,7 +1,7 @@
-"""Ctrl-C: it ends a program between two steps, so that nothing is left half done.
+"""Handling of Ctrl-C: a program ends between two steps, so that nothing is left half done.
 
 SIGTERM and SIGHUP (a closed terminal) have the same effect. The first signal ends the current work
-in an orderly way, the second immediately; further ones have no effect.
+in an orderly way, the second ends it immediately, and further signals have no effect.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _open: set[CodeType] = set()
 
 
 def whole(function: Function) -> Function:
-    """Decorator: while `ctrl_c` is held, a signal waits until this function has returned."""
+    """Decorator: while `ctrl_c` delays signals, they wait until the function has returned."""
     _codes.add(function.__code__)
     return function
 
 
 def uncut(function: Function) -> Function:
-    """Decorator: hold `ctrl_c` while this function, which is `whole`, runs."""
+    """Decorator: Ctrl-C waits until the decorated function has returned."""
 
     @whole
     @wraps(function)
@@ -62,15 +62,15 @@ def uncut(function: Function) -> Function:
 
 
 def cuttable(function: Function) -> Function:
-    """Decorator: an `uncut` function may be interrupted while it calls this one."""
+    """Decorator: Ctrl-C may interrupt this function, even when an `uncut` function calls it."""
     _open.add(function.__code__)
     return function
 
 
 def wholes_in(frame: FrameType | None) -> int:
-    """Return the number of calls on the stack of a frame that are `whole`.
+    """Return the number of `whole` functions on the call stack of a frame.
 
-    Each `cuttable` call cancels one.
+    Each `cuttable` function on the stack reduces the number by one.
     """
     count = 0
     while frame is not None:
@@ -81,10 +81,10 @@ def wholes_in(frame: FrameType | None) -> int:
 
 @final
 class HeldCtrlC:
-    """Holder of Ctrl-C in the main thread, which alone receives signals; no-op in other threads.
+    """Delays Ctrl-C in the main thread, which receives all signals; no-op in other threads.
 
     Attributes:
-        waits: whether a received signal was not delivered yet
+        waits: whether a received signal has not been delivered yet
     """
 
     def __init__(self) -> None:
@@ -92,7 +92,7 @@ class HeldCtrlC:
         self._before: list[Any] = []  # the handler found by each `begin`
 
     def begin(self) -> None:
-        """Let signals wait for `whole` functions from now on; called in such a function."""
+        """Delay signals during `whole` functions from now on; called inside a `whole` function."""
         if threading.current_thread() is threading.main_thread():
             before = _plain.getsignal(signal.SIGINT)
             if callable(before) and before != self._hear:
@@ -100,7 +100,7 @@ class HeldCtrlC:
             self._before.append(before)  # only now: an earlier signal has raised its error
 
     def end(self) -> None:
-        """End what `begin` began."""
+        """End the delay started by `begin`."""
         if threading.current_thread() is threading.main_thread():
             before = self._before.pop()
             if before != self._hear == _plain.getsignal(signal.SIGINT):
@@ -109,7 +109,7 @@ class HeldCtrlC:
     def deliver(self) -> None:
         """Deliver a waiting signal if at most one `whole` function is running.
 
-        This function calls it at a consistent point.
+        To be called by that function when its data is consistent.
         """
         is_main = threading.current_thread() is threading.main_thread()
         if self.waits and is_main and wholes_in(sys._getframe()) <= 1:
@@ -119,7 +119,7 @@ class HeldCtrlC:
                 handler(signal.SIGINT, None)
 
     def delays(self, frame: FrameType | None) -> bool:
-        """Return whether a signal received at a frame must wait; it waits from now on."""
+        """Return whether a signal received in a frame must wait; if so, note that it waits."""
         is_delayed = wholes_in(frame) > 0
         self.waits |= is_delayed
         return is_delayed
@@ -146,7 +146,7 @@ _program: StoppableProgram | None = None  # the running one
 
 @final
 class Interrupt:
-    """Handler that raises KeyboardInterrupt, but not again within GRACE, while it is handled."""
+    """Handler that raises KeyboardInterrupt, but not again within GRACE seconds."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -166,7 +166,7 @@ class Stop:
         asked: whether a signal was received
         hurried: whether a second signal was received
         code: exit status for the program: 130 after Ctrl-C
-        at_once: called at the second signal instead if an exception would be lost, as within Qt
+        at_once: function to call at the second signal if an exception would be lost, as in Qt
     """
 
     def __init__(self) -> None:
@@ -197,15 +197,15 @@ class Stop:
 
 @final
 class StoppableProgram:
-    """Context manager around a whole program, which Ctrl-C ends at any point.
+    """Context manager around a program, which Ctrl-C can end at any point.
 
     The first signal outside of every Stop raises KeyboardInterrupt. During an import it is raised
-    afterwards, since some modules would turn it into another error. If the program still runs GRACE
-    seconds after the second signal, the process and its children are killed. Exit status: 130 after
-    Ctrl-C, 143 after SIGTERM, 129 after SIGHUP.
+    after the import, since some modules would turn it into another error. If the program still runs
+    GRACE seconds after the second signal, the process and its children are killed. The exit status
+    is 130 after Ctrl-C, 143 after SIGTERM and 129 after SIGHUP.
 
     Args:
-        last: whether the process ends with this block
+        last: whether the process ends when the block ends
     """
 
     def __init__(self, *, last: bool) -> None:
@@ -301,7 +301,7 @@ class StoppableProgram:
 
 
 def note(number: int) -> None:
-    """Set the exit status of the program after the first signal."""
+    """Record the exit status of the program at the first signal."""
     if number not in (signal.SIGINT, signal.SIGTERM):
         be_silent()
     if _program is not None:
@@ -309,7 +309,7 @@ def note(number: int) -> None:
 
 
 def importer_of(frame: FrameType | None) -> FrameType | None:
-    """Return the frame with the outermost import in progress; None without one."""
+    """Return the frame of the outermost import in progress, or None."""
     found = None
     while frame is not None:
         if frame.f_code.co_filename.startswith("<frozen importlib"):

@@ -1,14 +1,14 @@
-"""Kernel files on disk: the cache folder, and machine code stored beside each file.
+"""Kernel files on disk: the cache folder, and the machine code stored next to each file.
 
-The name of a file contains a hash of its text, and so of everything that its kernels depend on. So
-compiled code is never out of date. If nothing can be stored, for example on a full disk, kernels
-are compiled in memory.
+The name of a file contains a hash of its text, which includes everything that its kernels depend
+on, so compiled code is never out of date. If nothing can be stored, for example on a full disk,
+kernels are compiled in memory.
 
-numba's cache unpickles its index and its machine code without a check, so that a damaged file
-crashes the process; it numbers the files of a kernel, so that two processes write the same one; and
-it raises an OSError if the disk is full. Instead, each kernel has a file for each set of arguments
-and processor, which begins with a digest of the rest. A kernel that cannot be stored is used
-anyway.
+numba's own cache has three problems. It unpickles its index and its machine code without a check,
+so a damaged file crashes the process. It numbers the files of a kernel, so two processes may write
+the same file. It raises an OSError if the disk is full. Here, each kernel has a file for each set
+of argument types and processor, which begins with a digest of its content, and a kernel that cannot
+be stored is still used.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ DIGEST = 32  # bytes at the start of a stored file
 
 
 def path_of(text: str, stem: str, suffix: str = ".py") -> Path:
-    """Return the path in the cache folder for a file with a text, or made from it."""
+    """Return the path in the cache folder for a file that contains, or is made from, `text`."""
     return cache_folder() / f"{stem}_{hashlib.sha256(text.encode()).hexdigest()[:20]}{suffix}"
 
 
 def cache_folder() -> Path:
     """Return the cache folder: $SCALARVIZ_CACHE_DIR, the user's cache, or a temporary folder.
 
-    A folder writable by others is not used, since its content is executed. If nothing can be
-    written, it is a path at which no folder can exist.
+    A folder writable by others is not used, since its content is executed. If no folder is
+    writable, the result is a path at which no folder can exist.
     """
     asked = os.environ.get("SCALARVIZ_CACHE_DIR")
     if asked:
@@ -70,13 +70,13 @@ def suits(folder: Path) -> bool:
 
 @cache
 def own_folder() -> Path:
-    """Return a folder for this process only."""
+    """Create and return a temporary folder for this process only."""
     return Path(tempfile.mkdtemp(prefix="scalarviz-"))
 
 
 @cache
 def tell_refused(asked: str) -> None:
-    """Log once that a folder is not used."""
+    """Log once that the folder SCALARVIZ_CACHE_DIR is not used."""
     inform(
         f"SCALARVIZ_CACHE_DIR is not used: {asked} must be your own folder, writable only by you, "
         "since its compiled kernels are executed (chmod go-w)"
@@ -120,10 +120,10 @@ def is_private(folder: Path) -> bool:
 
 
 def write(path: Path, text: str) -> bool:
-    """Write a text to a file and return True; False if unchanged, or if it cannot be written.
+    """Write a text to a file and return True; return False if it is unchanged or not writable.
 
-    Another process may write it at the same time. Raises EngineError if the text has two different
-    definitions of one name.
+    Another process may write the file at the same time. Raises EngineError if the text has two
+    different definitions of one name.
     """
     content = text.encode()
     with suppress(OSError):
@@ -136,7 +136,7 @@ def write(path: Path, text: str) -> bool:
 def replace_file(path: Path, content: bytes) -> bool:
     """Write a file atomically and return True; on failure, log it once and return False.
 
-    Another process may write the same at the same time.
+    Another process may write the same file at the same time.
     """
     temporary = None
     try:
@@ -158,7 +158,7 @@ def replace_file(path: Path, content: bytes) -> bool:
 
 
 def kept(path: Path) -> bytes | None:
-    """Return the content written by `keep`; None if missing or damaged."""
+    """Return the content of a file written by `keep`, or None if it is missing or damaged."""
     try:
         content = path.read_bytes()
     except OSError:
@@ -168,31 +168,31 @@ def kept(path: Path) -> bytes | None:
 
 
 def keep(path: Path, content: bytes, stem: str = "") -> None:
-    """Write a file for `kept`, if possible, and remove old ones with a stem."""
+    """Write a file that `kept` can read, if possible; remove old files with the same `stem`."""
     if replace_file(path, digest_of(path, content) + content) and stem:
         remove_old(path, stem)
 
 
 def digest_of(path: Path, content: bytes) -> bytes:
-    """Return the digest at the start of a stored file; a copy under another name is invalid."""
+    """Return the digest of file name and content that is stored at the start of a file."""
     return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
 
 
 def compiled_files(path: Path) -> list[Path]:
-    """Return the files with the machine code of a file of kernels."""
+    """Return the files that contain the machine code of a kernel file."""
     return list(path.parent.glob(f"__pycache__/{path.stem}.*"))
 
 
 def is_compiled(path: Path) -> bool:
-    """Return whether the machine code of a file with one kernel is stored and intact."""
+    """Return whether intact machine code is stored for a file with one kernel."""
     return any(kept(file) is not None for file in compiled_files(path))
 
 
 def run_file(path: Path, text: str | None = None) -> ModuleType:
-    """Return the module of a kernel file, whose kernels are neither compiled nor loaded yet.
+    """Run a kernel file and return its module, without compiling or loading its kernels.
 
     Args:
-        text: content of the file, even if it could not be written; by default it is read
+        text: content of the file, which then need not exist; by default the file is read
     """
     module = sys.modules[path.stem] = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -202,7 +202,7 @@ def run_file(path: Path, text: str | None = None) -> ModuleType:
 
 
 def remove_old(path: Path, stem: str) -> None:
-    """Remove earlier versions of a file, and temporary files, not read for DAYS_KEPT days."""
+    """Remove temporary files, and old versions of a file, that were not used for DAYS_KEPT days."""
     limit = time.time() - DAYS_KEPT * 24 * 3600
     for other in [*path.parent.glob(f"{stem}_*{path.suffix}"), *path.parent.glob("**/*.new")]:
         with suppress(OSError):  # another process may be faster
@@ -246,24 +246,24 @@ def assigned_names(syntax: ast.AST) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class KernelFile:
-    """The files of one kernel in a folder; replaces numba's object for them."""
+    """The cached files of one kernel in a folder; replaces numba's cache file object."""
 
     own: Any
     folder: Path
 
     def path(self, key: object) -> Path:
-        """Return the path for a key: arguments, processor, and a hash of the function."""
+        """Return the path for a key, which identifies argument types, processor and function."""
         made_of = repr((key, self.own._source_stamp, self.own._version))
         digest = hashlib.sha256(made_of.encode()).hexdigest()[:20]
         return self.folder / f"{Path(self.own._index_name).stem}.{digest}.nbc"
 
     def load(self, key: object) -> Any:
-        """Return the data saved for a key; None if missing or damaged."""
+        """Return the data saved for a key, or None if it is missing or damaged."""
         content = kept(self.path(key))
         return None if content is None else pickle.loads(content)
 
     def save(self, key: object, data: object) -> None:
-        """Save the data loaded for a key."""
+        """Save data under a key."""
         keep(self.path(key), self.own._dump(data))
 
 
@@ -271,7 +271,7 @@ def keep_whole_files(module: ModuleType, *, beside: bool = True) -> None:
     """Make the kernels of a module store their machine code in `KernelFile`s.
 
     Args:
-        beside: whether to store files beside the module, or in numba's cache folder
+        beside: True stores the files next to the module, False in numba's cache folder
     """
     for kernel in vars(module).values():
         cache: Any = getattr(kernel, "_cache", None)
@@ -283,7 +283,7 @@ def keep_whole_files(module: ModuleType, *, beside: bool = True) -> None:
 
 
 def save_if_possible(save: Callable[..., None], folder: Path, *args: Any) -> None:
-    """Call numba's function that saves a kernel, which also checks the folder."""
+    """Save a kernel with numba's function `save`; if that fails, log it once."""
     try:
         save(*args)
     except OSError as error:
@@ -291,7 +291,7 @@ def save_if_possible(save: Callable[..., None], folder: Path, *args: Any) -> Non
 
 
 def enable_caching(*kernels: Any) -> None:
-    """Enable numba's cache for kernels, unless their file or their folder is missing."""
+    """Enable numba's cache for kernels, except where their file or folder is missing."""
     for kernel in kernels:
         with suppress(OSError, RuntimeError):  # numba raises RuntimeError if it finds no folder
             kernel.enable_caching()

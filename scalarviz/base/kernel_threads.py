@@ -1,13 +1,13 @@
 """Threads of parallel kernels: starting them, locking, and errors after a fork.
 
 numba starts its threads when it compiles a parallel kernel or loads one from disk, but not when it
-loads a kernel that only calls a parallel one (numba issue 9938), so that this call crashes. So they
-are started here, before any kernel of a file is called.
+loads a kernel that only calls a parallel one (numba issue 9938), and then that call crashes. So the
+threads are started here, before any kernel of a file is called.
 
 A forked child does not have the threads of its parent, and a parallel kernel would wait for them
 forever. So in a child of a process that has loaded kernels every kernel raises EngineError. The
 error is raised by the call, not when a network is unpickled: a worker that fails to unpickle its
-task ends without a result, for which a pool of workers waits forever. A lock held by another thread
+task ends without a result, and its pool waits for the result forever. A lock held by another thread
 at the fork is never released in the child, and the data it protects may be inconsistent: a `Guard`
 also raises EngineError there.
 """
@@ -62,7 +62,7 @@ def parallel_calls(module: ModuleType) -> AbstractContextManager[object]:
 
 
 def may_call_kernels() -> bool:
-    """Return whether kernels can be called: this process is no fork of one with loaded kernels."""
+    """Return False in a fork of a process that has loaded kernels, otherwise True."""
     return not _lost
 
 
@@ -80,7 +80,7 @@ class Guard:
     whether it was acquired.
 
     Args:
-        of_kernels: whether to raise the error also if no thread held it, but kernels were loaded
+        of_kernels: whether to also raise the error after a fork if kernels had been loaded before
     """
 
     def __init__(self, *, of_kernels: bool = False) -> None:

@@ -1,6 +1,6 @@
-"""Calls into packages below, by which objects draw, save and export themselves.
+"""Calls into higher-level packages, with which objects draw, save and export themselves.
 
-A package imports only from those above it. These calls are the exceptions, used by `Network.save`,
+A package imports only lower-level packages. These calls are the exceptions, used by `Network.save`,
 `Weight._repr_html_` and others. The module of a function is imported at the first call.
 """
 
@@ -14,7 +14,7 @@ LEAF_CALLS: dict[str, str] = {}  # function names and their modules
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports the function with this name when called."""
+    """Return a function that imports the function `name` from `module` when it is called."""
 
     def call(*args: object) -> Any:
         return getattr(import_module(f"scalarviz.{module}"), name)(*args)

@@ -1,8 +1,8 @@
-"""Memory limits: InputError if the memory, or the limit of a file, is insufficient.
+"""Memory limits: InputError if the memory, or the limit for a file, is not sufficient.
 
-A file may come from anywhere, and a small one can describe something large. So sizes are checked in
-the headers, before memory is allocated. Every function that reads a file has an argument `limit`,
-in bytes, which replaces LIMIT and scales the limits derived from it.
+A file may come from an untrusted source, and a small file can describe a huge network. So sizes are
+read from headers and checked before memory is allocated. Every function that reads a file has an
+argument `limit`, in bytes, which replaces LIMIT and scales the limits derived from it.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
 
     Args:
         needed: number of bytes
-        what: their purpose, in the error
-        remedy: remedy, in the error
+        what: purpose of the memory, for the error
+        remedy: what the user can do, for the error
     """
     text = f"{what} would take {in_units(needed)} of memory"
     if not fits(needed):
@@ -67,7 +67,7 @@ def enough_memory(needed: int, what: str, remedy: str) -> Iterator[None]:
 
 
 def room_for_losses(steps: int, networks: int = 1) -> AbstractContextManager[None]:
-    """`enough_memory` for the losses of `steps` steps of `networks` networks."""
+    """Return `enough_memory` for the losses of `steps` steps of `networks` networks."""
     count = f"{steps:,} steps of {networks:,} networks" if networks > 1 else f"{steps:,} steps"
     return enough_memory(LOSS * steps * networks, f"the losses of {count}", "take fewer steps")
 
@@ -129,11 +129,11 @@ REMEDY = "make it smaller, or, for a file from a trusted source, pass limit="
 
 @final
 class Budget:
-    """Account of the bytes needed by the content of one file.
+    """Adds up the bytes needed by the content of one file, and checks them against a limit.
 
     Args:
-        limit: bytes, at least 1; None, the default: `usual`
-        usual: bytes; by default LIMIT
+        limit: largest number of bytes, at least 1; None (default) means `usual`
+        usual: default limit in bytes
     """
 
     def __init__(self, limit: object = None, usual: int = LIMIT) -> None:
@@ -152,7 +152,7 @@ class Budget:
             )
 
     def allow(self, count: int, what: str, price: int) -> None:
-        """Add `count` of `what` ("layers"), at `price` bytes each; raise InputError if too many."""
+        """Count `count` objects, called `what`, of `price` bytes; raise InputError if too many."""
         self._counts[what] += count
         count, most = self._counts[what], self.limit // price
         if count > most:

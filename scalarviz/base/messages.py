@@ -1,4 +1,4 @@
-"""Messages: lines with all characters visible, printed or logged by the logger "scalarviz".
+"""Messages that are printed, or logged by the logger "scalarviz", with all characters visible.
 
 Some characters control a terminal, reverse a line, or are invisible. Every error, printed line and
 title is passed through `visible`.
@@ -41,7 +41,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def escaped(text: str) -> str:
-    """Return text with all characters visible, of any length."""
+    """Return text with all characters visible, without shortening it."""
     return "".join(map(seen, text))
 
 
@@ -53,7 +53,7 @@ def seen(letter: str) -> str:
 
 
 def shortened(text: str, longest: int) -> str:
-    """Return text in at most `longest` characters, cut in the middle."""
+    """Return text in at most `longest` characters, shortened in the middle."""
     if len(text) <= longest:
         return text
     end = (longest - 3) // 3
@@ -94,7 +94,7 @@ def inform(message: str, *, is_shown: bool = False) -> None:
     """Log a message of level INFO.
 
     Args:
-        is_shown: whether it is already on this screen: only handlers of an application receive it
+        is_shown: whether the user already sees it; if so, only handlers of an application get it
     """
     LOG.info("%s", message, extra={"is_shown": is_shown})
 
@@ -106,7 +106,7 @@ def inform_once(message: str) -> None:
 
 
 def caution(message: str) -> None:
-    """Warn about a probable mistake, or a changed behaviour, at the calling line."""
+    """Warn about a probable mistake or a changed behaviour, at the line of the user's call."""
     frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
     ours = [each.f_globals.get("__name__", "").startswith(f"{LOG.name}.") for each in frames]
     warnings.warn(message, stacklevel=2 + [*ours, False].index(False))
@@ -129,12 +129,12 @@ STREAMS = "stdout", "stderr"
 
 @final
 class LossyFile(io.FileIO):
-    """A file whose `write` raises only BrokenPipeError; `lack`: why other data was lost."""
+    """A file whose `write` raises only BrokenPipeError; `lack` is the reason if data was lost."""
 
     lack: str = ""
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write data; return the number of bytes written, or all if they were lost."""
+        """Write data; return the number of bytes written, or the full length if data is lost."""
         try:
             return super().write(data)
         except BrokenPipeError:  # without a reader there is nothing left to do
@@ -146,7 +146,7 @@ class LossyFile(io.FileIO):
 
 @contextmanager
 def lossy_streams() -> Iterator[None]:
-    """Replace standard output and error while a program runs, which ends with SystemExit.
+    """Replace standard output and error by `LossyFile`s in a block that ends with SystemExit.
 
     Closed streams are replaced by /dev/null. If standard output lost data, a message is written to
     standard error, and the exit code is not 0.
@@ -169,7 +169,7 @@ def lossy_streams() -> Iterator[None]:
 
 
 def as_text(file: LossyFile, before: io.TextIOWrapper | None) -> io.TextIOWrapper:
-    """Return a text stream that writes into a file in the same way as the stream `before`."""
+    """Return a text stream on a file with the encoding and buffering of the stream `before`."""
     if before is None:
         return io.TextIOWrapper(io.BufferedWriter(file), "utf-8", "backslashreplace")
     return io.TextIOWrapper(

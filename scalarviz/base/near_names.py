@@ -1,7 +1,7 @@
-"""Hints in errors: names of other libraries, and their equivalents here.
+"""Hints for error messages: names from other libraries and their equivalents in this package.
 
-Words are looked up without capitals, hyphens and underscores. The value of each entry is a name of
-this package, or a sentence with the remedy.
+Words are looked up in lower case, without hyphens and underscores. The value of each entry is a
+name in this package, or a sentence with the remedy.
 """
 
 from __future__ import annotations
@@ -344,7 +344,7 @@ def meaning(
 ) -> str:
     """Return the probable meaning of a name: one of `names`, a hint, or "".
 
-    A public name may also be one of these activations or data sets.
+    If `kind` is "public name", these activations and data sets are also searched.
     """
     word = text_of(name)
     if len(word) > LONGEST:
@@ -363,7 +363,7 @@ def meaning(
 
 
 def in_other_tables(word: str, activations: Iterable[str], data_sets: Iterable[str]) -> str:
-    """Return a hint for a word that is not a public name but is in another table, or ""."""
+    """Return a hint for a data set, activation, loss or schedule of this name, or ""."""
     for each in data_sets:
         if word == each.lower():
             return f"it is in sv.data: write sv.data.{each}"
@@ -381,7 +381,7 @@ def plain(word: str) -> str:
 
 
 def text_of(name: object) -> str:
-    """Return the name of a function, class, dtype or object; a string unchanged."""
+    """Return the name of a function, class, dtype or object; return a string unchanged."""
     if isinstance(name, str):
         return name
     if type(name).__name__.lower().endswith("dtype"):  # of numpy and PyTorch

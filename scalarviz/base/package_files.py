@@ -16,7 +16,7 @@ def text_beside(module_file: str, name: str) -> str:
 
     Args:
         module_file: the `__file__` of the module
-        name: name of the file; `package_data` in setup.cfg must have a pattern for it
+        name: name of the file, which a pattern of `package_data` in setup.cfg must match
 
     Raises:
         FileNotFoundError: if the file does not exist.
@@ -31,6 +31,6 @@ def fingerprint(code: str) -> str:
 
 
 def top_folder(name: str) -> Path:
-    """Return a folder at the top of a checkout, which is inside an installed package."""
+    """Return a top-level folder of the repository, or its copy inside an installed package."""
     inside = PACKAGE / name
     return inside if inside.is_dir() else PACKAGE.parent / name

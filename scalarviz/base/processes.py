@@ -1,6 +1,6 @@
-"""Processes and threads: child processes, the kind of this process, and results of threads.
+"""Child processes, the role of this process (notebook, worker), and results of threads.
 
-Child processes, for example for compiling or drawing, end with this process.
+Child processes, for example for compiling or drawing, end when this process ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _children: set[Any] = set()
 
 
 def start(words: Sequence[str], **streams: Any) -> Any:
-    """Run Python with these arguments; streams that are not passed are /dev/null.
+    """Start Python with these arguments; standard streams that are not passed are /dev/null.
 
     The child is in a separate session, so that Ctrl-C in the terminal does not reach it.
     """
@@ -45,7 +45,7 @@ def end(child: Any) -> None:
 
 
 def let_go(child: Any) -> None:
-    """Let a child outlive this process."""
+    """Allow a child to outlive this process."""
     _children.discard(child)
 
 
@@ -61,13 +61,13 @@ def end_all() -> None:
 atexit.register(end_all)
 
 
-# Kind of this process: in a notebook, or a worker of another process.
+# Role of this process: in a notebook, or a worker of another process.
 
 _is_forked = False
 
 
 def shell() -> Any:
-    """Return the IPython shell of a notebook; None elsewhere."""
+    """Return the IPython shell in a notebook, or None elsewhere."""
     ipython = sys.modules.get("IPython")
     found = ipython.get_ipython() if ipython is not None else None
     return found if hasattr(found, "kernel") else None
@@ -102,7 +102,7 @@ Value = TypeVar("Value", covariant=True)
 
 
 class Result(Protocol[Value]):
-    """A result that arrives later."""
+    """A result that becomes available later."""
 
     @property
     def ready(self) -> bool: ...
@@ -111,9 +111,9 @@ class Result(Protocol[Value]):
 
 
 def awaited(result: Result[Value]) -> Generator[Any, None, Value]:
-    """Wait until a result is ready, and return it; for its `__await__`.
+    """Wait until a result is ready and return it; implements `__await__`.
 
-    Other tasks of the loop continue meanwhile.
+    Other tasks of the event loop continue in the meantime.
     """
     from asyncio import sleep  # slow to import
 

@@ -1,4 +1,4 @@
-"""Progress of long work: a bar in a terminal or a notebook, a line while a window opens."""
+"""Progress of long tasks: a bar in a terminal or notebook, and a line while a window opens."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 DELAY = 1.0  # seconds before a bar appears
 FRAME = 0.1  # seconds between updates of a bar
 MEGABYTE = 1_000_000
-FEW = 10  # units a second; fewer are shown with decimals
+FEW = 10  # units per second; a lower pace is shown with decimals
 CLEAR = "\r\x1b[2K\x1b[?25h"  # an empty line and a visible cursor
 ACCENT = "#8f6cf0"  # readable on black and white, and not a colour of weights
 LOST = (OSError, ValueError)  # raised by a closed terminal, or a closed file
@@ -38,19 +38,19 @@ _running: Progress | None = None
 
 @final
 class Progress:
-    """Context manager around long work: shows its progress on standard error or below a cell.
+    """Context manager that shows the progress of a long task on standard error or below a cell.
 
     Args:
-        total: total number of units; can be set later. With 0 there is no bar
-        wanted: whether to show progress of this work and of work inside it
+        total: total number of units, which can be set later; 0 shows no bar
+        wanted: whether to show the progress of this task and of tasks inside it
         unit: "steps", "pictures", "networks", "points", "kernels" (being compiled) or "megabytes"
             (being saved)
 
     The bar shows the loss, the pace and the remaining time. It appears after DELAY, and is removed
-    at the end. Into a file or pipe, a command prints one line instead, with the progress and the
-    remaining time. No bar appears in a worker process, outside of the main thread, or inside
-    another Progress, except for kernels and megabytes. Kernels compiled inside a Progress of
-    kernels are counted by its bar.
+    at the end. If standard error is a file or pipe, a command prints one line instead, with the
+    progress and the remaining time. No bar appears in a worker process, outside of the main thread,
+    or inside another Progress, except for kernels and megabytes. A Progress of kernels inside
+    another one is counted by the outer bar.
     """
 
     __slots__ = ("_bar", "_due", "_first", "_joined", "_outer", "_unit", "_wanted", "total")
@@ -88,11 +88,11 @@ class Progress:
         return _running is shown and shown._wanted and place_of_bars() is not None
 
     def tell(self, done: int, loss: float = math.nan) -> None:
-        """Update the bar if due and if its total is known.
+        """Update the bar if an update is due and the total is known.
 
         Args:
             done: number of units so far
-            loss: the latest loss, if present
+            loss: the latest loss; NaN (default) if it is unknown
         """
         if self._joined and self.total:
             outer, before = self._joined
@@ -145,7 +145,7 @@ class Progress:
 
 
 def saving(size: int) -> AbstractContextManager[Progress]:
-    """Return the Progress of a file of `size` bytes: the current one if it waits for this file."""
+    """Return the Progress for writing `size` bytes: the current one if it counts megabytes."""
     total = -(-size // MEGABYTE)
     waiting, is_main = _running, threading.current_thread() is threading.main_thread()
     if waiting is not None and is_main and waiting._unit == "megabytes":
@@ -155,10 +155,10 @@ def saving(size: int) -> AbstractContextManager[Progress]:
 
 
 class Bar:
-    """A line with a count, a bar, a percentage, and words, drawn by rich.
+    """A progress line drawn by rich, with a count, a bar, a percentage and a text.
 
     Args:
-        console: console of a terminal; None: for `NotebookBar`
+        console: rich console of a terminal, or None for `NotebookBar`
         is_kept: whether to keep the line at the end
     """
 
@@ -208,7 +208,7 @@ class Bar:
 
 @final
 class NotebookBar(Bar):
-    """A bar below the running cell of a notebook; leaves an empty output."""
+    """A progress bar below the running cell of a notebook, which is empty at the end."""
 
     def __init__(self) -> None:
         super().__init__(None)
@@ -231,7 +231,7 @@ class NotebookBar(Bar):
 
 
 def place_of_bars() -> Console | Literal["notebook"] | None:
-    """Return the console of this terminal, or "notebook"; None if nobody would see a bar."""
+    """Return the console of this terminal, "notebook", or None if a bar would not be visible."""
     if is_worker():
         return None
     if shell() is not None:
@@ -248,7 +248,7 @@ def is_seen(console: Console) -> bool:
 
 
 def is_terminal(file: Any) -> bool:
-    """Return whether a file is a terminal; it is None in a program without a console."""
+    """Return whether a file is a terminal; without a console, `file` is None."""
     return hasattr(file, "isatty") and bool(file.isatty())
 
 
@@ -257,9 +257,9 @@ def words(unit: str, loss: float, pace: float, left: int) -> str:
 
     Args:
         unit: unit of a `Progress`
-        loss: NaN if it is unknown
-        pace: units per second; 0.0: unknown
-        left: number of units
+        loss: latest loss, or NaN if it is unknown
+        pace: units per second, or 0.0 if it is unknown
+        left: number of remaining units
     """
     told = [] if math.isnan(loss) else [text("progress.loss", loss=loss)]
     if pace > 0.0:
@@ -293,10 +293,10 @@ def has_display() -> bool:
 
 @contextmanager
 def opening(*, window: bool = True) -> Iterator[None]:
-    """Print the work of a command that takes longer than LATE, and its progress without bars.
+    """Print a line if a command takes longer than LATE seconds, and its progress if no bar appears.
 
     Args:
-        window: whether it opens a window, if there is a screen
+        window: whether the command opens a window; if so, nothing is printed without a screen
     """
     global _timer
     _timer = Timer(LATE, inform, [text("start.opening" if window else "start.working")])
@@ -311,6 +311,6 @@ def opening(*, window: bool = True) -> Iterator[None]:
 
 
 def opening_over() -> None:
-    """Note that there is output, or that no window will open: nothing is printed."""
+    """Cancel the line of `opening`: there is other output, or no window will open."""
     if _timer is not None:
         _timer.cancel()

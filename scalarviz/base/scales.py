@@ -1,4 +1,4 @@
-"""Scales of numbers: stops, which follow the numbers slowly, and round ends of an axis."""
+"""Ends of scales: stops (upper ends), which follow the data slowly, and ends of a loss axis."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PLAIN = "1", "1.5", "2", "3", "4", "6", "8"
 LARGEST = 1.7976931348623157e308
 LARGEST_LOSS, LEAST_LOSS = 1e300, 1e-300  # losses on a linear scale, and their difference
 NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
-# On the step scale below a large loss curve: numbers of all weights, their orders, and instead of
-# them the loss on a plane, with its directions.
+# Shown on the step scale below a large loss curve: numbers of all weights, in one of these orders,
+# or the loss on a plane, with its directions.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
 
@@ -26,13 +26,14 @@ LANDSCAPE, ALONG = "landscape", ("main", "two")
 @final
 @dataclass
 class GrowingStops:
-    """Stops by quantity: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
+    """The end of the scale, or stop, of each quantity: 1, 1.5, 2, 3, 5 or 7 times a power of ten.
 
     Attributes:
-        known: the stops
-        held: whether a cube is being dragged, which must not shrink: stops do not change
-        growth: the last growth: the stop before and after it, at the time `grown_at`
-        unneeded: since when each stop has not been needed, and the largest sufficient one
+        known: stop of each quantity
+        held: whether a cube is being dragged; stops then do not change, so that it does not shrink
+        growth: old and new stop of the last growth, which took place at the time `grown_at`
+        unneeded: for each quantity, the time since which its stop has been too large, and the
+            smallest stop that would have been sufficient
     """
 
     known: dict[Any, float] = field(default_factory=dict)
@@ -42,16 +43,16 @@ class GrowingStops:
     unneeded: dict[Any, tuple[float, float]] = field(default_factory=dict)
 
     def choose(self, largest: Mapping[Any, float]) -> None:
-        """Choose stops that cover some numbers, larger or smaller than before."""
+        """Set stops immediately so that they cover the `largest` number of each quantity."""
         self.known.update([(key, stop_above(number)) for key, number in largest.items()])
         self.unneeded.clear()
         self.growth = None
 
     def follow(self, largest: Mapping[Any, float], now: float, *, tells: bool = True) -> None:
-        """Let stops follow some numbers.
+        """Adapt the stops slowly to the `largest` number of each quantity.
 
-        A stop grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks if not
-        needed for this time.
+        A stop grows if a number exceeds it, at most once in GROWTH_SECONDS, and shrinks if it has
+        been too large for that time.
 
         Args:
             tells: whether the legend shows the growth
@@ -72,22 +73,22 @@ class GrowingStops:
                 self.known[key], self.unneeded[key] = most, (math.inf, 0.0)
 
     def hold(self, held: bool) -> None:
-        """Begin or end a drag; after the end, stops may grow immediately."""
+        """Begin or end the drag of a cube; after the end, stops may grow immediately."""
         self.held = held
         if not held:
             self.grown_at = -math.inf
 
     def just_grown(self, now: float, after: float = 0.0) -> tuple[float, float] | None:
-        """Return a stop before and after its growth, for some seconds, plus `after`."""
+        """Return (old, new) of a stop that grew within SAID_SECONDS + `after`, otherwise None."""
         return self.growth if 0.0 <= now - self.grown_at < SAID_SECONDS + after else None
 
     def of(self, key: object) -> float:
-        """Return a stop, 1 if unknown."""
+        """Return the stop of a quantity, or 1 if it is unknown."""
         return self.known.get(key, 0.0) or 1.0
 
 
 def stop_above(number: float) -> float:
-    """Return the smallest stop not below a number; 0 for 0.
+    """Return the smallest stop that is at least `number`; 0 for 0.
 
     >>> [stop_above(number) for number in (0.8, 1.0, 1.01, 33.0, 0.04, 0.0)]
     [1.0, 1.0, 1.5, 50.0, 0.05, 0.0]
@@ -96,24 +97,24 @@ def stop_above(number: float) -> float:
 
 
 def round_up(value: float, digits: Sequence[str] = PLAIN) -> float:
-    """Return the smallest plain number, such as .08, .1, .15, 2 or 30, not below this one."""
+    """Return the smallest round number, such as .08, .1, .15, 2 or 30, that is at least `value`."""
     return min([plain for plain in plain_numbers(value, digits) if plain >= value])
 
 
 def round_down(value: float, digits: Sequence[str] = PLAIN) -> float:
-    """Return the largest plain number not above this one."""
+    """Return the largest round number that is at most `value`."""
     return max([plain for plain in plain_numbers(value, digits) if plain <= value])
 
 
 def plain_numbers(value: float, digits: Sequence[str]) -> list[float]:
-    """Return the plain numbers of the powers of ten around this one, at most the largest."""
+    """Return the round numbers for the powers of ten around `value`, limited to LARGEST."""
     power = math.floor(math.log10(value))
     powers = range(power - 1, power + 2)
     return [min(float(f"{digit}e{p}"), LARGEST) for p in powers for digit in digits]
 
 
 def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple[float, float]:
-    """Return the ends of a scale of losses: below 0 if one is, else at least a factor ten apart."""
+    """Return the ends of a loss axis: at least a factor of 10 apart, or around 0 if least <= 0."""
     if least > 0.0:
         high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
         return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
@@ -125,7 +126,7 @@ def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple
 
 
 def apart(between: float) -> float:
-    """Return 1, 2 or 5 times a power of ten: a fourth to a tenth of a difference of losses."""
+    """Return a round spacing of ticks, from a tenth to a fourth of a difference of losses."""
     power = 10.0 ** math.floor(math.log10(max(between, LEAST_LOSS)))
     return power / (5.0 if between < 2.0 * power else 2.0 if between < 5.0 * power else 1.0)
 
@@ -136,9 +137,10 @@ COARSEST = 8  # spacing of points in the first pass over a grid
 
 
 def heights_of(losses: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return heights from 0 to 1 for the finest completely known grid, else for the coarsest.
+    """Return heights from 0 to 1 on the finest grid of which all losses are known.
 
-    They are logarithmic if all losses are positive.
+    If there is no such grid, the coarsest one is used. Heights are logarithmic if all losses are
+    positive.
     """
     gap = COARSEST
     while gap > 1 and len(known_in(losses, gap // 2)) == len(losses[:: gap // 2]) ** 2:
@@ -155,5 +157,5 @@ def heights_of(losses: Sequence[Sequence[float]]) -> list[list[float]]:
 
 
 def known_in(losses: Sequence[Sequence[float]], gap: int) -> list[float]:
-    """Return the finite losses of a part of a grid."""
+    """Return the finite losses at every `gap`-th row and column of a grid."""
     return [each for row in losses[::gap] for each in row[::gap] if math.isfinite(each)]

@@ -1,4 +1,4 @@
-"""Commands to paste into a terminal here: scalarviz itself, and pip for an extra."""
+"""Commands that users can paste into a terminal: scalarviz itself, and pip for an extra."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAM = "scalarviz"
 
 
 def program() -> str:
-    """Return the command of this scalarviz: its name if it is on PATH, else its path."""
+    """Return the command that runs this scalarviz: its name if on PATH, otherwise its path."""
     known = shutil.which(PROGRAM)
     beside = shutil.which(PROGRAM, path=os.path.dirname(python()))
     if known and beside and os.path.samefile(known, beside):
@@ -28,7 +28,7 @@ def program() -> str:
 
 
 def pasted(command: str) -> str:
-    """Return a command that begins with "scalarviz" as typed here; other commands unchanged."""
+    """Return a command with a leading "scalarviz" replaced by `program()`."""
     name, _, rest = command.partition(" ")
     return f"{program()} {rest}" if name == PROGRAM else command
 
@@ -49,7 +49,7 @@ def needed(module: str, what: str, extra: str, otherwise: str = "") -> Any:
 
 
 def pip_command(extra: str, system: str = sys.platform) -> str:
-    """Return the command that installs the missing parts of an extra here; all if none is missing.
+    """Return the command that installs the missing packages of an extra, or all if none is missing.
 
     Args:
         extra: name of an extra; "" for the requirements of scalarviz itself
@@ -63,7 +63,7 @@ def pip_install(*packages: str, system: str = sys.platform) -> str:
 
 
 def lacking(extra: str) -> list[str]:
-    """Return the requirements of an extra that are not installed, or in another version."""
+    """Return the requirements of an extra that are not installed in an accepted version."""
     return [line for line in requirements(extra) if not is_installed(line)]
 
 
@@ -78,7 +78,7 @@ def is_installed(requirement: str) -> bool:
 
 
 def requirements(extra: str) -> list[str]:
-    """Return the requirements of an extra of scalarviz here; "" for scalarviz itself."""
+    """Return the requirements of an extra on this machine; "" means scalarviz itself."""
     with suppress(PackageNotFoundError):  # run from a folder without being installed
         from packaging.requirements import Requirement
 
@@ -99,7 +99,7 @@ def python() -> str:
 
 
 def called(path: str) -> str:
-    """Return the path of a program as called from the current folder, relative if below it."""
+    """Return the path of a program as typed in the current folder: relative if it is inside."""
     with suppress(OSError):  # the folder may be deleted
         short = path.removeprefix(os.path.join(os.getcwd(), ""))
         return short if os.sep in short else path

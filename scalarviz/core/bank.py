@@ -1,4 +1,4 @@
-"""Bank: all parameters of a network in one flat array, their gradients in a second.
+"""Bank: all parameters of a network in one flat array, and their gradients in another.
 
 Each row is one parameter. Weights, kernels and the picture read and write these arrays directly, so
 no copies have to be synchronized.
@@ -39,11 +39,11 @@ class Bank:
 
     Attributes:
         value, grad: parameters and gradients, 1-D, of `dtype`
-        frozen: bool, 1-D: True where steps do not move the parameter
+        frozen: bool, 1-D; True for parameters that steps do not change
         slots: optimizer state of each parameter, by name, such as Adam's "m" and "v"
         state: non-parameter state, float64, 1-D: `scaling`, then the state of layers, such as
             running means
-        scaling: for mixed precision: loss scale, steps since it last changed, steps skipped
+        scaling: state of mixed precision: loss scale, steps since its last change, skipped steps
         step_count: number of steps taken
         has_gradients: whether a backward has run since the last zero_grad; set it to True after
             writing gradients that may all be 0 into `grad`
@@ -52,12 +52,12 @@ class Bank:
     refer to them: `bank.value = array` copies `array` into `bank.value`. It raises InputError, and
     writes nothing, unless `array` has one finite number for each row.
 
-    While a session plays, the engine cuda holds newer numbers than the arrays. Reading `value`,
-    `grad` or `slots` copies them from the device; during a step, the last copy is returned.
+    While a session runs on the engine cuda, the device holds newer numbers than the arrays. Reading
+    `value`, `grad` or `slots` copies them from the device; during a step, it returns the last copy.
 
     Args:
         rows: number of parameters, at least 0
-        dtype: "float32", the default, or "float64"
+        dtype: "float32" (default) or "float64"
         state: length of `state` without `scaling`; by default 0
     """
 
@@ -87,8 +87,8 @@ class Bank:
 
         The step count increases when a row that has already taken the current step takes another
         one, so stepping a network weight by weight, or layer by layer, counts as one step. Raises
-        OrderError without gradients, GradientError if a gradient and UpdateError if a result is not
-        finite; in each case nothing is changed.
+        OrderError without gradients, GradientError if a gradient is not finite, UpdateError if a
+        result is not finite; in each case nothing is changed.
         """
         gradients = self.grad[rows]
         if not gradients.size:
@@ -112,10 +112,10 @@ class Bank:
     def _moved_by(
         self, optimizer: Optimizer, arrays: list[FloatArray], rows: Any, scale: float, step: int
     ) -> list[FloatArray]:
-        """Return the new values and slots of some rows, without writing them.
+        """Return the new values and slots of some rows, without writing them to the bank.
 
-        They are computed in float64 and then rounded. If a float32 could overflow in between, they
-        are computed in the dtype of the bank, as in the kernels.
+        They are computed in float64 and then rounded. If an intermediate result could overflow in
+        float32, they are computed in the dtype of the bank, as in the kernels.
         """
         arguments = optimizer.arguments(step)
         numbers = [array[rows].tolist() for array in (self.grad, *arrays)]
@@ -139,17 +139,17 @@ class Bank:
             return list(table.T.astype(self.dtype))
 
     def begins_step(self, rows: Rows) -> bool:
-        """Return whether a step of `rows` begins a new step: one of them took the current one."""
+        """Return whether stepping `rows` begins a new step: one of them took the current step."""
         return self.step_count == 0 or bool(self._moved[rows].any())
 
     def count_steps(self, steps: int) -> None:
-        """Count `steps` more steps of all rows."""
+        """Add `steps` to the number of steps taken, for all rows."""
         if steps:
             self._step_count += steps
             self._moved.fill(True)
 
     def count_step(self, rows: Rows) -> None:
-        """Count a step of `rows`: a new step if one of them has taken the current one."""
+        """Count a step of `rows`, as a new step if one of them already took the current step."""
         if self.begins_step(rows):
             self.step_count += 1
             self._moved[:] = False
@@ -196,7 +196,7 @@ class Bank:
 
     @property
     def frozen(self) -> Marks:
-        """True where steps do not move the parameter."""
+        """Mask of the frozen parameters, which steps do not change."""
         return self._frozen
 
     @frozen.setter
@@ -235,7 +235,7 @@ class Bank:
 
     @property
     def session(self) -> object:
-        """The session that trains this network, or None if missing or deleted."""
+        """The session that trains this network, or None if it is missing or deleted."""
         return None if self._session is None else self._session()
 
     @session.setter
@@ -244,14 +244,14 @@ class Bank:
 
     @property
     def scaling(self) -> FloatArray:
-        """Loss scale, steps since its last change, skipped steps: the first numbers of `state`."""
+        """Loss scale, steps since its last change, and skipped steps: the first part of `state`."""
         return self._state[:SCALING]
 
     def __len__(self) -> int:
         return len(self._value)
 
     def write(self, name: str, array: npt.NDArray[Any], numbers: object) -> None:
-        """Copy `numbers`, one finite number for each row, into `array`, called `name` in errors."""
+        """Copy `numbers`, one finite number per row, into `array`, which errors call `name`."""
         if numbers is not array:  # the same object, as after `bank.value *= 2`
             found = bank_arrays.fitting(name, array, numbers)
             with self.guard:
@@ -259,7 +259,7 @@ class Bank:
                 array[:] = found
 
     def fetch(self) -> None:
-        """Copy numbers from a device to the arrays; see `DeviceNumbers`."""
+        """Copy the numbers to the arrays if they are on a device; see `DeviceNumbers`."""
         if self.away.keeper is not None:
             self.away.fetch(self.guard)
 
@@ -271,28 +271,28 @@ class Bank:
 
     @property
     def blocks(self) -> Blocks:
-        """All optimizer slots: tuples of names, and arrays of shape (slots, rows)."""
+        """All optimizer slots: arrays of shape (slots, rows), by tuples of slot names."""
         self.fetch()
         return self._blocks
 
     @property
     def host_blocks(self) -> Blocks:
-        """`blocks` in host memory, which may be older than on a device."""
+        """Optimizer slots in host memory, without fetching newer numbers from a device."""
         return self._blocks
 
     @property
     def moved(self) -> Marks:
-        """Bool mask of the rows that have taken the current step."""
+        """Mask of the rows that have taken the current step."""
         return self._moved
 
     def restart_count(self, steps: int) -> None:
-        """Set the number of `steps` taken, as if all rows had taken them together."""
+        """Set the number of steps taken to `steps`, as if all rows had taken them together."""
         self.step_count = steps
         self._moved[:] = steps > 0
         self._cleared[:] = False
 
     def __getstate__(self) -> dict[str, object]:
-        """Leave out lock and session, and row names if their layer or network is also copied."""
+        """Return the state without lock and session, and without `name_of` if a network has it."""
         self.fetch()
         named = hasattr(getattr(self.name_of, "__self__", None), "bank")
         about = {"guard": nullcontext(), "_session": None, "away": DeviceNumbers()}

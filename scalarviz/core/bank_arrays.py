@@ -1,6 +1,6 @@
-"""The arrays of a bank as a whole: checks, non-finite numbers, copies and stacks.
+"""Functions on the arrays of a bank: checks, non-finite numbers, copies and stacks.
 
-`Bank` takes the steps; rarely used functions of a bank are here.
+`Bank` itself takes the steps; this module has the functions that are rarely used.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FLOAT32_ENDS = 2.0**128 - 2.0**103  # numbers from here on round to infinity
 
 @final
 class Slots(Mapping[str, FloatArray]):
-    """Mapping of slot names to the optimizer state of each row of a bank: Adam's "m" and "v".
+    """Mapping from slot names, such as Adam's "m" and "v", to the optimizer state of a bank.
 
     Values are views of the bank; assigning to a name writes into the bank.
     """
@@ -68,10 +68,10 @@ class Slots(Mapping[str, FloatArray]):
 
 @final
 class BankStack:
-    """One array for each kind of number, with one row for each network, and a bank on each row.
+    """The arrays of several equal networks, with one row per network, which its Bank uses.
 
     Attributes:
-        banks: one `Bank` for each network, all numbers 0
+        banks: one `Bank` for each network; all numbers are initially 0
         value, grad: shape (networks, parameters)
         slots: shape (networks, slots of the optimizer, parameters)
         frozen: shape (networks, parameters)
@@ -108,7 +108,7 @@ class BankStack:
 
 
 def window(array: FloatArray, row: int) -> memoryview[float]:
-    """Return a memoryview of the number at `row` of an `array`: read and write `window[()]`.
+    """Return a memoryview of the number at `row`; `view[()]` reads or writes the number.
 
     Python reads floats from a memoryview several times faster than from a numpy array.
     """
@@ -117,13 +117,13 @@ def window(array: FloatArray, row: int) -> memoryview[float]:
 
 
 def row_numbers(part: Part) -> Sequence[int]:
-    """Return the bank rows of a part of a network, as an array of indices."""
+    """Return the bank rows of a part of a network, as a sequence of indices."""
     rows, every = part.rows, range(len(part.bank))
     return every[rows] if isinstance(rows, slice) else rows.tolist()
 
 
 def fitting(name: str, array: npt.NDArray[Any], numbers: object) -> npt.NDArray[Any]:
-    """Return `numbers` as an array, one finite number for each row; InputError names it `name`."""
+    """Return `numbers` as an array of one finite number per row; errors call it `name`."""
     refuse_mask(numbers, f"bank.{name}")
     try:
         found = np.asarray(numbers)
@@ -150,7 +150,7 @@ def fitting(name: str, array: npt.NDArray[Any], numbers: object) -> npt.NDArray[
 
 
 def number_on(bank: Bank, value: object, what: str) -> float:
-    """Return `value` as a float; raise InputError unless finite in the dtype of a bank.
+    """Return `value` as a float; raise InputError unless it is finite in the dtype of `bank`.
 
     `what` names the value in the error.
     """
@@ -169,7 +169,7 @@ def number_on(bank: Bank, value: object, what: str) -> float:
 def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
     """Return (array, index) of the first number that is not finite, or None.
 
-    At the same index, slots precede values, which are computed from them.
+    At the same index, slots are reported before values, which are computed from slots.
     """
     bad = [np.flatnonzero(~np.isfinite(array)) for array in arrays]
     places = [(int(found[0]), i == 0, i) for i, found in enumerate(bad) if len(found)]
@@ -180,9 +180,9 @@ def first_not_finite(arrays: Sequence[FloatArray]) -> tuple[int, int] | None:
 
 
 def written_error(bank: Bank) -> GradientError | None:
-    """Return the error for a step whose weights are not finite before the step.
+    """Return the error for weights that are not finite before a step, or None.
 
-    A step never causes this: the array was written to from outside.
+    A step never causes this: such numbers were written into the array by other code.
     """
     found = first_not_finite([bank.value])
     if found is None:
@@ -195,7 +195,7 @@ def written_error(bank: Bank) -> GradientError | None:
 
 
 def find_bad(bank: Bank, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
-    """Return the first non-frozen row of `rows` whose gradient `optimizer` refuses, or NONE."""
+    """Return the first non-frozen row with a gradient that `optimizer` rejects, or NONE."""
     if optimizer.not_finite != "error":
         return NONE
     bad = ~np.isfinite(bank.grad[rows]) & ~bank.frozen[rows]
@@ -203,7 +203,7 @@ def find_bad(bank: Bank, optimizer: Optimizer, rows: Rows = slice(None)) -> int:
 
 
 def bad_gradient(bank: Bank, row: int) -> GradientError:
-    """Return the error for a non-finite gradient at `row`, with a remedy."""
+    """Return the error for a non-finite gradient at `row`, which says how to fix it."""
     return written_error(bank) or GradientError(
         f"the gradient of {bank.name_of(row)} is {bank.grad[row]}, so nothing was changed: "
         "lower the learning rate, clip with clip_norm=, or count such gradients as 0 with "
@@ -212,9 +212,9 @@ def bad_gradient(bank: Bank, row: int) -> GradientError:
 
 
 def bad_update(bank: Bank, optimizer: Optimizer, step: int) -> UpdateError:
-    """Return the error for `step`, counted from 0, whose weights or slots are not finite.
+    """Return the error for a `step`, counted from 0, that made weights or slots non-finite.
 
-    `optimizer` took the step.
+    `optimizer` is the optimizer that took the step.
     """
     arrays = bank.value, *bank.slot_block(optimizer.row.slots)
     moved = [np.where(bank.frozen, 0, array) for array in arrays]
@@ -245,7 +245,7 @@ def not_taken(
 
 
 def copy_arrays(bank: Bank, other: Bank) -> None:
-    """Copy all numbers of `other`, of the same length; raise InputError if a value is too large."""
+    """Copy all numbers from `other`, a bank of equal size; raise InputError for an overflow."""
     with np.errstate(over="ignore"):
         value, grad = other.value.astype(bank.dtype), other.grad.astype(bank.dtype)
     lost = np.isfinite(other.value) & ~np.isfinite(value)
@@ -262,7 +262,7 @@ def copy_arrays(bank: Bank, other: Bank) -> None:
 
 
 def is_like(bank: Bank, new: Bank) -> bool:
-    """Return whether a bank has taken no step and equals the bank `new`."""
+    """Return whether a bank has taken no step and has the same numbers as the bank `new`."""
     own = len(bank.scaling)
     pairs = (
         (bank.value, new.value),
@@ -274,7 +274,7 @@ def is_like(bank: Bank, new: Bank) -> bool:
 
 
 def restart(bank: Bank, precision: Precision) -> None:
-    """Reset everything except the values to the state before the first step in a `precision`."""
+    """Reset everything except the values, as before a first step with this `precision`."""
     bank.grad[:] = 0.0
     restart_optimizer(bank)
     start_scaling(bank, precision)
@@ -305,5 +305,5 @@ class Wall(NamedTuple):
     shape: tuple[int, ...]
 
     def of(self, numbers: FloatArray) -> FloatArray:
-        """Return the part of `numbers`, an array as long as the bank, as a view of this shape."""
+        """Return a view of this array's part of `numbers`, which has one number per bank row."""
         return numbers[self.first : self.first + prod(self.shape)].reshape(self.shape)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def in_expression(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
-    """Return the method of Weight for an operator: it returns a Value whose leaf is the weight."""
+    """Return a Weight method for an operator; its result is a Value with the weight as a leaf."""
     return lambda weight, other: operate(WeightValue(weight), other)
 
 
 def reflected(operate: Callable[..., Value]) -> Callable[[Weight, Operand], Value]:
-    """Return the method of Weight for a reflected operator, such as `2 - w`."""
+    """Return a Weight method for a reflected operator, such as `2 - w`."""
     return lambda weight, other: operate(other, WeightValue(weight))
 
 
@@ -73,9 +73,9 @@ BankRows: TypeAlias = npt.NDArray[np.intp]
 class BankValue(Value):
     """A leaf Value whose number and gradient are stored on a row of a bank.
 
-    `compile` changes the class of the leaves of a function, so that `f.parameters` are the same
-    objects as in the function, with all their attributes. A property in every Value that looks up
-    its number would make operations 25 % slower.
+    `compile` changes the class of the leaves of a function to this one, so that `f.parameters` are
+    the same objects as in the function, with all their attributes. If every Value looked up its
+    number in a property, operations would be 25 % slower.
     """
 
     __slots__ = ()
@@ -148,7 +148,7 @@ def place_of(leaf: Value) -> tuple[Bank, int] | None:
 
 
 def new_bank(leaves: Sequence[Value], dtype: Dtype) -> Bank:
-    """Return a new bank with the numbers and gradients of these leaves, which move there."""
+    """Move the numbers and gradients of leaves to a new bank, and return the bank."""
     for leaf in leaves:
         if isinstance(leaf.grad, Value):
             raise InputError(

@@ -1,8 +1,8 @@
-"""DeviceNumbers: numbers of a bank that are left on a device until they are read.
+"""DeviceNumbers: numbers of a bank that remain on a device until they are read.
 
-Only a session lets an engine leave them there, while it takes steps in portions: copying a large
-bank to the host takes longer than a portion. Reading the bank fetches the numbers first, unless
-another thread is running steps: then the last copy is returned.
+Only a session allows this, while it takes steps in portions of a few milliseconds, since copying a
+large bank to the host would take longer than a portion. Reading the bank fetches the numbers first,
+unless another thread is running steps; then the last copy is returned.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SHARE = 1 / 30
 
 
 class Keeper(Protocol):
-    """Holder of a bank's numbers on a device: the run of an engine."""
+    """An object, such as the run of an engine, that holds the numbers of a bank on a device."""
 
     def fetch(self) -> None:
         """Copy values, gradients and slots to the arrays of the bank."""
@@ -32,14 +32,14 @@ class Watcher(Protocol):
     """Observer that compares the arrays of a bank with an earlier state."""
 
     def left(self) -> None:
-        """Called when the numbers of the arrays become older than those on the device."""
+        """Called when the numbers on the device become newer than the arrays."""
 
     def arriving(self, copy: Callable[[], None]) -> None:
-        """Have the numbers copied to the arrays by `copy`."""
+        """Call `copy`, which copies the numbers from the device to the arrays."""
 
 
 def nobody() -> None:
-    """Placeholder for a weak reference without a watcher."""
+    """Return None, as a weak reference does if its watcher no longer exists."""
 
 
 @final
@@ -47,9 +47,9 @@ class DeviceNumbers:
     """Location of the current values, gradients and slots of a bank.
 
     Attributes:
-        keeper: holds them on a device; None: they are in the arrays
-        allowed: whether an engine may leave them there, because they are fetched later
-        is_lost: whether the device failed to return them, so that the arrays are older
+        keeper: object that holds the numbers on a device, or None if the arrays are current
+        allowed: whether an engine may leave the numbers on the device, to be fetched later
+        is_lost: whether the device failed to return the numbers, so that the arrays are older
         watcher: weak reference to a Watcher
     """
 
@@ -64,7 +64,7 @@ class DeviceNumbers:
 
     @property
     def is_due(self) -> bool:
-        """Return whether the last fetch was long ago."""
+        """Return whether numbers are on a device and it is time to fetch them."""
         return self.keeper is not None and time.perf_counter() >= self._next
 
     def leave(self, keeper: Keeper) -> None:
@@ -76,12 +76,12 @@ class DeviceNumbers:
             self.keeper, self._process = keeper, os.getpid()
 
     def end(self) -> None:
-        """Note that the arrays are current, or are about to be."""
+        """Record that the numbers are no longer on a device."""
         self.keeper, self.is_lost = None, False
 
     @uncut
     def fetch(self, guard: Any) -> None:
-        """Copy the numbers to the arrays, under the lock `guard`, if given, which must be free.
+        """Copy the numbers to the arrays; do nothing if the lock `guard` is given but not free.
 
         Raises:
             EngineError: if the device fails.

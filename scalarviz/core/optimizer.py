@@ -29,17 +29,17 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, OptimizerRow, Schedule, clip, regularize
 from scalarviz.errors import InputError
 
-# Learning rates, or decays, of single rows of a bank, instead of the optimizer's.
+# Learning rates, or decays, of single bank rows, which replace the rate of the optimizer.
 
 
 @final
 class OwnRates:
-    """Learning rates of some rows of a bank; all other rows use the rate of the optimizer.
+    """Separate learning rates for some bank rows; all other rows use the rate of the optimizer.
 
     Args:
-        firsts: first rows of runs with equal rates, ascending; by default empty
-        rates: rates of these runs, float64; NaN means the rate of the optimizer, as in the last
-            run. Neighbouring runs differ.
+        firsts: first row of each run of rows with equal rates, ascending; by default empty
+        rates: rate of each run, float64; NaN, as in the last run, means the rate of the optimizer.
+            Neighbouring runs have different rates
     """
 
     __slots__ = ("_rates", "firsts")
@@ -69,27 +69,27 @@ class OwnRates:
 
     @property
     def spans(self) -> tuple[tuple[int, int, float], ...]:
-        """First row, row after the last, and rate of each run with a separate rate, in order."""
+        """Runs with a separate rate, in order, as (first row, row after the last, rate)."""
         firsts, rates = self.firsts.tolist(), self._rates.tolist()
-        known = zip(firsts, firsts[1:], rates, strict=False)  # the last one has the optimizer's
+        known = zip(firsts, firsts[1:], rates, strict=False)  # the last run has no separate rate
         return tuple(each for each in known if not math.isnan(each[2]))
 
     def of(self, row: int) -> float | None:
-        """Return the rate of a row, or None if it uses the optimizer's."""
+        """Return the rate of a row, or None if it uses the rate of the optimizer."""
         rate = float(self.at(np.array([row]))[0])
         return None if math.isnan(rate) else rate
 
     def of_all(self, rows: Any) -> float | None:
-        """Return the common rate of some rows; None: the optimizer's; NaN: several rates."""
+        """Return the common rate of rows: None for the optimizer's rate, NaN if rates differ."""
         rates = self.at(np.asarray(rows))
         if not np.array_equal(rates, np.full(len(rates), rates[0]), equal_nan=True):
             return math.nan
         return self.of(int(rows[0]))
 
     def changed(self, rows: Any, rate: float | None) -> OwnRates:
-        """Return rates with a new rate for some rows; None: the rate of the optimizer.
+        """Return a copy with another rate for some rows; None means the rate of the optimizer.
 
-        The time depends on the number of runs and of changed rows, not on the number of rows.
+        The time depends on the number of runs and of changed rows, not on the size of the bank.
         """
         rows = np.unique(np.asarray(rows, np.int64))
         gaps = np.flatnonzero(np.diff(rows) > 1)
@@ -103,7 +103,7 @@ class OwnRates:
         return OwnRates(bounds[differs], rates[differs])
 
     def at(self, rows: Any, otherwise: float = math.nan) -> FloatArray:
-        """Return the rates of rows; `otherwise` for rows with the optimizer's rate."""
+        """Return the rates of rows, with `otherwise` for rows that use the optimizer's rate."""
         known = np.concatenate([[np.nan], self._rates])
         known[np.isnan(known)] = otherwise
         rates: FloatArray = known[np.searchsorted(self.firsts, rows, "right")]
@@ -147,19 +147,18 @@ class Optimizer:
     Args:
         name: row of `OPTIMIZERS`: "sgd", "momentum", "nesterov", "rmsprop", "adam" or "adamw"
         lr: learning rate, at least 0
-        settings: settings of the row by name, such as {"momentum": 0.9}; None, the default: the
+        settings: settings of the row by name, such as {"momentum": 0.9}; None (default) means the
             defaults of the row
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     _sealed = ""  # why attributes cannot be set, or ""
@@ -238,13 +237,13 @@ class Optimizer:
         self._schedule = schedule or Schedule()
 
     def with_own_rates(self, rates: OwnRates) -> Optimizer:
-        """Return a copy with these learning `rates` of single weights."""
+        """Return a copy with these learning `rates` for single weights."""
         changed = copy.copy(self)
         changed.own_rates = rates
         return changed
 
     def on(self, rows_named: Callable[[str], Any]) -> Optimizer:
-        """Return the optimizer for one network, with the rates and decays of its groups.
+        """Return the optimizer for one network, with the settings of `groups` applied to bank rows.
 
         Args:
             rows_named: function that returns the rows of parameters by name
@@ -259,9 +258,9 @@ class Optimizer:
         return made
 
     def goes_on_from(self, other: Optimizer) -> bool:
-        """Return whether the slots and the step count of an `other` optimizer fit this one.
+        """Return whether this optimizer can use the slots and the step count of `other`.
 
-        Both have the same slot names and the same schedule, as Adam and AdamW.
+        Both must have the same slot names, as Adam and AdamW do, and the same schedule.
         """
         own, before = self.schedule, other.schedule
         if (own.name, own.settings) != (before.name, before.settings):
@@ -279,7 +278,7 @@ class Optimizer:
         return shown
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies have separate settings and are not sealed."""
+        """Return the state for a copy, which has separate settings and is not sealed."""
         state = {key: value for key, value in vars(self).items() if key != "_sealed"}
         return state | {"settings": dict(self.settings)}
 
@@ -288,7 +287,7 @@ class Optimizer:
         """Return `optimizer`, or the optimizer of that name, or SGD(0.01) for None.
 
         Raises:
-            InputError: for anything else.
+            InputError: if `optimizer` is anything else.
         """
         if optimizer is None:
             return DEFAULT
@@ -308,7 +307,7 @@ class Optimizer:
         return (self._lr if own is None else own) * self.schedule.factor(step)
 
     def arguments(self, step: int) -> tuple[float, ...]:
-        """Return the arguments of `row.update` after w, g and the slots, at `step`, from 0."""
+        """Return the arguments of `row.update` after w, g and the slots; `step` counts from 0."""
         settings = self.settings.values()
         return (self.rate(step), *settings, *self.row.constants(float(step + 1), *settings))
 
@@ -346,7 +345,7 @@ class Optimizer:
 
 
 def checked_groups(groups: object, known: set[str]) -> Groups:
-    """Return the groups of an optimizer with these settings; raise InputError if invalid."""
+    """Return the groups of an optimizer with the settings `known`; raise InputError if invalid."""
     if isinstance(groups, Mapping) and all(isinstance(own, Mapping) for own in groups.values()):
         can = {key: key for key in OWN if key in known}
         return {
@@ -366,7 +365,7 @@ BELOW_1 = ("momentum", "alpha", "beta1", "beta2")
 
 
 def no_schedule(given: object) -> InputError:
-    """Return the error for a `schedule` that is not a Schedule; it names the equivalent here."""
+    """Return the error for a `schedule` that is not a Schedule, with the equivalent if known."""
     meant = meaning("schedule", given, ())
     how = meant if " " in meant else 'write Schedule("cosine", steps=1000)'
     return InputError(f"schedule takes a Schedule, not {shorten(given)}: {how}")
@@ -398,7 +397,7 @@ def limit(value: float, what: str) -> float:
 
 
 def naming_common(init: InitT) -> InitT:
-    """Decorate a constructor so that `help` lists the names in its **common."""
+    """Decorate a constructor so that `help` lists the options in its **common."""
     *own, _ = inspect.signature(init).parameters.values()
     init.__signature__ = inspect.Signature([*own, *common_arguments()], return_annotation="None")  # type: ignore[attr-defined]  # inspect reads it
     return init
@@ -411,21 +410,20 @@ def common_arguments() -> list[Parameter]:
 
 
 class SGD(Optimizer):
-    """Stochastic gradient descent: w - lr * g.
+    """Stochastic gradient descent: w becomes w - lr * g.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.01
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
 
     >>> SGD(0.1)
     SGD(lr=0.1)
@@ -437,24 +435,23 @@ class SGD(Optimizer):
 
 
 class Momentum(Optimizer):
-    """Gradient descent with momentum: w - lr * velocity.
+    """Gradient descent with momentum: w becomes w - lr * velocity.
 
-    The velocity of a step is momentum times the previous one, plus g.
+    The velocity is momentum times the previous velocity, plus g.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.01
         momentum: share of the velocity kept at each step, 0 to below 1; by default 0.9
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     @naming_common
@@ -463,24 +460,23 @@ class Momentum(Optimizer):
 
 
 class Nesterov(Optimizer):
-    """Nesterov momentum: w - lr * (g + momentum * velocity).
+    """Nesterov momentum: w becomes w - lr * (g + momentum * velocity).
 
-    The velocity of a step is momentum times the previous one, plus g.
+    The velocity is momentum times the previous velocity, plus g.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.01
         momentum: share of the velocity kept at each step, 0 to below 1; by default 0.9
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     @naming_common
@@ -489,23 +485,22 @@ class Nesterov(Optimizer):
 
 
 class RMSProp(Optimizer):
-    """Gradients divided by the root of their mean square: w - lr * g / (sqrt(square) + eps).
+    """RMSProp: w becomes w - lr * g / (sqrt(square) + eps), with the running mean square of g.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.01
         alpha: share of the mean square kept at each step, 0 to below 1; by default 0.99
-        eps: added to the root to avoid division by 0, positive; by default 1e-8
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        eps: positive number added to the root to avoid division by 0; by default 1e-8
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     @naming_common
@@ -518,24 +513,24 @@ class RMSProp(Optimizer):
 class Adam(Optimizer):
     """Adam: running mean m and mean square v of the gradients, corrected for their bias.
 
-    w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and v' = v / (1 - beta2**t).
+    Step t replaces w by w - lr * m' / (sqrt(v') + eps), with m' = m / (1 - beta1**t) and
+    v' = v / (1 - beta2**t).
 
     Attributes:
         lr: learning rate, at least 0; by default 0.001
         beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
         beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
-        eps: added to the root to avoid division by 0, positive; by default 1e-8
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        eps: positive number added to the root to avoid division by 0; by default 1e-8
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     @naming_common
@@ -551,25 +546,24 @@ class Adam(Optimizer):
 
 
 class AdamW(Optimizer):
-    """Adam with decoupled weight decay: each step also shrinks weights by lr * decay.
+    """Adam with decoupled weight decay: each step also multiplies weights by 1 - lr * decay.
 
     Attributes:
         lr: learning rate, at least 0; by default 0.001
         beta1: share of the mean kept at each step, 0 to below 1; by default 0.9
         beta2: share of the mean square kept at each step, 0 to below 1; by default 0.999
-        eps: added to the root to avoid division by 0, positive; by default 1e-8
-        decay: share of lr by which each weight shrinks at each step; by default 0.01
-        schedule: a Schedule that multiplies the rate at each step; None, the default: constant
+        eps: positive number added to the root to avoid division by 0; by default 1e-8
+        decay: weight decay: each step multiplies weights by 1 - lr * decay; by default 0.01
+        schedule: a Schedule that multiplies the rate at each step; None (default) keeps it constant
         l1, l2: factors of the penalties l1 * |w| and l2 / 2 * w * w; by default 0.0
-        clip_value: bound of the magnitude of each gradient; by default infinity, no bound
-        clip_norm: bound of the norm of all gradients of a step; by default infinity, no bound
-        not_finite: "error", the default: raise an error for a NaN or infinite gradient; "zero": use
-            0
-        groups: other settings, "lr" or AdamW's "decay", for parameters named as in `net.freeze`:
-            {"vectors": {"decay": 0.0}}; None, the default: no groups
+        clip_value: largest magnitude of each gradient; by default infinity (no bound)
+        clip_norm: largest norm of all gradients of a step; by default infinity (no bound)
+        not_finite: "error" (default) raises an error for NaN or infinite gradients; "zero" uses 0
+        groups: separate "lr", or "decay" of AdamW, for parameters named as in `net.freeze`:
+            {"vectors": {"decay": 0.0}}; None (default) means no groups
 
     Raises:
-        InputError: for a number out of range.
+        InputError: if a number is out of range.
     """
 
     @naming_common

@@ -1,6 +1,6 @@
 """Numbers from the past of a training run: all weights over time, and the loss on a plane.
 
-Sessions read them, pictures draw them.
+Sessions collect these numbers, and pictures draw them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ Rows = Any  # an array of bank indices
 
 @dataclass(frozen=True)
 class OverTime:
-    """Numbers of all weights at some steps.
+    """Values, gradients or changes of all weights at several steps.
 
     Attributes:
-        kind: "value", "gradient", or "change", since the start of the training
-        steps: the steps, increasing; numbers are from the arrival at a step
+        kind: "value", "gradient", or "change" since the start of the training run
+        steps: the steps, increasing; each number is recorded on arrival at the step
         rows: bank indices in the order of display
-        starts: index in `rows` of the first weight of each tile
+        starts: index in `rows` of the first weight of each tile, which is a group of weights
         tiles: the mean of each tile at each step, shape (tiles, steps)
         groups: name, first tile and number of tiles of each layer; a single unnamed group if
             ordered by distance
@@ -41,23 +41,23 @@ class OverTime:
     norms: FloatArray
 
     def rows_of(self, tile: int) -> Rows:
-        """Return the bank indices of a tile."""
+        """Return the bank indices of the weights in a tile."""
         ends = [*self.starts[1:], len(self.rows)]
         return self.rows[self.starts[tile] : ends[tile]]
 
     def tiles_with(self, row: int) -> list[int]:
-        """Return the tile with a bank row, in a list; empty if norms are shown."""
+        """Return a list with the tile that contains a bank row, or [] if norms are shown."""
         if not len(self.tiles):
             return []
         place = int(np.flatnonzero(self.rows == row)[0])
         return [int(np.searchsorted(self.starts, place, side="right")) - 1]
 
     def moment_at(self, step: float) -> int:
-        """Return the index of the last moment at or before a step; the first one if earlier."""
+        """Return the index of the last recorded step up to `step`, or 0 if `step` is earlier."""
         return max(0, int(np.searchsorted(self.steps, step, side="right")) - 1)
 
     def moved_most(self, first: float, last: float, most: int = 3) -> list[tuple[int, float]]:
-        """Return the tiles with the largest differences between two steps, and the differences."""
+        """Return the tiles that differ most between two steps, and their differences."""
         change = self.tiles[:, self.moment_at(last)] - self.tiles[:, self.moment_at(first)]
         order = np.argsort(-np.abs(change), kind="stable")[:most]
         return [(int(tile), float(change[tile])) for tile in order]
@@ -65,16 +65,16 @@ class OverTime:
 
 @dataclass(frozen=True, eq=False)
 class LossPlane:
-    """The loss on a plane through the weights of a network, and the path of a training run there.
+    """The loss on a plane through the weights of a network, and the path of a training run on it.
 
     Attributes:
-        center: the present values of the bank, float64; the point (0, 0)
+        center: current values of the bank, float64; the point (0, 0)
         across: direction of x: a unit vector with one number for each bank row; 0 for frozen
             weights
         up: direction of y, perpendicular to `across`
-        names: names of the two weights; "" for principal directions
-        steps: steps of the moments on the path, int64, up to the end of the branch
-        path: projections of these moments onto the plane, shape (moments, 2)
+        names: names of the two weights that are the directions; "" for principal directions
+        steps: steps of the points on the path, int64, up to the end of the branch
+        path: projections of the weights at these steps onto the plane, shape (points, 2)
         span: left, right, bottom and top of the grid
         shares: share of the variance of the path that each direction explains; NaN for two weights
         xs, ys: coordinates of the grid, float64

@@ -31,10 +31,10 @@ class Perceptron(Part):
     Args:
         inputs: number of weights, at least 1
         activation: name of a row of core/formulas/activations.py; by default "linear"
-        bias: whether it has a bias; by default True
+        bias: whether the perceptron has a bias; by default True
         init: initializer, a name or an Init; by default "pytorch"
         seed: seed of the initial numbers, a non-negative integer; by default 0
-        dtype: "float64", the default, or "float32"
+        dtype: "float64" (default) or "float32"
 
     >>> p = Perceptron(2, "linear", seed=1)
     >>> p.weights[0].value, p.weights[1].value, p.bias.value = 2.0, -1.0, 0.5
@@ -111,7 +111,7 @@ class Perceptron(Part):
         return output
 
     def delta(self, upstream: float) -> float:
-        """Return the gradient of the sum, given `upstream`; consumes the most recent forward."""
+        """Return the gradient of the sum, given `upstream`; consume the most recent forward."""
         total, output = self._results.pop()
         return upstream * self._derivative(total, output)
 
@@ -139,7 +139,7 @@ class Perceptron(Part):
             bank: Bank with the rows
             first: row of the first weight
             inputs: number of weights
-            bias_row: row of the bias; None: no bias
+            bias_row: row of the bias, or None without bias
             activation: row of ACTIVATIONS
         """
         perceptron = cls.__new__(cls)
@@ -161,7 +161,7 @@ class Perceptron(Part):
 
     @property
     def unmatched(self) -> int:
-        """Number of unmatched forwards, here and in every weight."""
+        """Number of forwards that are unmatched here and in every weight."""
         return min(len(self._results), *[weight.unmatched for weight in self.parts])
 
     def __repr__(self) -> str:
@@ -173,5 +173,5 @@ class Perceptron(Part):
 
 
 def row_name(inputs: int, row: int) -> str:
-    """Return the name of a row of a perceptron outside of layers."""
+    """Return the name of a parameter of a perceptron that is not in a layer."""
     return f"weight from input {row}" if row < inputs else "bias"

@@ -16,22 +16,22 @@ PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 @answers
 @dataclass(frozen=True)
 class Precision:
-    """Precision of an engine: "full", in the type of the bank, or `Precision("mixed", ...)`.
+    """Precision of an engine: "full", which is the dtype of the bank, or "mixed".
 
     In mixed precision, on the engine cpu, weights, activations and gradients are stored in half
     precision (fp16: three digits, at most 65,504, at least 6e-8); products and sums are float32, as
     are the master weights and slots of the optimizer. The loss is multiplied by `loss_scale`, so
     that small gradients do not underflow, and gradients are divided by it before the update.
 
-    A gradient that overflows counts as 0 in that step. With `dynamic` scaling, such a gradient
-    skips the whole step and halves the scale, and `patience` steps without overflow double it. The
-    scale stays between 2**-14 and 2**40.
+    A gradient that overflows counts as 0 in its step. With `dynamic` scaling, the whole step is
+    skipped and the scale is halved instead, and `patience` steps without overflow double the scale,
+    which remains between 2**-14 and 2**40.
 
     Attributes:
-        name: "full", the default, or "mixed"
-        loss_scale: factor of the loss, positive; by default 1024.0
+        name: "full" (default) or "mixed"
+        loss_scale: positive factor of the loss; by default 1024.0
         dynamic: whether the scale adapts to overflows; by default False
-        patience: steps without overflow before the scale doubles, at least 1; by default 2000
+        patience: number of steps without overflow before the scale doubles; by default 2000
     """
 
     name: Literal["full", "mixed"] = "full"
@@ -55,7 +55,7 @@ class Precision:
 
     @staticmethod
     def of(precision: str | Precision) -> Precision:
-        """Return `precision` if it is a Precision, else the Precision with that name."""
+        """Return `precision` if it is a Precision, otherwise the Precision with that name."""
         if isinstance(precision, Precision):
             return precision
         # `pick` returns one of the names, which type checkers do not know.
@@ -74,10 +74,10 @@ LARGEST_SCALE = 2.0**40  # a gradient above 6e-8, the smallest half number, over
 
 
 def lowered_scale(scale: float) -> float:
-    """Return the scale after a skipped step: half, but at least the smallest."""
+    """Return the scale after a skipped step: half of it, but at least SMALLEST_SCALE."""
     return 0.5 * scale if 0.5 * scale >= SMALLEST_SCALE else scale
 
 
 def raised_scale(scale: float) -> float:
-    """Return the scale after enough good steps: twice, but at most the largest."""
+    """Return the scale after `patience` good steps: doubled, but at most LARGEST_SCALE."""
     return 2.0 * scale if 2.0 * scale <= LARGEST_SCALE else scale

@@ -9,10 +9,10 @@ sample, at an offset in the workspace. The parameters are rows of the bank.
 A buffer is read by any number of "branch" operations, then by one other operation. In backward this
 operation writes the gradient of the buffer, and each branch adds to it.
 
-KINDS describes each kind of operation apart from the kernels: engines read its parameter shape and
-the numbers stored for backward; pictures and explanations read where a weight is used. A new kind
-consists of a row of KINDS, a row of REFERENCES in engines/reference.py (its forward and backward in
-Python), and kernels on each compiling engine; engines without kernels run the Python.
+KINDS describes each kind of operation except for the kernels: engines read the parameter shape and
+the count of numbers stored for backward; pictures and explanations read where a weight is used. A
+new kind consists of a row of KINDS, a row of REFERENCES in engines/reference.py (its forward and
+backward in Python), and kernels for each engine that compiles; other engines run the Python code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Shape = tuple[int, ...]
 class Buffer:
     """`size` numbers for each sample, at an offset in the workspace.
 
-    `shape` is (channels, height, width) for a picture, else ().
+    `shape` is (channels, height, width) for a picture, otherwise ().
     """
 
     name: str
@@ -60,10 +60,11 @@ class Operation:
         sources: buffers read; backward computes a gradient for each
         weights, biases: first bank rows of its parameters, or NONE
         state: index of its first number in `bank.state`, or NONE
-        held_by: rows of its layer if running statistics stop while all these are frozen, else empty
+        held_by: bank rows of its layer, if running statistics stop while all these rows are frozen;
+            otherwise empty
         layer: index of its layer in the network; `label` is this index as text, including the
             position in a residual, such as "2.1"
-        own: the layer whose Python runs an operation of the kind "own", else None
+        own: the layer whose Python code runs an operation of the kind "own"; otherwise None
     """
 
     kind: str
@@ -86,32 +87,32 @@ class Operation:
 
     @property
     def about(self) -> Kind:
-        """The row of KINDS of its kind."""
+        """The row of KINDS that describes this kind of operation."""
         return SCALAR if self.kind == SCALAR.name else KINDS[self.kind]
 
     def is_held(self, frozen: npt.NDArray[np.bool_]) -> bool:
-        """Return whether all its layer is frozen, which stops running statistics."""
+        """Return whether running statistics are not updated because the whole layer is frozen."""
         return bool(self.held_by) and bool(frozen[self.held_by].all())
 
     @property
     def formula_place(self) -> int:
-        """Index of its formula in the table of its kind; 0 for kinds without formulas."""
+        """Index of the formula in the table of this kind; 0 for kinds without formulas."""
         formulas = self.about.formulas
         return 0 if formulas is None else list(formulas).index(self.formula)
 
     @property
     def name(self) -> str:
-        """Name in displays: "affine 0", "tanh 0"."""
+        """Name for display: "affine 0", "tanh 0"."""
         return f"{self.formula or self.kind} {self.label or self.layer}"
 
     @property
     def owner(self) -> str:
-        """Name in messages: "Radial(2 -> 8) of layer 1", "'row' of layer 2.1"."""
+        """Name for messages: "Radial(2 -> 8) of layer 1", "'row' of layer 2.1"."""
         return f"{repr(self.kind) if self.own is None else self.own} of layer {self.label}"
 
     @property
     def shape(self) -> Shape:
-        """Shape of its weights, perceptrons first; () without weights."""
+        """Shape of the weights, with the perceptrons as first axis; () without weights."""
         return () if self.weights == NONE else self.about.shape(self)
 
     @property
@@ -121,7 +122,7 @@ class Operation:
 
     @property
     def parameters(self) -> range:
-        """Rows of its weights and biases, which are consecutive in the bank."""
+        """Bank rows of the weights and biases, which are consecutive."""
         if self.weights == NONE:
             return range(0)
         biases = self.target.size // self.outputs_per_bias if self.biases != NONE else 0
@@ -137,7 +138,7 @@ class Operation:
     def all_uses(self) -> tuple[Places, Places, Places]:
         """Every use of every parameter, as three arrays: parameter, output, input.
 
-        Parameters are numbered from the first of the operation. The input of a bias is
+        Parameters are numbered from the first parameter of the operation. The input of a bias is
         `source.size`, one past the inputs.
         """
         places, written, read = [], [], []
@@ -156,7 +157,7 @@ class Operation:
     def uses(self, row: int) -> tuple[Places, Places | None]:
         """Return the outputs to which the parameter at `row` contributes, and its inputs.
 
-        Both are arrays of buffer indices, pair by pair; the second is None for a bias.
+        Both are arrays of buffer indices, which form pairs; the second is None for a bias.
         """
         if self.about.multiplies and self.biases != NONE and row >= self.biases:
             count = self.outputs_per_bias
@@ -195,7 +196,7 @@ class Windows:
         return self.channels // self.groups
 
     def first_channel(self, kernel: int, kernels: int) -> int:
-        """Return the first channel read by a kernel, one of `kernels`."""
+        """Return the first channel that a kernel reads; `kernels` is the number of kernels."""
         return kernel * self.groups // kernels * self.seen_channels
 
     @property
@@ -218,7 +219,7 @@ class Windows:
 
     @property
     def left_over(self) -> tuple[int, int]:
-        """Rows and columns of the padded picture after those of the last windows."""
+        """Number of rows and columns of the padded picture beyond the last windows."""
         return (
             (self.height + 2 * self.padding_height - self.extent[0]) % self.stride_height,
             (self.width + 2 * self.padding_width - self.extent[1]) % self.stride_width,
@@ -230,9 +231,9 @@ class Windows:
         return self.out_height * self.out_width
 
     def inputs_of(self, channel: int, line: int, column: int) -> tuple[Places, Places]:
-        """Return the windows in which a kernel's number meets the picture, and the inputs there.
+        """Return the windows in which a kernel weight is inside the picture, and its inputs.
 
-        `channel` is a channel of the picture, `line` and `column` are a position in the window.
+        `channel` is a channel of the picture; `line` and `column` are a position in the window.
         """
         down, across = line * self.dilation_height, column * self.dilation_width
         y = np.arange(self.out_height) * self.stride_height - self.padding_height + down
@@ -245,7 +246,7 @@ class Windows:
 
 
 def no_uses(operation: Operation, place: int) -> tuple[Places, Places]:
-    """Return no uses, for kinds without weights, or whose weights are not factors."""
+    """Return empty arrays, for kinds without weights that are factors of inputs."""
     return np.arange(0), np.arange(0)
 
 
@@ -262,7 +263,7 @@ def scale_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 
 
 def parametric_counts(operation: Operation) -> list[int]:
-    """Return the size of each parameter; `settings` has the number of outputs that share one."""
+    """Return the size of each parameter; `settings` gives how many outputs share one number."""
     return [operation.target.size // int(each) for each in operation.settings]
 
 
@@ -282,16 +283,16 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of operation; the functions take an Operation.
+    """One kind of operation; the functions get an Operation.
 
     Attributes:
-        formulas: table of its formulas, if it has several
-        shape: shape of its weights
+        formulas: table of formulas, for kinds that have several
+        shape: shape of the weights
         outputs_per_bias: number of consecutive outputs that share a bias
-        uses: outputs and inputs of a weight, numbered from the first; see `Operation.uses`
-        memo: numbers per sample stored for backward
-        statistics: number of features averaged over the batch, which requires all samples; 0: none
-        learning: whether it behaves differently in training and in evaluation
+        uses: outputs and inputs of a weight, given its index; see `Operation.uses`
+        memo: count of numbers per sample stored for backward
+        statistics: number of features averaged over all samples of a batch; 0 for most kinds
+        learning: whether the operation differs between training and evaluation
     """
 
     name: str
@@ -396,7 +397,7 @@ class Moment:
         operation: index of its operation in the program, or NONE
         layer: index of the layer of that operation, or NONE
         values: buffers whose values it writes
-        gradients: buffers whose gradients it writes: of the loss with respect to their values
+        gradients: buffers for which it writes the gradient of the loss with respect to their values
     """
 
     kind: str
@@ -408,7 +409,7 @@ class Moment:
     gradients: tuple[Buffer, ...] = ()
 
     def flows_into(self, operation: Operation) -> bool:
-        """Return whether it writes the gradient of a buffer read by the operation."""
+        """Return whether this moment writes the gradient of a buffer that an operation reads."""
         return not set(operation.sources).isdisjoint(self.gradients)
 
 
@@ -460,7 +461,7 @@ class Program:
         held_by: range = range(0),
         own: object = None,
     ) -> Buffer:
-        """Append an operation that by default reads the outputs; return the buffer that it writes.
+        """Append an operation, which by default reads the outputs; return the buffer it writes.
 
         Raises:
             InputError: if the program already has an operation of this name.
@@ -493,7 +494,7 @@ class Program:
         self.outputs = seen
 
     def branch(self, shape: Shape = ()) -> Buffer:
-        """Start a branch that reads a copy of the outputs; return the outputs for the other reader.
+        """Start a branch on a copy of the outputs; return the outputs, for another operation.
 
         `shape` is the shape of the outputs, if known.
         """
@@ -517,13 +518,13 @@ class Program:
 
     @cached_property
     def affines(self) -> list[Operation]:
-        """The operations of Affine layers, each the only one of its layer."""
+        """The "scale" operations of Affine layers, which have no other operation."""
         counts = Counter(each.label for each in self.operations)
         return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
 
     @cached_property
     def raw(self) -> dict[str, str]:
-        """Map the inputs, or outputs, scaled by an Affine to its other buffer, by name."""
+        """Map inputs or outputs scaled by an Affine to the buffer on its other side, by name."""
         sides = [(each.source, each.target) for each in self.affines]
         ends = self.inputs, self.outputs
         return {x.name: y.name for a, b in sides for x, y in ((a, b), (b, a)) if x in ends}
@@ -535,12 +536,12 @@ class Program:
 
     @cached_property
     def most_products(self) -> int:
-        """Largest number of these multiplications in one operation."""
+        """Largest number of multiplications by a parameter in one operation, per sample."""
         return max((each.products for each in self.operations), default=0)
 
     @cached_property
     def first_parameters(self) -> int:
-        """Index of the first operation with parameters, where backward stops."""
+        """Index of the first operation with parameters, at which backward stops."""
         return next(
             (i for i, operation in enumerate(self.operations) if operation.parameters),
             len(self.operations),
@@ -550,8 +551,9 @@ class Program:
     def moments(self) -> tuple[Moment, ...]:
         """All moments of a training step, in the order followed by all engines.
 
-        zero_grad; each operation forward; loss; each operation backward, from last to first: delta
-        (gradient with respect to the sums), weight gradient, input gradient, where needed; step.
+        zero_grad; the forward of each operation; loss; the backward of each operation, from last to
+        first: as needed, delta (gradient with respect to the sums), weight gradient and input
+        gradient; step.
         """
         last = len(self.operations) - 1
         learned: set[Buffer] = set()  # buffers that depend on a parameter

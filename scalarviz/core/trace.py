@@ -1,7 +1,7 @@
 """Trace: a function of Values recorded as a table of operations, for `compile`.
 
-The function is called once with symbolic inputs. Neither they nor the results of operations on them
-have a number, so a function that branches on a number raises an error at once.
+The function is called once with symbolic inputs. These inputs, and the results of operations on
+them, have no number, so a function that branches on a number raises an error immediately.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _counter = count()
 
 
 def method(name: str) -> Callable[..., Any]:
-    """Return the method that records a row of the table."""
+    """Return the method that records an operation, given by name."""
 
     def call(*operands: Any) -> Any:
         if any(not isinstance(x, Value) and value_graph.is_foreign(x) for x in operands):
@@ -54,7 +54,7 @@ def method(name: str) -> Callable[..., Any]:
 
 
 def reflected(name: str) -> Callable[[Any, Any], Any]:
-    """Return the reflected method, with swapped operands, of a row of the table."""
+    """Return the method that records an operation with swapped operands, as in `2 - x`."""
     call = method(name)
     return lambda self, other: call(other, self)
 
@@ -118,16 +118,16 @@ def record(name: str, *operands: Any) -> Recorded:
 class Trace:
     """A function as a flat table with one row for each operation, after the rows of its operands.
 
-    All values are numbered: inputs, constants, parameters, then the results of the operations.
+    Each value has an index; the order is inputs, constants, parameters, results of operations.
 
     Attributes:
         inputs: number of inputs
-        constants: float64, 1-D
+        constants: values of the constants, float64, 1-D
         parameters: the leaf Values used from outside
         operations: index of each operation in EVERY_OPERATION
-        operands: numbers of the operands, shape (operations, 3); unused places are NONE
-        outputs: numbers of the results
-        labels: labels of the results of operations, "" if missing; empty if all are
+        operands: indices of the operands, shape (operations, 3); NONE where unused
+        outputs: indices of the results of the function
+        labels: labels of the results of operations, "" if missing; empty if all are missing
         names: names of the enclosing `sv.name` blocks, in the same form
     """
 
@@ -142,12 +142,12 @@ class Trace:
 
     @cached_property
     def first_parameter(self) -> int:
-        """Number of the first parameter."""
+        """Index of the first parameter."""
         return self.inputs + len(self.constants)
 
     @cached_property
     def first_made(self) -> int:
-        """Number of the result of the first operation."""
+        """Index of the result of the first operation."""
         return self.first_parameter + len(self.parameters)
 
     @cached_property
@@ -158,7 +158,7 @@ class Trace:
 
     @cached_property
     def taken(self) -> list[list[int]]:
-        """The operands of each operation, as numbers."""
+        """The indices of the operands of each operation."""
         return [[place for place in row if place != NONE] for row in self.operands.tolist()]
 
     def name(self, place: int) -> str:
@@ -206,10 +206,10 @@ def recorded_inputs(count: int) -> list[Recorded]:
 def record_function(
     function: Callable[..., Any], given: list[Recorded], parameters: Sequence[Value] = ()
 ) -> Trace:
-    """Call a function once with symbolic inputs and return its Trace; raise InputError.
+    """Call a function once with symbolic inputs and return its Trace; raise InputError on failure.
 
     Args:
-        parameters: leaves that become its first parameters, used or not
+        parameters: leaves that become the first parameters of the Trace, even if unused
     """
     token = value_graph.recorder.set(record)
     try:
@@ -263,14 +263,14 @@ def write_down(given: list[Recorded], results: list[Value], known: Sequence[Valu
 
 
 def same(leaf: Value, constant: bool) -> object:
-    """Return the key of a leaf: leaves with equal keys share a row; 0.0 and -0.0 differ."""
+    """Return a key of a leaf; leaves with equal keys share a row. 0.0 and -0.0 differ."""
     if constant:
         return float(leaf.data).hex()
     return leaf.weight if isinstance(leaf, WeightValue) else leaf
 
 
 def place_of(value: Value, places: dict[int, int]) -> int:
-    """Return the number of a Value; raise InputError if it is from another recording."""
+    """Return the index of a Value; raise InputError if it is from another recording."""
     if id(value) not in places:
         raise InputError(
             f"{shorten(value)} was recorded by another call of compile: recreate every Value that "
@@ -290,7 +290,7 @@ def known_formula(value: Value) -> Formula:
 
 
 def in_order_of_making(results: list[Value]) -> list[Value]:
-    """Return the operation results on which `results` depend, in the order of the calls."""
+    """Return the results of operations on which `results` depend, in the order of the calls."""
     made = value_graph.made_values(Recorded(value_graph.LEAF, results))[:-1]
     # A Value made earlier, or from parameters only, is not counted: it is placed just before the
     # first operation that uses it.

@@ -1,10 +1,10 @@
 """The program of a compiled function: nodes of its graph, their numbers, formulas and moments.
 
-A small graph has one node for each operation. In a larger one (or a medium one with named parts),
-an operation used by one other operation is merged into it, so that a neuron (products, sum and
-activation) is one node. Nodes with the same formula and parameters, as for each sample of a batch,
-are merged. If there are still too many, nodes with the same formula are merged, as the neurons of a
-layer, and finally consecutive nodes of deep graphs.
+A small graph has one node for each operation. In a larger graph (or a medium-sized graph with named
+parts), an operation that only one other operation uses is merged into that operation, so that a
+neuron (products, sum and activation) is one node. Nodes with the same formula and parameters are
+merged, such as one node for each sample of a batch. If there are still too many nodes, nodes with
+the same formula are merged, such as the neurons of a layer, and finally consecutive nodes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class TraceProgram(Program):
         return found
 
     def node(self, place: int) -> Buffer:
-        """Return the buffer of a value of the trace; for nodes with several results, of all."""
+        """Return the buffer of a value; it holds all results of a node with several results."""
         if place < self.trace.first_made:
             name = self.trace.name(place)  # a parameter may have the label of the outputs
             return Buffer(f"{name} " if name == self.outputs.name else name, 1, place)
@@ -84,14 +84,14 @@ class TraceProgram(Program):
 
     @cached_property
     def _results(self) -> dict[int, list[int]]:
-        """For each result of nodes with several results, the indices of all of them."""
+        """For each result of a node with several results, the indices of all its results."""
         first = self.trace.first_made
         several = [[first + i for i in node.roots] for node in self.nodes if node.count > 1]
         return {place: roots for roots in several for place in roots}
 
     @cached_property
     def node_at(self) -> dict[int, int]:
-        """Index of the node of each result, by the index of the result."""
+        """Index of the node that computes a result, by the index of the result."""
         first = self.trace.first_made
         return {first + root: i for i, node in enumerate(self.nodes) for root in node.roots}
 
@@ -117,7 +117,7 @@ class TraceProgram(Program):
 
     @cached_property
     def moments(self) -> tuple[Moment, ...]:
-        """Each node forward, the loss, and backward to the operands of each node."""
+        """All moments of a step: each node forward, the loss, and each node backward."""
         made = self.operations
         forward, backward = list[Moment](), list[Moment]()
         ends = [self.node(place) for place in dict.fromkeys(self.trace.outputs)]
@@ -140,8 +140,8 @@ class Chain:
     """The layers of a compiled function that is a network of neurons made of single Values.
 
     Attributes:
-        operations: the sum and, if present, the activation of each layer
-        places: indices in the trace of the neurons of a layer, for each buffer
+        operations: one operation for each layer: the sums and, if present, the activation
+        places: indices in the trace of the neurons of a layer, by name of its buffer
     """
 
     inputs: Buffer
@@ -162,10 +162,11 @@ CHAINS: WeakKeyDictionary[TraceProgram, Chain | None] = WeakKeyDictionary()
 
 
 def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
-    """Return the layers of a compiled function whose walls are its rows of neurons, else None.
+    """Return the layers of a compiled function that is a network of neurons, otherwise None.
 
-    Each row of a wall holds the weights and then the bias of a neuron. Neurons read all neurons of
-    the previous wall, or the inputs in the first wall; the last wall computes the results.
+    Each row of a wall (a named array) must hold the weights and then the bias of a neuron. Neurons
+    must read all neurons of the previous wall, or all inputs in the first wall; the last wall must
+    compute the results.
     """
     if program not in CHAINS:
         CHAINS[program] = found_chain(program, walls)
@@ -173,7 +174,7 @@ def chain_of(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
 
 
 def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | None:
-    """See `chain_of`."""
+    """Compute the result of `chain_of`, which caches it."""
     trace, found = program.trace, list[Operation]()
     at = {int(row): trace.first_parameter + i for i, row in enumerate(program.rows)}
     beside = partners(trace)
@@ -212,7 +213,7 @@ def found_chain(program: TraceProgram, walls: Mapping[str, Wall]) -> Chain | Non
 
 
 def partners(trace: Trace) -> dict[int, int]:
-    """Return the factor multiplied with each parameter that only one product uses."""
+    """Return, for each parameter that only one product uses, the other factor of the product."""
     found, several = dict[int, int](), set[int]()
     for taken, formula in zip(trace.taken, trace.formulas, strict=True):
         for place, other in zip(taken, taken[::-1], strict=True):
@@ -247,8 +248,8 @@ class Node:
 
     Attributes:
         members: indices in the trace, operands first
-        roots: operations whose results are used elsewhere: one for each of the merged equal
-            computations; for merged consecutive nodes, the roots of all
+        roots: operations whose results are used outside of the node: one for each of the merged
+            equal computations, or several if consecutive nodes were merged
     """
 
     members: tuple[int, ...]
@@ -277,10 +278,10 @@ def folded(trace: Trace, most: int) -> list[Node]:
 
 
 def cones_of(trace: Trace) -> list[Node]:
-    """Return nodes that merge each operation used by one other operation into it.
+    """Return nodes in which an operation used by only one other operation is merged with it.
 
     Labelled results and functions of one number, such as relu, remain separate nodes. In a block of
-    `sv.name`, functions and shared results are merged as well.
+    `sv.name`, functions and shared results are also merged.
     """
     count, formulas = len(trace.operations), trace.formulas
     readers: list[set[int]] = [set() for _ in range(count)]
@@ -305,7 +306,7 @@ def cones_of(trace: Trace) -> list[Node]:
 
 
 def merged(trace: Trace, cones: list[Node], *, by_parameters: bool) -> list[Node]:
-    """Return nodes merged if they compute the same from the results of the same nodes.
+    """Return nodes, merging those with equal formulas that read results of the same nodes.
 
     Args:
         by_parameters: whether their parameters and inputs must also be the same
@@ -356,9 +357,10 @@ def in_rows(trace: Trace, nodes: list[Node], most: int) -> list[Node]:
 
 
 def operands_of_node(trace: Trace, node: Node) -> list[int]:
-    """Return the indices of a node's operands: for one operation, all of them in order.
+    """Return the indices of a node's operands; for a single operation all operands, in order.
 
-    For several operations, the operands from other nodes, each once, without constants.
+    For a node of several operations, these are the operands from outside of the node, without
+    duplicates and constants.
     """
     taken = [place for i in node.members for place in trace.taken[i]]
     if len(node.members) == 1:
@@ -374,7 +376,7 @@ def operands_of_node(trace: Trace, node: Node) -> list[int]:
 
 
 def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict[int, float]:
-    """Return all values of a node by index in the trace, given the operands `taken`.
+    """Return all values in a node by index in the trace, given the values `taken` of its operands.
 
     Values that depend on an unknown operand are left out.
     """
@@ -390,10 +392,10 @@ def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict
 def slopes_of_node(
     trace: Trace, node: Node, numbers: Mapping[int, float]
 ) -> list[tuple[int, float]]:
-    """Return the operands of a node with one result, and its derivative for each.
+    """Return each operand of a node with one result, and the derivative of the result.
 
-    For one operation they are in the order of its operands; an operand used twice has two
-    derivatives.
+    For a node of one operation, operands keep their order, and an operand that is used twice occurs
+    twice.
 
     Args:
         numbers: all values of the node
@@ -412,7 +414,7 @@ def slopes_of_node(
 def slopes_of_operation(
     trace: Trace, operation: int, numbers: Mapping[int, float] | Sequence[float]
 ) -> list[tuple[int, float]]:
-    """Return the non-constant operands, each with the derivative of the result.
+    """Return each non-constant operand of an operation, and the derivative of the result.
 
     Args:
         numbers: all values, by index
@@ -435,7 +437,7 @@ MOST = 100  # pieces
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The begin or the end of the part of a formula that computes a value."""
+    """The beginning or end of the part of a formula that computes a value."""
 
     place: int
     begins: bool
@@ -445,9 +447,9 @@ Piece = str | int | Bound
 
 
 def formula_of(trace: Trace) -> list[Piece]:
-    """Return the formula of the only result; [] for several results or too many pieces.
+    """Return the formula of a function as pieces; [] for several results or too many pieces.
 
-    A line can be broken before words that begin with a space.
+    A line can be broken before a piece of text that begins with a space.
     """
     found = [*islice(pieces_of(trace, trace.outputs[0]), 4 * MOST)]
     count = sum(not isinstance(piece, Bound) for piece in found)
@@ -473,7 +475,7 @@ def pieces_of(trace: Trace, place: int, *, labelled: bool = False) -> Iterator[P
 
 
 def formula_step(trace: Trace, place: int, binds: int) -> Sequence[Piece | tuple[int, int]]:
-    """Return the pieces that compute a value, its operands as (place, precedence around it)."""
+    """Return the pieces that compute a value; operands are (index, precedence around it)."""
     row = place - trace.first_made
     if row < 0:
         number = place - trace.first_parameter
@@ -487,7 +489,7 @@ def formula_words(trace: Trace, place: int, most: int) -> str:
     """Return the formula of a value with labels for its operands, shortened if too long.
 
     Args:
-        most: characters; in a longer formula, operands without a label are "…"
+        most: maximum number of characters; in a longer formula, operands without label are "…"
     """
     words = ""
     for piece in pieces_of(trace, place, labelled=True):
@@ -509,18 +511,18 @@ def formula_words(trace: Trace, place: int, most: int) -> str:
 
 
 def short_name(trace: Trace, place: int) -> str:
-    """Return the name of a value, "…" for a result without a label."""
+    """Return the name of a value, or "…" for a result without a label."""
     row = place - trace.first_made
     return name_of(trace, place) if row < 0 else trace.label(row) or "…"
 
 
 def name_of(trace: Trace, place: int) -> str:
-    """Return the name of a value; a single input is x."""
+    """Return the name of a value; a single input is called x."""
     return "x" if place < trace.inputs == 1 else trace.name(place)
 
 
 def spelled_out(formula: Formula, operands: Sequence[int]) -> list[str | tuple[int, int]]:
-    """Return the words of an operation, its operands as (place, precedence around it)."""
+    """Return the pieces of an operation; operands are (index, precedence around it)."""
     return ["^" if each == " ^ " else each for each in spelled(formula, operands, sign_of(formula))]
 
 

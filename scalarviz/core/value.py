@@ -43,7 +43,7 @@ def constant(number: Number) -> Value:
 
 
 def unary(name: str) -> Callable[[Value], Value]:
-    """Return the method for a table row of one input."""
+    """Return the method for an operation with one input, given by name."""
     formula = OPERATIONS[name]
     function = formula.value
 
@@ -55,7 +55,7 @@ def unary(name: str) -> Callable[[Value], Value]:
 
 
 def binary(name: str) -> Callable[[Value, Operand], Value]:
-    """Return the method for a table row of two inputs; the second is a Value or a number."""
+    """Return the method for an operation with two inputs, of which the second may be a number."""
     of_values = OPERATIONS[name]
     function = of_values.value
     of_number = by_some(of_values, (True, False))
@@ -83,7 +83,7 @@ def binary(name: str) -> Callable[[Value, Operand], Value]:
 
 
 def reflected(name: str) -> Callable[[Value, Number], Value]:
-    """Return the reflected method for a table row of two inputs, such as `2 - v`."""
+    """Return the reflected method for an operation with two inputs, such as `2 - v`."""
     of_number = by_some(OPERATIONS[name], (False, True))
 
     def method(self: Value, other: Number) -> Value:
@@ -94,11 +94,11 @@ def reflected(name: str) -> Callable[[Value, Number], Value]:
 
 
 def function(name: str) -> Callable[..., Value]:
-    """Return the function for a table row of any number of inputs, Values or numbers."""
+    """Return the function for an operation with any number of inputs, Values or numbers."""
     row = OPERATIONS[name]
 
     def call(*operands: Operand) -> Value:
-        """Return the Value of a row of OPERATIONS applied to `operands`, Values or numbers."""
+        """Return the result of an operation on `operands`, which are Values or numbers."""
         record = graph.recorder.get()
         if record is not None:
             return record(name, *operands)  # type: ignore[no-any-return]  # a recorded Value
@@ -188,8 +188,8 @@ class Value:
     def backward(self, create_graph: bool = False) -> None:
         """Accumulate in every leaf the derivative of this Value with respect to the leaf.
 
-        With `create_graph=True` each `.grad` is a Value, an expression with a `backward` method. It
-        adds the second derivative to the first unless gradients are cleared in between:
+        With `create_graph=True` each `.grad` is a Value, an expression with a `backward` method,
+        which adds the second derivative to the first unless gradients are cleared in between:
 
         >>> x = Value(2.0, label="x")
         >>> y = x**3

@@ -1,4 +1,4 @@
-"""Functions of Values: where, maximum, minimum, lookup, and `name`, which names their results."""
+"""Functions of Values: where, maximum, minimum and lookup; `name` names parts of a computation."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from scalarviz.errors import InputError
 
 @answered
 def where(condition: Operand, x: Operand, y: Operand) -> Value:
-    """Return `x` where `condition` is not 0, else `y`; the gradient flows to the chosen one."""
+    """Return `x` if `condition` is not 0, otherwise `y`; only the returned one gets a gradient."""
     return Value.where(condition, x, y)
 
 
 @answered
 def maximum(x: Operand, y: Operand) -> Value:
-    """Return the larger of `x` and `y`; if equal, each gets half of the gradient."""
+    """Return the larger of `x` and `y`; if they are equal, each gets half of the gradient."""
     return Value.maximum(x, y)
 
 
 @answered
 def minimum(x: Operand, y: Operand) -> Value:
-    """Return the smaller of `x` and `y`; if equal, each gets half of the gradient."""
+    """Return the smaller of `x` and `y`; if they are equal, each gets half of the gradient."""
     return Value.minimum(x, y)
 
 
 @answered
 def lookup(rows: Sequence[Any], index: Operand) -> Any:
-    """Return the row with an index; only that row receives a gradient.
+    """Return the row at `index`; only this row receives a gradient.
 
     Args:
         rows: Values, or lists of Values of equal length, such as the rows of a matrix
@@ -40,7 +40,7 @@ def lookup(rows: Sequence[Any], index: Operand) -> Any:
             at each call and clipped to the valid range
 
     Raises:
-        InputError: for any other index, and for lists of different lengths.
+        InputError: if the index is invalid, or lists have different lengths.
     """
     widths = {len(row) if isinstance(row, (list, tuple)) else 0 for row in rows}
     require(len(widths) == 1, f"lookup takes rows of one length, not {sorted(widths)}")
@@ -68,7 +68,7 @@ def lookup(rows: Sequence[Any], index: Operand) -> Any:
 
 @contextmanager
 def name(words: str) -> Iterator[None]:
-    """Name the computation in a `with` block: results not used within it get this label.
+    """Name the computation in a `with` block: results that it does not use itself get this label.
 
     Pictures of more than 40 operations show the block as one node, including functions such as relu
     and values used only within it. In nested blocks the innermost name applies.

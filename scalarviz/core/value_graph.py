@@ -70,7 +70,7 @@ def plain_number(data: object) -> float:
 
 
 def checked(slot: Any) -> property:
-    """Return a property over a slot that accepts only numbers."""
+    """Return a property that stores its value in a slot and accepts only numbers."""
     put = slot.__set__
 
     def put_number(value: Value, data: object) -> None:
@@ -80,7 +80,7 @@ def checked(slot: Any) -> property:
 
 
 def is_foreign(operand: object) -> bool:
-    """Return whether an operand's class may implement operations with Values, as numpy.ndarray."""
+    """Return whether the class of an operand, such as numpy.ndarray, may handle Values itself."""
     known = isinstance(operand, (int, float, np.generic))
     return not known and type(operand).__module__ != "builtins"
 
@@ -144,7 +144,7 @@ def formula_text(value: Value) -> str:
 
 
 def one_step(value: Value) -> list[Value | str]:
-    """Return the pieces of the operation of `value`: texts, and its inputs as Values."""
+    """Return the formula of `value` in terms of its inputs, as texts and Values."""
     inputs = value._inputs
     if not inputs:
         return [str(value.label) or str(value.data)]
@@ -155,7 +155,7 @@ def one_step(value: Value) -> list[Value | str]:
 
 
 def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
-    """Return the pieces of an operation: texts, and its inputs with the precedence around each.
+    """Return an operation in pieces: texts, and inputs with the precedence around them.
 
     Args:
         sign: the symbol of the operation
@@ -209,9 +209,9 @@ def quoted(text: str) -> str:
 
 
 def backward_as_values(root: Value, start: Value, on_values: Target) -> None:
-    """Run `backward` of a Value with expressions as gradients, beginning with `start`.
+    """Run `backward` from a Value with expressions as gradients; `start` is its gradient.
 
-    `on_values` runs the formulas of partial derivatives on Values.
+    `on_values` is the target on which formulas of derivatives work with Values.
     """
     made = made_values(root)
     refuse_own(made)
@@ -232,7 +232,7 @@ def total(gradient: Any, more: Value) -> Value:
 
 
 def refuse_own(made: list[Value]) -> None:
-    """Raise InputError if a derivative cannot be an expression, before changing any gradient."""
+    """Raise InputError if a derivative cannot be an expression; called before any change."""
     for value in made:
         require(
             all(x._takes_values for x in value._inputs),
@@ -286,14 +286,14 @@ def fill(value: Value, attributes: dict[str, Any], slots: dict[str, Any]) -> Non
 
 
 def shallow(value: ValueT) -> ValueT:
-    """Implement `copy.copy`: a Value with the same number and the same inputs."""
+    """Implement `copy.copy`: return a Value with the same number and the same inputs."""
     made = type(value).__new__(type(value))
     fill(made, *state(value))
     return made
 
 
 def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
-    """Implement `copy.deepcopy`: copy the whole graph, also gradients that are expressions."""
+    """Implement `copy.deepcopy`: copy the whole graph, including gradients that are expressions."""
     found: list[Value] = []
     waiting: list[Value] = [root]
     while waiting:
@@ -313,13 +313,13 @@ def deep(root: ValueT, memo: dict[int, Any]) -> ValueT:
 
 
 def is_expression(gradient: object) -> bool:
-    """Return whether a gradient is a Value; that class cannot be imported here."""
+    """Return whether a gradient is a Value, a class that cannot be imported here."""
     return hasattr(gradient, "_formula")
 
 
 # ---- pickles ------------------------------------------------------------------------------------
 
-_this = threading.local()  # `written`: weak reference to the last Written of a thread
+_this = threading.local()  # `written`: weak reference to the last Pickled of a thread
 
 
 @final
@@ -328,7 +328,7 @@ class Pickled:
 
     Attributes:
         known: Values already written, or being written
-        due: Values of these that it will reduce next
+        due: known Values that the pickler will reduce next
     """
 
     def __init__(self) -> None:
@@ -337,14 +337,14 @@ class Pickled:
         _this.written = weakref.ref(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Called by a pickler that meets this object for the first time, and so knows no Values."""
+        """Forget all Values; a pickler calls this once, before it has written any Value."""
         self.known, self.due = set(), set()
         return object, ()
 
 
 @final
 class Ancestors:
-    """Pickle the ancestors of a Value that a pickler has not written, then the Value."""
+    """Pickle a Value, after all its ancestors that the pickler has not written yet."""
 
     def __init__(self, value: Value, written: Pickled) -> None:
         self.value = value
@@ -362,7 +362,7 @@ class Ancestors:
 
 
 def reduce(value: Value, protocol: SupportsIndex) -> str | tuple[Any, ...]:
-    """Implement `pickle`: the ancestors first, unless the pickler is already writing them."""
+    """Implement `pickle`: write ancestors first, unless the pickler is already writing them."""
     found = getattr(_this, "written", None)
     written: Pickled | None = found() if found else None
     if value._x is None or (written and value in written.due):
@@ -375,7 +375,7 @@ def reduce(value: Value, protocol: SupportsIndex) -> str | tuple[Any, ...]:
 
 
 def last(*values: T) -> T:
-    """Return the last argument; called by pickles."""
+    """Return the last argument; called when a pickle is loaded."""
     return values[-1]
 
 
@@ -399,7 +399,7 @@ def check_call(frame: FrameType) -> None:
 
 @cache
 def names_called(code: CodeType, place: int) -> tuple[str, ...]:
-    """Return the dotted name of the function called at a `place`, such as ("math", "exp")."""
+    """Return the dotted name of the function called at an offset, such as ("math", "exp")."""
     steps = [each for each in dis.get_instructions(code) if each.positions]
     at = next((each.positions for each in steps if each.offset == place), None)
     starts = [each for each in steps if at and each.positions and each.positions[::2] == at[::2]]

@@ -1,4 +1,4 @@
-"""Part, a part of a network on rows of its bank, and Weight, a part of a single row.
+"""Part: a part of a network, stored in rows of its bank. Weight: a part with a single row.
 
 A `Weight` stores no number: it reads and writes its row. A stack holds the inputs of unmatched
 forwards.
@@ -27,7 +27,7 @@ from scalarviz.errors import InputError, OrderError
 class Part(metaclass=ABCMeta):
     """Base class of weights, perceptrons, layers and networks: some `rows` of a `bank`.
 
-    It has two of the four verbs, `zero_grad` and `step`; subclasses add `forward` and `backward`.
+    It has the methods `zero_grad` and `step`; subclasses add `forward` and `backward`.
     """
 
     __slots__ = ()
@@ -49,15 +49,15 @@ class Part(metaclass=ABCMeta):
 
     @final
     def step(self, optimizer: Optimizer | str | None = None) -> None:
-        """Take a step of an `optimizer`; None, the default: SGD(0.01). Frozen parameters are kept.
+        """Take a step with `optimizer`, by default SGD(0.01); frozen parameters are unchanged.
 
-        Raises OrderError without gradients, GradientError if a gradient and UpdateError if a result
-        is not finite; in each case nothing is changed.
+        Raises OrderError without gradients, GradientError if a gradient is not finite, UpdateError
+        if a result is not finite; in each case nothing is changed.
         """
         self._step(Optimizer.of(optimizer).on(self._rows_named))
 
     def _step(self, optimizer: Optimizer) -> None:
-        """Take the step; engines may override it with a faster way."""
+        """Take the step; subclasses may override this with a faster method."""
         self.bank.step(optimizer, self.rows)
 
     @final
@@ -65,10 +65,10 @@ class Part(metaclass=ABCMeta):
         """Freeze these parameters, so that steps do not change them; `on=False` unfreezes them.
 
         Args:
-            on: True, the default, or False; for a network also the parameters to freeze: a name
-                "0.weight", a prefix "0", a pattern such as "*.bias", or a list of these
+            on: True (default) or False; for a network also the parameters to freeze: a name such as
+                "0.weight", a prefix such as "0", a pattern such as "*.bias", or a list of these
 
-        Raises UnknownNameError for a name without a parameter, InputError for other arguments.
+        Raises UnknownNameError if no parameter has a name, InputError for other arguments.
         """
         if isinstance(on, (bool, np.bool_)):
             self._set_frozen(self.rows, bool(on))
@@ -80,7 +80,7 @@ class Part(metaclass=ABCMeta):
         """Let steps change these parameters again.
 
         Args:
-            names: parameters of a network, named as in `freeze`; None, the default: all
+            names: parameters of a network, named as in `freeze`; None (default) means all
         """
         self._set_frozen(self.rows if names is None else self._rows_named(names), False)
 
@@ -90,7 +90,7 @@ class Part(metaclass=ABCMeta):
             self.bank.frozen[rows] = on
 
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
-        """Return the rows of parameters by name; networks have names."""
+        """Return the rows of parameters by name; only networks, which override this, have names."""
         raise InputError(
             f"{type(self).__name__} has no parameters with names, such as {shorten(names)}: a "
             "network has some, as in net.freeze('0.weight'), and freeze() is for all of this"
@@ -107,13 +107,13 @@ class Part(metaclass=ABCMeta):
 class Weight(Part):
     """A trainable number w with its gradient: y = w x.
 
-    The four verbs are the whole of backpropagation for one weight. `backward` multiplies the
-    upstream gradient by the input of the matching forward, adds the product to `grad`, and returns
-    w times the upstream gradient, which is the gradient with respect to the input.
+    Its methods are all steps of backpropagation for one weight. `backward` multiplies the upstream
+    gradient by the input of the matching forward, adds the product to `grad`, and returns w times
+    the upstream gradient, which is the gradient with respect to the input.
 
     Args:
         value: initial number, finite
-        dtype: "float64", the default, or "float32"
+        dtype: "float64" (default) or "float32"
 
     >>> from scalarviz import SGD
     >>> w = Weight(0.5)
@@ -165,7 +165,7 @@ class Weight(Part):
         self._inputs: list[float] = []  # one for each unmatched forward
 
     def forward(self, x: float) -> float:
-        """Return w times `x`, a number, and store x for `backward`."""
+        """Return w times the number `x`, and store x for `backward`."""
         try:
             result = self._value[()] * x
         except TypeError:
@@ -176,7 +176,7 @@ class Weight(Part):
     def backward(self, upstream: float) -> float:
         """Add `upstream` times the most recent unmatched x to `grad`; return `upstream` times w.
 
-        Raises OrderError without an unmatched forward, InputError unless `upstream` is a number.
+        Raises OrderError without an unmatched forward, InputError if `upstream` is not a number.
         """
         try:
             x = self._inputs.pop()
@@ -238,7 +238,7 @@ class Weight(Part):
 
     @property
     def name(self) -> str:
-        """Name, such as "layer 1, perceptron 2, weight from input 0"."""
+        """Name of the weight, such as "layer 1, perceptron 2, weight from input 0"."""
         return self.bank.name_of(self.index)
 
     @property

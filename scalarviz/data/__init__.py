@@ -56,10 +56,11 @@ def __dir__() -> list[str]:
 
 
 def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) -> DataSet:
-    """Return the data set with this `data.name` and these `data.settings()`; opens no file.
+    """Create the data set with this `data.name` and `data.settings()`, without opening files.
 
-    `budget` limits its memory, checked before it is made; None, the default: no limit. Raises
-    InputError if it exceeds the budget, or for settings that files cannot store.
+    `budget` limits the memory, which is checked before the data set is created; None (default)
+    means no limit. Raises InputError if the budget is exceeded, and for settings that files cannot
+    store.
     """
     kind = pick(DATA_SETS, name, "data set")
     require(

@@ -1,7 +1,7 @@
-"""Batches: the samples of each step, determined by the seed and the step.
+"""Batches: the samples of each step, which are determined by the seed and the step.
 
-So any step can be repeated independently, here or in a kernel. Each class implements one way to
-draw batches.
+So any step can be repeated independently, in Python or in a kernel. Each class draws batches in a
+different way.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ IN_ORDER, SHUFFLED, PICKED, POINTS = range(4)
 
 
 class Batches(ABC):
-    """The batches of a training run: `at(step)` returns inputs and targets of any step.
+    """The batches of a training run: `at(step)` returns the inputs and targets of any step.
 
     Attributes:
         inputs, targets: tables with one row per sample, from which batches are drawn
-        size: samples per batch; the last batch of an epoch may be smaller
-        weights: sample weights; None: equal weights
-        samples: samples per epoch
-        draw: code of the way of drawing, for kernels
-        settings: numbers needed by a kernel to draw
+        size: number of samples per batch; the last batch of an epoch may be smaller
+        weights: sample weights, or None for equal weights
+        samples: number of samples per epoch
+        draw: code of the drawing method, for kernels
+        settings: numbers that a kernel needs to draw samples
     """
 
     draw: int
@@ -60,7 +60,7 @@ class Batches(ABC):
     @final
     @property
     def steps_an_epoch(self) -> int:
-        """Number of steps that use each sample once."""
+        """Number of steps in which each sample is used once."""
         return -(-self.samples // self.size)
 
     @final
@@ -70,19 +70,19 @@ class Batches(ABC):
 
     @abstractmethod
     def at(self, step: int) -> Pair:
-        """Return inputs and targets of a step, one row per sample."""
+        """Return the inputs and targets of a step, one row per sample."""
 
     def weights_at(self, step: int) -> FloatArray | None:
-        """Return the weights of the samples of a step; None: equal weights."""
+        """Return the weights of the samples of a step, or None for equal weights."""
         return None
 
     def block(self, step: int, steps: int) -> Batches:
-        """Return batches whose tables contain all data of `steps` steps from `step`."""
+        """Return batches whose tables contain the samples of `steps` steps, from step `step`."""
         return self
 
 
 class TableBatches(Batches):
-    """Batches from a table: `batch` rows of `inputs` and `targets` per step.
+    """Batches from a table: each step uses `batch` rows of `inputs` and `targets`.
 
     The other arguments are as in Batches.
     """
@@ -103,22 +103,22 @@ class TableBatches(Batches):
 
     @final
     def rows(self, step: int) -> Order:
-        """Return the rows of a step, in order."""
+        """Return the row indices of a step's samples, in order."""
         return np.arange(self.samples)[self.chosen(step)]
 
     @abstractmethod
     def chosen(self, step: int) -> slice | Order:
-        """Return the rows of a step, in order, as an index into tables."""
+        """Return an index into tables that selects the samples of a step, in order."""
 
 
 def goals_of(targets: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return targets for kernels: followed by the sample weights, if present."""
+    """Return targets in the form that kernels read, followed by sample weights if given."""
     return targets if weights is None else np.column_stack([targets, weights])
 
 
 @final
 class InOrder(TableBatches):
-    """The rows of the tables in order, batch by batch; the first row belongs to step `first`."""
+    """Batches in the order of the tables; step `first` starts with the first row."""
 
     draw = IN_ORDER
 
@@ -135,7 +135,7 @@ class InOrder(TableBatches):
 
 @final
 class Shuffled(TableBatches):
-    """Each sample once per epoch, in a new random order each time."""
+    """Batches that use each sample once per epoch, in a new random order each time."""
 
     draw = SHUFFLED
 
@@ -156,7 +156,7 @@ class Shuffled(TableBatches):
 
 @final
 class Picked(TableBatches):
-    """Samples drawn at random with replacement."""
+    """Batches of samples drawn at random with replacement."""
 
     draw = PICKED
 
@@ -182,10 +182,10 @@ class PictureTransform:
 
 @final
 class Points(Batches):
-    """Random points (u, v) of the unit square, and the colours of a picture there.
+    """Batches of random points (u, v) in the unit square, with a picture's colours as targets.
 
-    `picture` has shape (height, width, colours), its first row at v = 0; the texel of a point is
-    floor(u * width), floor(v * height).
+    `picture` has shape (height, width, colours), and v = 0 in its first row. The texel of a point
+    is in column floor(u * width) and row floor(v * height).
     """
 
     draw = POINTS
@@ -209,7 +209,7 @@ class Points(Batches):
         return np.stack([u, v], axis=1), self.targets[self.texels(u, v)]
 
     def texels(self, u: FloatArray, v: FloatArray) -> Order:
-        """Return the rows of `targets` at points; beyond an edge, the texel at the edge."""
+        """Return the rows of `targets` for points; points outside use the nearest texel."""
         w = self.window
         x = np.floor((w.uu * u + w.uv * v + w.u0) * self.width)
         y = np.floor((w.vu * u + w.vv * v + w.v0) * self.height)
@@ -220,9 +220,9 @@ class Points(Batches):
 
 @final
 class GeneratedBatches(Batches):
-    """Batches from a function: `make(step)` returns inputs and targets of a step.
+    """Batches from a function: `make(step)` returns the inputs and targets of a step.
 
-    The function must return the same result for the same step, otherwise steps cannot be replayed.
+    The function must return the same result for the same step; otherwise steps cannot be replayed.
     """
 
     draw = IN_ORDER

@@ -1,4 +1,4 @@
-"""DataSet, the base class of data sets, and general ones: TableSet, Arrays, Generated."""
+"""DataSet, the base class of data sets, and the general ones TableSet, Arrays and Generated."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ ORDERS: dict[str, type[TableBatches]] = {
 
 @dataclass(frozen=True)
 class DataChoice:
-    """A setting of a data set that can be changed by a control during training.
+    """A setting of a data set that a control can change during training.
 
     Attributes:
-        names: valid values
-        help: description
-        drops: settings specific to the previous value, removed when it changes
-        offer: noun for the value, for a button that offers the next one at the end of a run
+        names: valid values of the setting
+        help: description of the setting
+        drops: settings that apply only to the previous value and are removed when it changes
+        offer: noun for the value, for the button that offers the next value at the end of a run
     """
 
     names: Iterable[str]
@@ -98,34 +98,34 @@ class DataChoice:
 
 
 class DataSet(ABC):
-    """Samples for training. `batches(batch, seed)` draws them, determined only by seed and step.
+    """Samples for training. `batches(batch, seed)` draws them; seed and step determine the result.
 
     Attributes:
-        name: name of its row in DATA_SETS
-        inputs, outputs: number of inputs and of targets per sample
-        samples: samples per epoch
-        held_out: inputs and targets for testing, one row per sample, or None
-        weights: weights of the training samples; None: equal weights
-        held_out_weights: weights of the held-out samples; None: equal weights
-        is_given: whether its settings are user-supplied arrays, which files can leave out
+        name: key of its row in DATA_SETS
+        inputs, outputs: number of inputs and number of targets per sample
+        samples: number of samples per epoch
+        held_out: inputs and targets of the held-out samples, one row per sample, or None
+        weights: weights of the training samples, or None for equal weights
+        held_out_weights: weights of the held-out samples, or None for equal weights
+        is_given: whether its settings are arrays from the user, which files can omit
 
-    `settings` are the arguments to make it again.
+    `settings()` returns the arguments that create an equal data set.
 
     Optional attributes for display:
 
     Attributes:
         input_names, output_names: labels of the input and output neurons
-        side_names: names of the two classes separated by one output, lower target first, such as
-            "outside" and "inside"; or empty
+        side_names: names of the two classes that a single output separates, lower target first,
+            such as "outside" and "inside"; or empty
         input_tint, output_tint: colours of these neurons: "rgb" for red, green and blue from 0 to
             1, "grey" for pixels, "" for other numbers
-        bounds: for inputs in the plane, smallest and largest coordinate to show; or None
+        bounds: smallest and largest coordinate to show, for inputs that are points, or None
         choices: settings that controls can change, by name
-        picture_setting: setting that takes the path of a picture dropped on the window
-        standardize: whether a session inserts `affine()` as first layer of a new network
-        first_shown: inputs and target of the sample shown first; None: from the first batch
-        things: text key of the kind of its samples, such as "things.dots"
-        rule: function from inputs to targets, one row per sample, used by "Learn this too"; or None
+        picture_setting: setting that receives the path of a picture dropped on the window
+        standardize: whether a session inserts `affine()` as the first layer of a new network
+        first_shown: inputs and target of the sample shown first; None for one of the first batch
+        things: key of the text that names its samples, such as "things.dots"
+        rule: function from inputs to targets, as rows, for the button "Learn this too"; or None
     """
 
     name: ClassVar[str]
@@ -164,7 +164,7 @@ class DataSet(ABC):
     @final
     @property
     def weights(self) -> Weights:
-        """Weights of the training samples, 1 for added ones; None: equal weights."""
+        """Weights of the training samples (1 for added samples), or None for equal weights."""
         given = self._settings.get("sample_weight")
         if given is None:
             return None
@@ -174,32 +174,32 @@ class DataSet(ABC):
     @final
     @property
     def held_out_weights(self) -> Weights:
-        """Weights of the held-out samples; None: equal weights."""
+        """Weights of the held-out samples, or None for equal weights."""
         given = self._settings.get("sample_weight")
         return None if given is None else given[len(given) - self._settings.get("held_out", 0) :]
 
     @abstractmethod
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return the batches of a training run.
+        """Return the batches for a training run.
 
         Args:
-            batch: samples per batch; None, the default: all
-            seed: seed of their order; by default 0
+            batch: number of samples per batch; None (default) means all samples
+            seed: seed of the order of the samples; by default 0
         """
 
     @final
     def affine(self) -> Affine:
-        """Return a new layer that standardizes each input of the training samples.
+        """Return a new layer that standardizes the inputs, based on the training samples.
 
-        Used as first layer, it lets a network accept the samples unscaled. For generated data the
-        first batch is used; pictures are standardized by channel.
+        As the first layer of a network, it makes scaling the samples unnecessary. For generated
+        data it is based on the first batch; pictures are standardized per channel.
         """
         shape = self.sample_shape if isinstance(self, TableSet) else ()
         return Affine.standardizing(in_shape(self.batches().at(0)[0], shape or (self.inputs,)))
 
     @classmethod
     def cost(cls, settings: Mapping[str, Any]) -> int:
-        """Return the memory in bytes of the data set with these `settings`, which may be unchecked.
+        """Return the bytes of memory for a data set with these `settings`, which may be unchecked.
 
         Subclasses override this if they generate more numbers than their settings contain.
         """
@@ -207,7 +207,7 @@ class DataSet(ABC):
         return DOUBLE * sum(given)
 
     def with_classes(self, classes: int, outputs: int) -> DataSet:
-        """Return the data set for a loss on labels of `classes` classes.
+        """Return the data set in the form for a loss on class labels, with `classes` classes.
 
         Subclasses whose targets can be labels override this: they return a data set with a one-hot
         row of `outputs` numbers for each label, and raise InputError for invalid labels.
@@ -215,16 +215,16 @@ class DataSet(ABC):
         return self
 
     def with_outputs(self, outputs: int) -> DataSet:
-        """Return the data set with `outputs` numbers per target, padded with zeros.
+        """Return the data set with targets padded with zeros to `outputs` numbers.
 
-        It is used for a loss that requires fewer targets than outputs. Subclasses that support this
-        override it.
+        This is used for a loss that has more outputs than targets. Subclasses that support it
+        override this method.
         """
         return self
 
     @final
     def settings(self) -> dict[str, Any]:
-        """Return numbers, texts and arrays to make it again: `remake(data.name, settings)`.
+        """Return the numbers, texts and arrays from which `remake` creates an equal data set.
 
         Raises:
             InputError: if a setting is a function.
@@ -239,14 +239,14 @@ class DataSet(ABC):
 
     @final
     def changed(self, name: str, value: object) -> DataSet:
-        """Return the data set with another `value` of the setting `name`."""
+        """Return a copy of the data set in which the setting `name` has another `value`."""
         drops = self.choices[name].drops if name in self.choices else ()
         kept = {key: old for key, old in self.settings().items() if key not in drops}
         return type(self)(**{**kept, name: value})
 
     @final
     def describe(self) -> str:
-        """Return one line with the non-default settings and the sizes."""
+        """Return one line with the non-default settings and the sizes of the data set."""
         usual = arguments_of(type(self))
         told = [
             f"{key}={brief(value)}"
@@ -268,10 +268,10 @@ class DataSet(ABC):
     @final
     @staticmethod
     def of(data: object) -> DataSet:
-        """Return `data` if it is a DataSet, else Arrays of a pair (inputs, targets).
+        """Return `data` if it is a DataSet; convert a pair (inputs, targets) to Arrays.
 
         Raises:
-            InputError: for anything else.
+            InputError: if `data` is anything else.
         """
         if isinstance(data, DataSet):
             return data
@@ -287,19 +287,19 @@ class DataSet(ABC):
 
 @cache
 def arguments_of(kind: type[DataSet]) -> Mapping[str, inspect.Parameter]:
-    """Return the arguments of a class of data sets by name."""
+    """Return the arguments of a DataSet class by name."""
     return inspect.signature(kind).parameters
 
 
 class TableSet(DataSet):
-    """A data set stored as a table: `training` holds its inputs and targets, one row per sample.
+    """A data set stored as a table: `training` contains inputs and targets, one row per sample.
 
     Args:
-        training: inputs and targets, one row per sample; targets of one output can be 1-D
-        settings: arguments to make it again
-        held_out: inputs and targets for testing, or None, the default
-        order: order of samples: "shuffled", the default (each once per epoch), "in_order", or
-            "picked" (independent random draws)
+        training: inputs and targets, one row per sample; targets may be 1-D for a single output
+        settings: arguments that create an equal data set
+        held_out: inputs and targets of the held-out samples; None (default) means none
+        order: "shuffled" (default) uses each sample once per epoch, in random order; "in_order"
+            uses the order of the table; "picked" draws samples at random with replacement
     """
 
     def __init__(
@@ -324,25 +324,25 @@ class TableSet(DataSet):
     _grown: tuple[FloatArray, FloatArray, TableSet] | None = None  # its last growth, and added data
 
     def check_sample(self, inputs: FloatArray, targets: FloatArray) -> None:
-        """Raise InputError for added samples that are invalid for the data set.
+        """Raise InputError for samples to add that are invalid for this data set.
 
         Args:
-            inputs, targets: float64, one row per sample; subclasses override this
+            inputs, targets: float64 arrays, one row per sample
         """
 
     def show_added(self, inputs: FloatArray, targets: FloatArray) -> None:
-        """Include added samples in displays of the data set; subclasses override this.
+        """Include added samples in displays of the data set; by default do nothing.
 
         Args:
-            inputs, targets: float64, one row per sample
+            inputs, targets: float64 arrays, one row per sample
         """
 
     @final
     def as_added(self, inputs: object, targets: object) -> Pair:
-        """Return one or several samples to add as rows of `inputs` and `targets`.
+        """Check one or several samples to add, and return them as rows of `inputs` and `targets`.
 
-        Targets can be class labels if the targets of the set are one-hot. Raises InputError,
-        ShapeError or NotFiniteError.
+        Targets may be class labels if the data set has one-hot targets. Raises InputError,
+        ShapeError or NotFiniteError for invalid samples.
         """
         known = self.training[1]
         pair = as_samples(
@@ -363,7 +363,7 @@ class TableSet(DataSet):
 
     @final
     def with_added(self, inputs: FloatArray, targets: FloatArray) -> TableSet:
-        """Return the set with more samples at its end: `inputs` and `targets` of `as_added`."""
+        """Return the data set with appended samples: `inputs` and `targets` from `as_added`."""
         if self._grown is not None and inputs is self._grown[0] and targets is self._grown[1]:
             return self._grown[2]  # requested again at each replay
         pair, count = (inputs, targets), self.samples
@@ -384,7 +384,7 @@ class TableSet(DataSet):
 
     @final
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return batches of `batch` samples, None: all, in an order given by the `seed`."""
+        """Return batches of `batch` samples (None: all), in an order that depends on the `seed`."""
         if batch is None or self.order == "in_order":
             made: TableBatches = InOrder(*self.training, batch)
         else:
@@ -399,32 +399,32 @@ class Arrays(TableSet):
 
     Args:
         inputs: array of shape (samples, inputs); or pictures, (samples, channels, height, width) or
-            (samples, height, width), for a first layer on pictures; float32 is kept
-        targets: array of shape (samples, outputs), or pictures as above; or (samples,) for one
-            output, or for class labels from 0, for a network with one output per class and a loss
+            (samples, height, width), if the first layer takes pictures; float32 is kept
+        targets: array of shape (samples, outputs), or pictures as above; or of shape (samples,) for
+            a single output or for class labels from 0. Labels need one output per class and a loss
             on logits. Class names (strings) become labels in sorted order, and output_names
-        share: share of the samples for training, up to 1.0, the default; the rest is held out,
+        share: share of the samples used for training, by default 1.0; the rest is held out,
             stratified by class
         seed: seed of the choice of held-out samples; by default 0
-        groups: a number or a string for each sample; samples of a group, such as one person, are
-            either all used for training or all held out; None, the default: no groups
-        order: "shuffled", the default: each sample once per epoch; "in_order"; or "picked":
-            independent random draws
-        source: origin of the samples for display, a string or a path; None, the default: unknown
-        classes: number of classes, if the targets are labels from 0 to be one-hot encoded; None,
-            the default: the session decides
-        held_out: samples for testing instead of a share: a pair of arrays (inputs, targets), or the
-            number of last samples; None, the default: determined by `share`
-        sample_weight: non-negative weight of each sample, including held-out ones, in the loss and
-            in metrics, as in Loss; None, the default: equal weights
-        class_weight: weights of the classes in training: a dict by label or name, 1 for missing
-            classes; or "balanced": equal total weight of each class; None, the default: equal
-            weights. It does not apply to held-out samples
-        input_names: name of each input in pictures; None, the default: column names of a data
-            frame, else no names
-        output_names: name of each output or class, in the same way
-        standardize: whether a session inserts `affine()` as first layer of a new network, which
-            scales each input to mean 0 and deviation 1; the samples are unchanged. By default False
+        groups: a number or string for each sample; samples of one group, such as one person, are
+            either all used for training or all held out; None (default) means no groups
+        order: "shuffled" (default) uses each sample once per epoch, in random order; "in_order"
+            uses the given order; "picked" draws samples at random with replacement
+        source: origin of the samples for display, a string or path; None (default) means unknown
+        classes: number of classes, if targets are labels from 0 that should be one-hot encoded;
+            None (default) leaves the choice to the session
+        held_out: samples for testing, instead of a share: a pair of arrays (inputs, targets), or
+            the number of last samples to hold out; None (default) means as set by `share`
+        sample_weight: non-negative weight of each sample in the loss and in metrics, as in Loss,
+            including held-out samples; None (default) means equal weights
+        class_weight: weights of the classes in training: a dict by label or name, with 1 for
+            missing classes, or "balanced" for equal total weight of each class; None (default)
+            means equal weights. It does not apply to held-out samples
+        input_names: name of each input in pictures; None (default) means the column names of a data
+            frame, or else no names
+        output_names: name of each output or class; None (default) as for input_names
+        standardize: whether a session inserts `affine()` as the first layer of a new network, which
+            scales each input to mean 0 and deviation 1; by default False. Samples are unchanged
 
     The names can also be set later, before the data is passed to a Session.
 
@@ -522,7 +522,7 @@ class Arrays(TableSet):
 
     @property
     def rows(self) -> Any:
-        """Index of each training sample in the arrays as given.
+        """Index of each training sample in the original arrays.
 
         For data from a run file it is the index in the file.
         """
@@ -530,7 +530,7 @@ class Arrays(TableSet):
 
     @property
     def held_out_rows(self) -> Any:
-        """Index of each held-out sample in the arrays as given, as `rows`."""
+        """Index of each held-out sample in the original arrays."""
         return self._all_rows[len(self.rows) :]
 
     @property
@@ -539,7 +539,7 @@ class Arrays(TableSet):
 
     @property
     def input_names(self) -> Sequence[str]:
-        """Names of the inputs; empty if unnamed. Raises InputError when set to invalid names."""
+        """Names of the inputs, or empty; setting invalid names raises InputError."""
         names: Sequence[str] = self._settings.get("input_names", ())
         return names
 
@@ -552,10 +552,10 @@ class Arrays(TableSet):
 
     @property
     def output_names(self) -> Sequence[str]:
-        """Names of the outputs or classes; empty if unnamed.
+        """Names of the outputs or classes, or empty.
 
         Raises:
-            InputError: when set to invalid names.
+            InputError: if it is set to invalid names.
         """
         names: Sequence[str] = self._settings.get("output_names", ())
         return names
@@ -570,7 +570,7 @@ class Arrays(TableSet):
 
     @property
     def standardize(self) -> bool:
-        """Whether a session inserts `affine()` as first layer of a new network."""
+        """Whether a session inserts `affine()` as the first layer of a new network."""
         return bool(self._settings.get("standardize"))
 
     @standardize.setter
@@ -578,7 +578,7 @@ class Arrays(TableSet):
         self._keep("standardize", true_or_false(on, "standardize"))
 
     def _keep(self, key: str, found: object) -> None:
-        """Store names, or True, in the settings, so that copies also have them."""
+        """Store names or a flag in the settings, so that copies also have them."""
         self._settings = {k: v for k, v in self._settings.items() if k != key}
         if found:
             self._settings[key] = found
@@ -601,11 +601,11 @@ class Arrays(TableSet):
         return made
 
     def told_as(self, classes: int | None, names: Mapping[str, Any]) -> Arrays:
-        """Return the set in its original form, on the same inputs; raise InputError.
+        """Return the data set with one-hot or original targets, on the same inputs.
 
         Args:
-            classes: number of classes, to one-hot encode its labels; None: its targets
-            names: names of outputs by "output_names", and of inputs in the same way
+            classes: number of classes for one-hot encoding; None for the original targets
+            names: names to set, by attribute: "output_names" or "input_names"
         """
         found, targets = copy.copy(self), self._settings["targets"]
         if classes is not None and self._rows is not None:
@@ -634,19 +634,19 @@ Maker = Callable[[int, int, int], Pair]
 
 @final
 class Generated(DataSet):
-    """Batches from a function: `make(step, batch, seed)` returns inputs and targets as rows.
+    """A data set from a function: `make(step, batch, seed)` returns inputs and targets as rows.
 
-    The result, of `batch` rows, must depend only on these three arguments, so that steps can be
-    replayed; use a generator `np.random.default_rng([seed, step])`. Files cannot store such a data
-    set, since the function is code.
+    The result must have `batch` rows and depend only on these three arguments, so that steps can be
+    replayed; use a generator such as `np.random.default_rng([seed, step])`. Files cannot store this
+    data set, since the function is code.
 
     Args:
-        make: the function; targets of one output can have the shape (batch,)
+        make: the function; for a single output, targets may have the shape (batch,)
         inputs: number of inputs per sample
         outputs: number of targets per sample
-        samples: samples per epoch, and per batch with batch=None; by default 1024
-        standardize: whether a session inserts `affine()` as first layer of a new network, based on
-            the first `samples` samples; by default False
+        samples: number of samples per epoch, and per batch if batch=None; by default 1024
+        standardize: whether a session inserts `affine()` as the first layer of a new network, based
+            on the first `samples` samples; by default False
     """
 
     name = "generated"
@@ -674,7 +674,7 @@ class Generated(DataSet):
         self.standardize = true_or_false(standardize, "standardize")
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return batches of `batch` samples, None: `samples`; `seed` is passed to the function."""
+        """Return batches of `batch` samples (None: `samples`); `seed` is passed to the function."""
         count = self.samples if batch is None else size(batch, "batch")
         widths = (self.inputs, self.outputs)
         return GeneratedBatches(lambda step: self.make(step, count, seed), widths, count, seed)
@@ -684,17 +684,17 @@ class Generated(DataSet):
 
 
 def whole(value: object, otherwise: int = 0) -> int:
-    """Return `value` if it is a non-negative int, else `otherwise`; it is checked later."""
+    """Return `value` if it is a non-negative int, else `otherwise`; errors are raised elsewhere."""
     return value if isinstance(value, int) and value >= 0 else otherwise
 
 
 def unlike(value: object, default: object) -> bool:
-    """Return whether a setting differs from its default; arrays always do."""
+    """Return whether a setting differs from its default; an array always does."""
     return isinstance(value, np.ndarray) or value != default
 
 
 def brief(value: object) -> str:
-    """Return a short description of a setting; the shape for an array."""
+    """Return a short description of a setting; for an array, its shape."""
     if isinstance(value, np.ndarray):
         return " x ".join(str(n) for n in value.shape)
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""Digits: handwritten digits, from digits.npz or MNIST; pictures in, ten numbers out.
+"""Digits: handwritten digits from digits.npz or MNIST, as pictures and one-hot targets.
 
 digits.npz has the test set of "Optical Recognition of Handwritten Digits" by E. Alpaydin and C.
 Kaynak, UCI Machine Learning Repository, 1998, https://doi.org/10.24432/C50P49, under CC BY 4.0
@@ -38,23 +38,23 @@ Rows = npt.NDArray[np.int64]
 
 @final
 class Digits(TableSet):
-    """Handwritten digits 0 to 9: 1,797 pictures of 8 x 8 pixels, as in scikit-learn, or MNIST.
+    """Handwritten digits 0 to 9: the 1,797 pictures of 8 x 8 pixels in scikit-learn, or MNIST.
 
-    Inputs are the pixels of a picture, line by line, from 0 to 1; targets are one-hot rows of ten
+    Inputs are the pixels of a picture, from 0 to 1, row by row; targets are one-hot rows of ten
     numbers. `shape` is (1, height, width), for sv.Conv2d.
 
     Args:
-        folder: folder with the MNIST files, compressed or not: train-images-idx3-ubyte, ...; None,
-            the default: the 1,797 digits
-        held_out: share held out for testing, or, if at least 1, the number of last digits; by
-            default 0.2. If the folder has test files, t10k-..., these are held out instead
-        digits: digits to use, such as "01234567" or a list of numbers; by default all. It does not
-            change which samples are held out
+        folder: folder with the MNIST files train-images-idx3-ubyte, ..., compressed or not; None
+            (default) means the 1,797 built-in digits
+        held_out: share of digits to hold out for testing, by default 0.2; if at least 1, the number
+            of last digits. If the folder has test files, t10k-..., these are held out instead
+        digits: digits to include, such as "01234567" or a list of numbers; by default all. It does
+            not affect which samples are held out
         seed: seed of the choice of held-out digits; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        pictures, labels: integer arrays instead of a folder, of shape (n, height, width) and (n,);
-            pixels from 0 to 255
-        limit: maximum bytes of the files of a folder as float32; None, the default: 640 MB
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        pictures, labels: integer arrays of shape (n, height, width) and (n,), instead of a folder;
+            pixels are from 0 to 255
+        limit: maximum bytes of the folder's files as float32; None (default) means 640 MB
 
     Raises InputError or ShapeError for invalid files or arrays.
     """
@@ -121,7 +121,7 @@ class Digits(TableSet):
 
 
 def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
-    """Return the rows for training and the held-out rows, of `count` samples."""
+    """Return the indices of the training samples and of the held-out samples."""
     rows = np.arange(count)
     if held_out < 1.0:
         rows = shuffled(seed, NEVER_TRAINED, rows, count)
@@ -136,14 +136,14 @@ def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
 
 
 def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:
-    """Return pictures as rows from 0 to 1, and a one-hot row of ten numbers for each label."""
+    """Return pictures as rows of numbers from 0 to 1, and labels as one-hot rows of ten numbers."""
     pixels = pictures.reshape(len(pictures), pictures.shape[1] * pictures.shape[2])
     inputs = np.divide(pixels, np.float32(highest), dtype=np.float32)
     return inputs, np.eye(len(ALL), dtype=np.float32)[labels]
 
 
 def as_digits(digits: object) -> list[int]:
-    """Return the distinct digits in order; raise InputError for anything else."""
+    """Return the distinct digits in ascending order; raise InputError for anything else."""
     with suppress(TypeError, ValueError):
         found = sorted(
             {int(each) if isinstance(each, str) else index(each) for each in iter(digits)}  # type: ignore[call-overload]  # or it raises
@@ -156,7 +156,7 @@ def as_digits(digits: object) -> list[int]:
 
 
 def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
-    """Return an array of integers from 0 to 255 as uint8; raise InputError, ShapeError."""
+    """Convert an array of integers from 0 to 255 to uint8; raise InputError or ShapeError."""
     refuse_mask(values, f"the {what} of digits")
     try:
         array = np.asarray(values)
@@ -177,7 +177,7 @@ def as_bytes(values: object, what: str, dimensions: int) -> Bytes:
 
 
 def check_own(pictures: Bytes, labels: Bytes) -> None:
-    """Raise ShapeError or InputError unless there is one label from 0 to 9 for each picture."""
+    """Raise ShapeError or InputError unless each picture has one label from 0 to 9."""
     require(
         len(pictures) == len(labels),
         f"there are {len(pictures):,} pictures and {len(labels):,} labels: pass one for each",
@@ -188,7 +188,7 @@ def check_own(pictures: Bytes, labels: Bytes) -> None:
 
 @cache
 def built_in() -> tuple[Bytes, Bytes]:
-    """Return the digits of digits.npz: pictures with pixels from 0 to 16, and labels."""
+    """Return the built-in digits: pictures with pixels from 0 to 16, and labels."""
     with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as file:
         return file["pictures"], file["labels"]
 
@@ -211,8 +211,8 @@ def read_folder(
 ) -> tuple[Bytes, Bytes, int]:
     """Return pictures (n, height, width), labels (n,), and the number of test digits at the end.
 
-    The files are called train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... for tests; a
-    dot before idx and the extension .gz of compressed files are accepted.
+    The files are train-images-idx3-ubyte, train-labels-idx1-ubyte, and t10k-... for tests. Names
+    with a dot before idx, and compressed files with the extension .gz, are also accepted.
     """
     place, budget = as_folder(folder), Budget(limit)
     training = read_pair(place, "train", budget)
@@ -251,7 +251,7 @@ def as_folder(folder: object) -> Path:
 
 
 def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | None:
-    """Return pictures and labels of a part, `train` or `t10k`, or None if missing."""
+    """Read the pictures and labels of the part "train" or "t10k"; return None if missing."""
     images = find(folder, f"{part}-images", "idx3-ubyte")
     if images is None:
         return None
@@ -275,13 +275,13 @@ def read_pair(folder: Path, part: str, budget: Budget) -> tuple[Bytes, Bytes] | 
 
 
 def find(folder: Path, stem: str, kind: str) -> Path | None:
-    """Return the file of a part under any of its names, or None."""
+    """Return the path of a file under any of its possible names, or None."""
     names = [f"{stem}{dot}{kind}{end}" for end in ("", ".gz") for dot in "-."]
     return next((folder / name for name in names if (folder / name).is_file()), None)
 
 
 def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> Bytes:
-    """Return the bytes of an IDX file with `dimensions` dimensions, compressed or not."""
+    """Read the bytes of an IDX file with `dimensions` dimensions, compressed or not."""
     file = readable(path, budget)
     try:
         with file.open("rb") as raw:
@@ -301,7 +301,7 @@ def read_idx(path: str | os.PathLike[str], dimensions: int, budget: Budget) -> B
 def read_numbers(
     file: IO[bytes] | Any, path: Path, dimensions: int, most: int, budget: Budget
 ) -> Bytes:
-    """Read header and numbers of a file of at most `most` bytes; raise InputError."""
+    """Read the numbers of an IDX file of at most `most` bytes; raise InputError if invalid."""
     magic = file.read(4)
     if magic != bytes((0, 0, BYTE, dimensions)):
         what = "pictures" if dimensions == IMAGES else "labels"
@@ -328,7 +328,7 @@ def read_numbers(
 
 
 def size_of(pictures: Bytes) -> str:
-    """Return width and height as text."""
+    """Return the width and height of pictures as text."""
     _, height, width = pictures.shape
     return f"{width} x {height}"
 

@@ -1,7 +1,7 @@
-"""Data sets in the plane: two coordinates in, one of two classes out.
+"""Data sets in the plane: the inputs are two coordinates, the target is one of two classes.
 
-Xor and Xnor contain the four corners of a square; the others are point sets as in TensorFlow
-Playground, whose inputs can be FEATURES of the coordinates.
+Xor and Xnor contain the four corners of a square. The other sets contain points, as in TensorFlow
+Playground, and their inputs can be FEATURES computed from the coordinates.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ PLANE = ("x", "y")
 
 
 class Feature(NamedTuple):
-    """An input computed from the coordinates.
+    """An input computed from the coordinates of a point.
 
     Attributes:
-        label: its name in pictures
-        formula: a function of x and y; pages and shaders translate it
-        rounds: whether inputs are rounded, since machines differ in the last digits; by default
+        label: name of the input in pictures
+        formula: function of x and y, which pages and shaders translate to other languages
+        rounds: whether inputs are rounded, because machines differ in the last digits; by default
             False
     """
 
@@ -41,7 +41,7 @@ class Feature(NamedTuple):
     rounds: bool = False
 
     def of(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """Return the input for many points."""
+        """Return the input for arrays of coordinates."""
         found: FloatArray = ON_ARRAYS.retarget(self.formula)(x, y)
         return same_bits(found) if self.rounds else found
 
@@ -89,9 +89,9 @@ CORNERS = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
 
 
 class TwoClasses(TableSet):
-    """A set of points of two classes, with targets 0 and 1, or -1 and 1 if `signed`.
+    """Points of two classes, with targets 0 and 1, or -1 and 1 if `signed`.
 
-    `training, settings, held_out` and `order` are as in TableSet.
+    The arguments `training, settings, held_out` and `order` are as in TableSet.
     """
 
     @final
@@ -105,12 +105,12 @@ class TwoClasses(TableSet):
 
 
 class CornerSet(TwoClasses):
-    """The four corners of the unit square, each with a target, 0 or 1.
+    """The four corners of the unit square, each with a target of 0 or 1.
 
     Args:
         bias: whether to add a third input that is always 1; by default False
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
-        order: "shuffled", the default, "in_order", or "picked", as in Arrays
+        order: "shuffled" (default), "in_order", or "picked", as in Arrays
     """
 
     things = "questions"
@@ -131,12 +131,12 @@ class CornerSet(TwoClasses):
 
 @final
 class Xor(CornerSet):
-    """XOR: target 1 at the corners (0, 1) and (1, 0), with one input 1; 0 at the other two.
+    """XOR: the target is 1 at the corners (0, 1) and (1, 0), and 0 at the other two.
 
     Attributes:
         bias: whether to add a third input that is always 1; by default False
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
-        order: "shuffled", the default, "in_order", or "picked", as in Arrays
+        order: "shuffled" (default), "in_order", or "picked", as in Arrays
     """
 
     name = "xor"
@@ -145,12 +145,12 @@ class Xor(CornerSet):
 
 @final
 class Xnor(CornerSet):
-    """XNOR: target 1 at the corners (0, 0) and (1, 1), with equal inputs; 0 at the other two.
+    """XNOR: the target is 1 at the corners (0, 0) and (1, 1), and 0 at the other two.
 
     Attributes:
         bias: whether to add a third input that is always 1; by default False
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
-        order: "shuffled", the default, "in_order", or "picked", as in Arrays
+        order: "shuffled" (default), "in_order", or "picked", as in Arrays
     """
 
     name = "xnor"
@@ -158,25 +158,25 @@ class Xnor(CornerSet):
 
 
 class PlaneSet(TwoClasses):
-    """Points of two classes in the square from -1 to 1, half of them in each class.
+    """Points of two classes in the square from -1 to 1; half of the points are in each class.
 
-    `points` are the training points, shape (samples, 2), `held_out_points` the others.
+    `points` are the training points, shape (samples, 2), and `held_out_points` the held-out ones.
 
-    Normal noise is added to both coordinates of a point without changing its class; TensorFlow
-    Playground has uniform noise, which differs between sets.
+    Normal noise is added to both coordinates of a point, without changing its class. TensorFlow
+    Playground uses uniform noise, which differs between its data sets.
 
     Args:
         noise: standard deviation of the noise, at most a million; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
-        scale: factor of all coordinates, at most a million, 5 in TensorFlow Playground; by default
-            1.0
-        signed: whether targets are -1 and 1, for tanh, instead of 0 and 1, for sigmoid; by default
+        share: share of the points used for training; the rest is held out; by default 0.5
+        scale: factor of all coordinates, at most a million, e.g. 5 as in TensorFlow Playground; by
+            default 1.0
+        signed: whether targets are -1 and 1 (for tanh) instead of 0 and 1 (for sigmoid); by default
             False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     things = "dots"
@@ -230,7 +230,7 @@ class PlaneSet(TwoClasses):
 
     @final
     def inputs_of(self, points: FloatArray) -> FloatArray:
-        """Return the inputs, i.e. the features, of `points` of the plane, shape (samples, 2)."""
+        """Return the inputs (features) for `points` of the plane, which have shape (samples, 2)."""
         if not self.features:
             return points
         x, y = points.T
@@ -245,23 +245,23 @@ class PlaneSet(TwoClasses):
 
     @abstractmethod
     def places(self, classes: FloatArray, u: FloatArray, v: FloatArray) -> FloatArray:
-        """Return points of `classes`, each 0 or 1, from random numbers `u` and `v` in (0, 1)."""
+        """Return points for `classes`, 0 or 1, from random numbers `u` and `v` in (0, 1)."""
 
 
 @final
 class Circle(PlaneSet):
-    """Circle: target 1 inside a circle of radius .5, 0 in the ring around it, from .7 to 1.
+    """Circle: target 1 inside a circle of radius .5, target 0 in the ring from .7 to 1.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
+        share: share of the points used for training; the rest is held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     name = "circle"
@@ -274,18 +274,18 @@ class Circle(PlaneSet):
 
 @final
 class Gaussians(PlaneSet):
-    """Two normal distributions of deviation .14: target 1 around (.4, .4), 0 around (-.4, -.4).
+    """Two normal distributions (deviation .14): target 1 at (.4, .4), target 0 at (-.4, -.4).
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
+        share: share of the points used for training; the rest is held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     name = "gaussians"
@@ -297,18 +297,18 @@ class Gaussians(PlaneSet):
 
 @final
 class Spiral(PlaneSet):
-    """Two spiral arms around the origin, one and three quarter turns each.
+    """Two spiral arms around the origin, each with one and three quarter turns.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
+        share: share of the points used for training; the rest is held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     name = "spiral"
@@ -320,18 +320,18 @@ class Spiral(PlaneSet):
 
 @final
 class Moons(PlaneSet):
-    """Two interleaved half circles: target 0 for the upper one, 1 for the lower one.
+    """Two interleaved half circles: the upper one has target 0, the lower one target 1.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
+        share: share of the points used for training; the rest is held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     name = "moons"
@@ -347,20 +347,20 @@ class Moons(PlaneSet):
 
 @final
 class Quadrants(PlaneSet):
-    """XOR as regions: target 1 where the signs of the two coordinates differ, else 0.
+    """XOR as regions: target 1 if the signs of the two coordinates differ, else 0.
 
-    Without noise, points keep a distance of .06 from the axes.
+    Without noise, points are at least .06 away from the axes.
 
     Attributes:
         noise: standard deviation of normal noise on both coordinates; by default 0.0
         samples: number of points; by default 500
-        share: share of the points for training; the others are held out; by default 0.5
+        share: share of the points used for training; the rest is held out; by default 0.5
         scale: factor of all coordinates; by default 1.0
         signed: whether targets are -1 and 1 instead of 0 and 1; by default False
         seed: seed of the points; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        features: inputs computed from the coordinates: names of FEATURES, as "x,y,x2" or a list;
-            None, the default: x and y
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        features: inputs computed from the coordinates: names of FEATURES, such as "x,y,x2" or a
+            list; None (default) means x and y
     """
 
     name = "quadrants"
@@ -373,9 +373,9 @@ class Quadrants(PlaneSet):
 
 
 def features_in(names: object) -> list[str]:
-    """Return names of FEATURES from a text or a list; an empty list for x and y.
+    """Return a list of FEATURES names, given as text or list; an empty list means x and y.
 
-    Raise InputError or UnknownNameError.
+    Raises InputError or UnknownNameError for invalid names.
     """
     if names is None:
         return []
@@ -394,16 +394,16 @@ def features_in(names: object) -> list[str]:
 
 
 def around(radius: FloatArray, turns: FloatArray) -> FloatArray:
-    """Return points with these distances from the origin, and angles in turns."""
+    """Return points at the given distances from the origin and angles, measured in turns."""
     angle = 2.0 * np.pi * turns
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
 
 
 def normals(u: FloatArray, v: FloatArray) -> FloatArray:
-    """Return two normally distributed numbers per row, of deviation 1 (Box-Muller transform)."""
+    """Return two standard normal numbers per row (Box-Muller transform)."""
     return around(np.sqrt(-2.0 * np.log(u)), v)
 
 
 def as_targets(classes: FloatArray, signed: bool) -> FloatArray:
-    """Return one target per row: the classes 0 and 1, or -1 and 1."""
+    """Return a column of targets: the classes 0 and 1, or -1 and 1 if `signed`."""
     return (2.0 * classes - 1.0 if signed else classes)[:, np.newaxis]

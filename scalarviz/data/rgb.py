@@ -1,4 +1,4 @@
-"""Rgb: a map from colours to colours; red, green and blue from 0 to 1."""
+"""Rgb: a map from colours to colours, with red, green and blue from 0 to 1."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def sepia(rgb: FloatArray) -> FloatArray:
 
 
 def hue(rgb: FloatArray, angle: float = 90.0) -> FloatArray:
-    """Rotate the colour cube about its grey axis, in degrees; 120 turns red into green."""
+    """Rotate colours about the grey axis by an angle in degrees; 120 turns red into green."""
     turn = math.radians(angle)
     on = [(1.0 + 2.0 * math.cos(turn + shift * 2.0 * math.pi / 3.0)) / 3.0 for shift in range(3)]
     a, b, c = (round(part, 12) for part in on)  # machines differ in the last place of a cosine
@@ -77,25 +77,25 @@ MAPS: dict[str, ColorMap] = {
 
 @final
 class Rgb(TableSet):
-    """A map from colours to colours: `Rgb("invert")`.
+    """Samples of a map from colours to colours, such as `Rgb("invert")`.
 
     Args:
-        map: "invert", the default, "grey", "sepia", "hue", "swap" (red, green and blue become blue,
-            red and green) or "copy"; or a function from an array of colours, shape (n, 3), to
-            another; or a lookup table with linear interpolation: shape (n, 3), the results of n
-            evenly spaced values of each channel, or (n, n, n, 3), the results of a regular grid of
-            colours, indexed by red, green and blue
-        levels: values per channel of the regular grid of training colours; by default 16
-        samples: number of random training colours instead of the grid; None, the default: the grid
+        map: "invert" (default), "grey", "sepia", "hue", "swap" (red, green and blue become blue,
+            red and green) or "copy"; or a function of an array of colours, shape (n, 3), that
+            returns another one; or a lookup table with linear interpolation: shape (n, 3) has the
+            results for n evenly spaced values of each channel, shape (n, n, n, 3) the results for a
+            regular grid of colours, indexed by red, green and blue
+        levels: number of values per channel in the regular grid of training colours; by default 16
+        samples: number of random training colours; None (default) means the grid instead
         angle: degrees by which "hue" rotates; by default 90.0
         seed: seed of the random colours; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
-        answers: results of the map for training colours, held-out colours and palette, as stored in
-            files instead of a function; None, the default: computed
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
+        answers: results of the map for training colours, held-out colours and palette; files store
+            them instead of a function; None (default) means that they are computed
 
-    512 random colours are held out. `palette` contains eight colours to show, with their targets;
-    added samples replace the first ones. Raises InputError, ShapeError or NotFiniteError for an
-    invalid map.
+    512 random colours are held out. `palette` has eight colours to show, with their targets; added
+    samples replace the first ones. Raises InputError, ShapeError or NotFiniteError for an invalid
+    map.
     """
 
     things = "colours"
@@ -167,7 +167,7 @@ class Rgb(TableSet):
 
 
 def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]:
-    """Return the map as a function, its setting for files, and whether files need its results."""
+    """Return a map as a function, its setting for files, and whether files must store results."""
     if callable(map):
         check_signature(map, ["colors"], "a map of colours", "lambda colors: 1.0 - colors")
         return map, str(getattr(map, "__name__", type(map).__name__)), True
@@ -196,7 +196,7 @@ def as_map(map: object, angle: float) -> tuple[ColorMap, str | FloatArray, bool]
 
 
 def as_answers(answers: object, count: int) -> FloatArray:
-    """Return the results of a map, one colour per row; raise an error if invalid."""
+    """Return the results of a map as an array, one colour per row; raise an error if invalid."""
     array = as_floats(answers, "a map of colours gives numbers: the data set")
     require(
         array.shape == (count, 3),
@@ -210,7 +210,7 @@ def as_answers(answers: object, count: int) -> FloatArray:
 
 
 def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
-    """Mix the channels by a matrix; results are clipped to the colour cube."""
+    """Mix the channels by a 3 x 3 matrix, and clip the results to the range from 0 to 1."""
     r, g, b = rgb.T
     channels = [row[0] * r + row[1] * g + row[2] * b for row in matrix]
     mixed: FloatArray = np.stack(channels, axis=1)
@@ -218,13 +218,13 @@ def mix(rgb: FloatArray, matrix: list[list[float]]) -> FloatArray:
 
 
 def look_up_channels(table: FloatArray, rgb: FloatArray) -> FloatArray:
-    """Map each channel by a separate curve, a column of a table of shape (n, 3)."""
+    """Map each channel separately by linear interpolation in a column of `table`, shape (n, 3)."""
     places = np.linspace(0.0, 1.0, len(table))
     return np.stack([np.interp(rgb[:, i], places, table[:, i]) for i in range(3)], axis=1)
 
 
 def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
-    """Interpolate linearly in a regular grid of colours, shape (n, n, n, 3)."""
+    """Map colours by linear interpolation in a regular grid of colours, shape (n, n, n, 3)."""
     last = len(table) - 1
     low = np.minimum(np.floor(rgb * last), last - 1).astype(int)
     part = rgb * last - low
@@ -236,13 +236,13 @@ def look_up(table: FloatArray, rgb: FloatArray) -> FloatArray:
 
 
 def grid(levels: int) -> FloatArray:
-    """Return a regular grid of colours with `levels` values per channel; blue changes fastest."""
+    """Return a regular grid of colours with `levels` values per channel; blue varies fastest."""
     values = np.arange(levels) / (levels - 1.0)
     return np.stack(np.meshgrid(values, values, values, indexing="ij"), axis=-1).reshape(-1, 3)
 
 
 def random_colors(count: int, seed: int, step: int) -> FloatArray:
-    """Return `count` colours, uniformly distributed."""
+    """Return `count` random colours, distributed uniformly."""
     colors = np.empty((count, 3))
     for first in range(0, count, PORTION):
         some = colors[first : first + PORTION]

@@ -1,4 +1,4 @@
-"""Tables of samples: conversion of arrays, labels and names, and added samples."""
+"""Tables of samples: conversion of arrays, labels and names, and appending samples."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ LARGEST_SET = 2**24  # largest number of generated samples
 
 
 def with_columns(pair: Pair) -> Pair:
-    """Return inputs and targets, with 1-D targets of one output as a column."""
+    """Return inputs and targets, with 1-D targets converted to a column."""
     inputs, targets = pair
     return (inputs, targets[:, np.newaxis]) if targets.ndim == 1 else pair
 
 
 def as_table(inputs: object, targets: object, *, copy: bool = True) -> tuple[Pair, Shape]:
-    """Return inputs and targets, one row per sample, and the shape of input pictures.
+    """Return inputs and targets with one row per sample, and the shape of the input pictures.
 
-    float32 is kept, other numbers become float64; `copy` is as in `floats`. The shape is () for
-    inputs that are rows. Raises InputError.
+    float32 is kept, other numbers become float64; `copy` is as in `floats`. The shape is () if the
+    inputs are not pictures. Raises InputError if an array is invalid.
     """
     x = as_floats(inputs, "the array of inputs", keep=True, copy=copy)
     y = as_floats(targets, "the array of targets", keep=True, copy=copy)
@@ -74,7 +74,7 @@ def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Seque
     """Return labels from 0 and the class names, for targets that are strings.
 
     Args:
-        names: known class names; by default the sorted strings
+        names: class names, if known; by default the sorted strings
 
     Other targets are returned unchanged.
     """
@@ -89,9 +89,9 @@ def as_labels(targets: object, names: Sequence[str] = ()) -> tuple[object, Seque
 
 
 def texts_in(targets: object) -> list[str]:
-    """Return targets that are strings, one per sample: a list, an array, or a table column.
+    """Return targets as a list if they are strings: a list, an array or a table column.
 
-    Returns [] for other targets; raises InputError if only the first ones are strings.
+    Returns [] for other targets; raises InputError if the first is a string but not all are.
     """
     if not isinstance(targets, (list, tuple)):
         try:
@@ -112,10 +112,10 @@ def texts_in(targets: object) -> list[str]:
 
 
 def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.inf) -> FloatArray:
-    """Return a one-hot row of `classes` numbers for each label in a column; raise InputError.
+    """Convert a column of labels to one-hot rows of `classes` numbers; raise InputError if invalid.
 
     Args:
-        trained: number of labels of training samples; the others are held out; by default all
+        trained: number of training samples; the other ones are held out; by default all
     """
     count = count_of(classes, "classes")
     require(
@@ -128,7 +128,7 @@ def rows_of_labels(targets: FloatArray, classes: object, trained: float = math.i
 
 
 def is_labels(targets: FloatArray) -> bool:
-    """Return whether targets can be labels: whole numbers from 0."""
+    """Return whether targets can be class labels: integers from 0."""
     return bool(targets.min() >= 0 and (targets == np.floor(targets)).all())
 
 
@@ -138,7 +138,7 @@ def names_in(names: object) -> list[Any]:
 
 
 def columns_in(table: object, count: int) -> list[str]:
-    """Return the column names of a data frame; empty for other tables, or too many columns."""
+    """Return the column names of a data frame; [] for other tables or too many columns."""
     columns = getattr(table, "columns", None)
     names = list(columns) if np.iterable(columns) else []
     is_named = len(names) == count <= MOST_NAMES and all(isinstance(each, str) for each in names)
@@ -146,7 +146,7 @@ def columns_in(table: object, count: int) -> list[str]:
 
 
 def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
-    """Return a list of `count` names, or an empty list; raise InputError."""
+    """Return a list of `count` names, or []; raise InputError for anything else."""
     given = names_in(names)
     if isinstance(names, (list, tuple)) and not given:
         return []
@@ -158,7 +158,7 @@ def checked_names(key: str, names: object, count: int, what: str) -> list[str]:
 
 
 def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
-    """Return the samples for training, and the last `tests`, held out, or None."""
+    """Split samples into those for training and the last `tests`, held out (None if 0)."""
     inputs, targets = whole
     if not tests:
         return whole, None
@@ -166,15 +166,15 @@ def cut(whole: Pair, tests: int) -> tuple[Pair, Pair | None]:
 
 
 def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[Any, int]:
-    """Return rows with the held-out ones at the end, and their number.
+    """Reorder rows so that held-out ones are at the end; return the rows and the held-out count.
 
     Args:
-        rows: all rows in a random order
-        kinds: a number for each row: the same share of each kind, at least one row, is held out
-        groups: a number for each row, or None: groups are not split
-        training: minimum number of samples for training
+        rows: all row indices in random order
+        kinds: class of each row; the same share of each class is held out, at least one row
+        groups: group of each row, or None; a group is not split
+        training: minimum number of training samples
 
-    With groups, kinds are ignored.
+    If groups are given, kinds are ignored.
     """
     if groups is None:
         of_rows = kinds[rows]
@@ -194,7 +194,7 @@ def held_out_last(rows: Any, kinds: Any, groups: Any, training: int) -> tuple[An
 
 
 def groups_of(groups: object, count: int) -> Any:
-    """Return the groups of samples as numbers; raise InputError."""
+    """Return the group of each sample as a number; raise InputError if `groups` is invalid."""
     found = np.zeros(0)
     with suppress(ValueError):  # of rows of unequal length
         found = np.asarray(groups)
@@ -209,10 +209,10 @@ FEWEST_OF_A_KIND = 10  # average samples per whole number for targets to be clas
 
 
 def kinds_in(targets: FloatArray, *, are_classes: bool) -> Any:
-    """Return a number for each sample: its class, or 0 for all if targets are not classes.
+    """Return the class of each sample as a number, or 0 for all if targets are not classes.
 
     Args:
-        are_classes: whether a column of targets is known to contain labels
+        are_classes: whether a single column of targets is known to contain labels
     """
     if targets.shape[1] > 1:
         return targets.argmax(axis=1) * is_one_hot(targets)
@@ -229,14 +229,14 @@ def class_weights_of(
     weights: Weights,
     tests: int,
 ) -> FloatArray:
-    """Return the weight of the class of each sample; raise InputError.
+    """Return the class weight of each sample; raise InputError if `given` is invalid.
 
     Args:
         given: "balanced", or a dict of weights by label or class name
         targets: labels in a column, or one-hot rows, of all samples
-        classes: number of classes of labels, or None
-        weights: sample weights for counting classes; None: equal weights
-        tests: number of held-out samples at the end, which are not counted and have the weight 1
+        classes: number of classes if targets are labels, or None
+        weights: sample weights used to count classes, or None for equal weights
+        tests: number of held-out samples at the end; they are not counted, and have weight 1
     """
     column = targets if targets.shape[1] == 1 else targets.argmax(axis=1)
     labels = np.union1d(column, np.arange(classes or len(names)))
@@ -263,17 +263,17 @@ def class_weights_of(
 
 
 def in_shape(table: FloatArray, shape: Shape) -> FloatArray:
-    """Return an array with samples of a shape; the same object, which copies once, if unchanged."""
+    """Reshape samples to a shape; return the same object if unchanged, which avoids a copy."""
     return table if table.shape[1:] == shape else table.reshape(-1, *shape)
 
 
 def with_tests(
     whole: Pair, held_out: object, share: object, names: Sequence[str], shape: Shape
 ) -> tuple[Pair, int]:
-    """Return samples followed by held-out ones, and the number of these; raise InputError.
+    """Append held-out samples; return all samples and the held-out count, or raise InputError.
 
-    `held_out` is a pair of arrays, or the number of samples at the end of `whole`; `names` are
-    class names, `shape` is the shape of a picture, or ().
+    `held_out` is a pair of arrays, or the number of last samples of `whole` to hold out; `names`
+    are class names, `shape` is the shape of a picture, or ().
     """
     require(share == 1.0, f"pass share={shorten(share)} or held_out, not both")
     if not isinstance(held_out, (tuple, list)):
@@ -302,14 +302,14 @@ def with_tests(
 
 
 def share_of(share: object) -> float:
-    """Return a share above 0 and at most 1; raise InputError for anything else."""
+    """Check that a share is above 0 and at most 1, and return it; else raise InputError."""
     result = number(share, "share", 0.0, open_low=True)
     require(result <= 1.0, f"share must be at most 1, all samples, not {shorten(share)}")
     return result
 
 
 def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) -> int:
-    """Return a count between bounds; raise InputError for anything else."""
+    """Check that a count is between two bounds, and return it; else raise InputError."""
     result = size(value, what)
     if low <= result <= high:
         return result
@@ -317,7 +317,7 @@ def count_of(value: object, what: str, low: int = 1, high: int = LARGEST_SET) ->
 
 
 def same_bits(table: FloatArray) -> FloatArray:
-    """Round to 2**-20, since machines differ in the last digits of sines and logarithms."""
+    """Round to multiples of 2**-20: machines differ in the last digits of sines and logarithms."""
     return np.round(table * 2.0**20) * 2.0**-20
 
 
@@ -330,10 +330,10 @@ SPARE = 64  # minimum number of spare rows of a copied table
 @final
 @dataclass(frozen=True)
 class GrowingTable:
-    """A table with spare rows, shared by data sets that grow from one another.
+    """A table with spare rows that several data sets share as samples are appended.
 
     Attributes:
-        claimed: for each number of rows, the one growth that may write after them
+        claimed: for each number of rows, a token of the one append that may write after them
     """
 
     inputs: np.ndarray
@@ -342,7 +342,7 @@ class GrowingTable:
 
     @staticmethod
     def of(table: Pair, more: int) -> GrowingTable:
-        """Return a copy of a table with space for `more` rows and some spare ones."""
+        """Return a copy of a table with space for at least `more` additional rows."""
         count = len(table[0])
         rows = count + max(more, SPARE, count // 8)
         x, y = [np.empty((rows, each.shape[1]), each.dtype) for each in table]
@@ -351,7 +351,7 @@ class GrowingTable:
         return room
 
     def appended(self, count: int, added: Pair) -> Pair | None:
-        """Return the first `count` rows and the added ones; None if others are written there."""
+        """Append rows after the first `count`; return the table, or None if later rows are used."""
         end, token = count + len(added[0]), object()
         if end > len(self.inputs) or self.claimed.setdefault(count, token) is not token:
             return None
@@ -367,14 +367,14 @@ def as_samples(
     labels: bool,
     picture: Shape = (),
 ) -> Pair:
-    """Return one or several samples as float64 arrays, one row per sample.
+    """Return one or several samples as float64 arrays with one row per sample.
 
     Args:
-        widths: number of inputs and of targets
-        labels: whether targets may be class labels, to be one-hot encoded
-        picture: shape of input pictures; by default none
+        widths: number of inputs and number of targets
+        labels: whether targets may be class labels, which are then one-hot encoded
+        picture: shape of input pictures; by default (), which means no pictures
 
-    Raises InputError, ShapeError or NotFiniteError.
+    Raises InputError, ShapeError or NotFiniteError for invalid samples.
     """
     x, is_single = as_batch(inputs, widths[0], "a sample to add", picture=picture)
     y = as_floats(targets, "the target of a sample to add")
@@ -394,7 +394,7 @@ def as_samples(
 
 
 def check_within(table: np.ndarray, low: float, high: float, what: str) -> None:
-    """Raise InputError unless all numbers are between two bounds, inclusive."""
+    """Raise InputError unless all numbers are from `low` to `high`."""
     wrong = table[(table < low) | (table > high)]
     if wrong.size:
         raise InputError(

@@ -1,4 +1,4 @@
-"""from_csv and from_npz: data sets from files. No code is run; bad files raise clear errors."""
+"""from_csv and from_npz: data sets from files. No code in a file is run; bad files raise errors."""
 
 from __future__ import annotations
 
@@ -57,29 +57,29 @@ def from_csv(
 ) -> Arrays:
     """Read a data set from a CSV file, one sample per line: `from_csv("iris.csv", targets="kind")`.
 
-    `inputs` and `targets` are columns, given by name or by index; the first is 0, the last -1. By
-    default the last column is the target, and the others are inputs, except columns without a name
+    `inputs` and `targets` are columns, given by name or by index; 0 is the first, -1 the last. By
+    default the last column is the target and the others are inputs, except columns without a name
     in a file with names, such as the index written by pandas. Cells are separated by tabs if line 1
-    has any, else by semicolons, else by commas. Line 1 holds names if `header` is True, or if it is
-    None and no cell of the line is a number. They become the names of the inputs.
+    contains any, else by semicolons, else by commas. Line 1 contains names if `header` is True, or
+    if it is None and no cell of the line is a number. The names become the names of the inputs.
 
     Args:
-        path: the file, in UTF-8
-        inputs: columns; None, the default: all except targets and unnamed columns
-        targets: columns; None, the default: the last one
-        weights: the column with `sample_weight` of Arrays; None, the default: no column
-        class_weight: as in Arrays; None, the default: equal weights
-        header: whether line 1 holds names; None, the default: if no cell of it is a number
-        missing: treatment of lines in which a cell of these columns is empty, "NA", "NaN", "null",
-            "?" or "-": "refuse", the default, raises an error that names the cell; "drop" drops the
-            line, and logs the number of dropped lines
-        share: share of the samples for training, up to 1.0, the default; the rest is held out
+        path: path of the file, which is encoded in UTF-8
+        inputs: input columns; None (default) means all except targets and unnamed columns
+        targets: target columns; None (default) means the last one
+        weights: column with the `sample_weight` of Arrays; None (default) means no column
+        class_weight: as in Arrays; None (default) means equal weights
+        header: whether line 1 contains names; by default it does if no cell of it is a number
+        missing: what to do with a line in which a cell of these columns is empty, "NA", "NaN",
+            "null", "?" or "-": "refuse" (default) raises an error that names the cell; "drop" drops
+            the line, and logs the number of dropped lines
+        share: share of the samples used for training, by default 1.0; the rest is held out
         seed: seed of the choice of held-out samples; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
         standardize: whether a new network begins with `affine()`, as in Arrays; by default False
-        limit: maximum bytes of the file, and of its numbers as float64; None, the default: 640 MB
+        limit: maximum bytes of the file, and of its numbers as float64; None (default) means 640 MB
 
-    Returns Arrays. Raises InputError for a file that cannot be read as numbers, or for an ambiguous
+    Returns Arrays. Raises InputError for a file that cannot be read as numbers and for an ambiguous
     column name, UnknownNameError for an unknown column.
     """
     dropping = pick(MISSING_CELLS, missing, "choice for missing cells")
@@ -127,10 +127,10 @@ def from_csv(
 
 
 def speak_of_line_1(table: FloatArray, path: Path) -> None:
-    """Suggest header=True if line 1, which was read as a sample, probably contains names.
+    """Suggest header=True if line 1 was read as a sample but probably contains names.
 
-    That is likely if its numbers count up, like years or default names of pandas, and its class
-    occurs in no other line, unlike other classes.
+    This is likely if its numbers count up, like years or default names of pandas, and if its class
+    occurs in no other line while other classes do.
     """
     lines, steps = np.bincount(table[:, -1].astype(int)), np.diff(np.sort(table[0, :-1]))
     if lines[0] == 1 and lines.max() > 1 and steps.size and (steps == 1.0).all():
@@ -138,7 +138,7 @@ def speak_of_line_1(table: FloatArray, path: Path) -> None:
 
 
 def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) -> None:
-    """Log columns that number the lines, or that equal another column."""
+    """Log which columns only number the lines, or equal another column."""
     first: dict[bytes, str | int] = {}
     for name, column in columns:
         other = first.setdefault(column.tobytes(), name)
@@ -149,7 +149,7 @@ def speak_of_columns(columns: list[tuple[str | int, FloatArray]], path: Path) ->
 
 
 def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
-    """Yield the rows without missing cells in these columns; log the number of others."""
+    """Yield the rows without missing cells in `columns`; log the number of skipped rows."""
     left_out = 0
     for line, row in rows:
         if any(row[i].strip().lower() in MISSING for i in columns if i < len(row)):
@@ -161,7 +161,7 @@ def whole_rows(rows: Rows, columns: list[int], path: Path) -> Rows:
 
 
 def read_rows(path: Path) -> Generator[tuple[int, list[str]], None, None]:
-    """Yield line number and cells of each non-empty line of a CSV file."""
+    """Yield the line number and the cells of each non-empty line of a CSV file."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = first_line(Lines(file, path))
@@ -195,7 +195,7 @@ def first_line(lines: Lines) -> str:
 class Lines:
     """Lines of a text file; raises InputError if a row of cells is too long.
 
-    A quoted cell can span lines. The caller sets `letters` to 0 after each row.
+    A quoted cell can span several lines. The caller sets `letters` to 0 after each row.
     """
 
     def __init__(self, file: TextIO, path: Path) -> None:
@@ -217,9 +217,9 @@ class Lines:
 def read_numbers(
     rows: Rows, columns: list[int], targets: int, width: int, path: Path, budget: Budget
 ) -> tuple[FloatArray, list[str]]:
-    """Return the numbers in these columns, one row per line, and the class names.
+    """Return the numbers in `columns`, one row per line, and the class names.
 
-    The last columns are `targets`; with class names, a single column of their indices.
+    The last `targets` columns are targets; class names become a single column of their indices.
     """
     numbers, classes = array("d"), dict[str, int]()
     for line, row in rows:
@@ -243,13 +243,13 @@ def read_numbers(
 
 
 def is_name(cell: str) -> bool:
-    """Return whether a cell contains a text that can be a class name."""
+    """Return whether a cell contains text that can be a class name."""
     is_missing = cell.strip().lower() in MISSING
     return not is_missing and not is_number(cell) and any(map(str.isalpha, cell))
 
 
 def to_name(cell: str, path: Path, line: int, column: int) -> str:
-    """Return the class name in a cell; raise InputError with its line and column, from 1."""
+    """Return the class name in a cell; if invalid, raise InputError with line and column from 1."""
     if is_name(cell):
         return cell.strip()
     place = f"{called(path)}, line {line}, column {column + 1}"
@@ -261,14 +261,14 @@ def to_name(cell: str, path: Path, line: int, column: int) -> str:
 
 
 def refuse_missing(cell: str, place: str, wanted: str) -> None:
-    """Raise InputError if a cell at a place in a table means that the wanted item is missing."""
+    """Raise InputError if a cell marks a missing value; `wanted` names what should be there."""
     if cell.strip().lower() in MISSING:
         what = f"{shorten(cell)} marks a missing {wanted}" if cell.strip() else "the cell is empty"
         raise InputError(f"{place}: {what}: fill it, choose other columns, or pass missing='drop'")
 
 
 def as_numbers(cells: list[str]) -> list[float]:
-    """Return the numbers in cells, or [] if one of them is invalid."""
+    """Return the numbers in cells, or [] if a cell is not a finite number."""
     try:
         found = list(map(float, cells))
     except ValueError:
@@ -277,7 +277,7 @@ def as_numbers(cells: list[str]) -> list[float]:
 
 
 def to_number(cell: str, path: Path, line: int, column: int) -> float:
-    """Return the number in a cell; raise InputError with its line and column, from 1."""
+    """Return the number in a cell; if invalid, raise InputError with line and column from 1."""
     place = f"{called(path)}, line {line}, column {column + 1}"
     refuse_missing(cell, place, "number")
     if not is_number(cell):
@@ -298,7 +298,7 @@ def to_number(cell: str, path: Path, line: int, column: int) -> float:
 
 
 def is_number(cell: str) -> bool:
-    """Return whether a cell contains a number, with a decimal point."""
+    """Return whether a cell contains a number written with a decimal point, not a comma."""
     try:
         float(cell)
     except ValueError:
@@ -314,7 +314,7 @@ def choose_columns(
     width: int,
     path: Path,
 ) -> tuple[list[int], list[int]]:
-    """Return the indices of the input and target columns, excluding those in `weigh`."""
+    """Return the indices of input and target columns; columns in `weigh` are excluded."""
     left = [i for i in range(width) if i not in weigh]
     answers = left[-1:] if targets is None else column_numbers(targets, names, width, path)
     others = sorted({*left} - {*answers})
@@ -341,7 +341,7 @@ def choose_columns(
 
 
 def column_numbers(columns: Columns, names: list[str], width: int, path: Path) -> list[int]:
-    """Return columns, given by name or index, as indices from 0."""
+    """Convert columns given by name or index to indices from 0."""
     if isinstance(columns, (str, int, np.integer)):
         columns = [columns]
     if not isinstance(columns, (Sequence, range)):
@@ -380,19 +380,19 @@ def from_npz(
     standardize: bool = False,
     limit: int | None = None,
 ) -> Arrays:
-    """Read the arrays `inputs` and `targets`, or `x` and `y`, from a file made by np.savez.
+    """Read a data set from an NPZ file with arrays `inputs` and `targets`, or `x` and `y`.
 
-    Each has one row per sample; inputs can be pictures, as in Arrays.
+    Each array has one row per sample; inputs may be pictures, as in Arrays.
 
     Args:
-        path: the file, .npz
-        share: share of the samples for training, up to 1.0, the default; the rest is held out
+        path: path of the file, as written by np.savez
+        share: share of the samples used for training, by default 1.0; the rest is held out
         seed: seed of the choice of held-out samples; by default 0
-        order: "shuffled", the default, "in_order" or "picked", as in Arrays
+        order: "shuffled" (default), "in_order" or "picked", as in Arrays
         standardize: whether a new network begins with `affine()`, as in Arrays; by default False
-        limit: maximum bytes of the arrays as float64; None, the default: 640 MB
+        limit: maximum bytes of the arrays as float64; None (default) means 640 MB
 
-    Returns Arrays. Raises InputError for a file that cannot be read, or contains other arrays.
+    Returns Arrays. Raises InputError for a file that cannot be read or contains other arrays.
     """
     budget = Budget(limit)
     path = readable(path, budget)
@@ -430,7 +430,7 @@ def from_npz(
 
 @final
 class InPieces:
-    """A file that limits the bytes per read, exceeded only by a huge directory."""
+    """File wrapper that limits the bytes per read; only a huge ZIP directory exceeds it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -451,7 +451,7 @@ class InPieces:
 
 @final
 class Member:
-    """An array in an archive, whose header is read and checked first."""
+    """An array in an NPZ archive; its header is read and checked first."""
 
     def __init__(self, archive: zipfile.ZipFile, item: zipfile.ZipInfo, path: Path) -> None:
         self._archive = archive
@@ -474,11 +474,11 @@ class Member:
             raise self._damaged()
 
     def judge(self, budget: Budget) -> None:
-        """Add the numbers to the budget; raise InputError if they exceed it."""
+        """Add the array's size to the budget; raise InputError if this exceeds it."""
         budget.take(DOUBLE * self._count, self._name)
 
     def read(self) -> npt.NDArray[np.generic]:
-        """Return the numbers as stored in the file."""
+        """Read and return the array."""
         try:
             with self._archive.open(self._item) as file:
                 return np.lib.format.read_array(file, max_header_size=LONGEST_ARRAY_HEADER)
@@ -490,7 +490,7 @@ class Member:
 
 
 def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
-    """Return shape, Fortran order and dtype of an array, without reading its numbers."""
+    """Return shape, Fortran order and dtype of an array without reading its numbers."""
     version = np.lib.format.read_magic(file)
     read = {
         (1, 0): np.lib.format.read_array_header_1_0,
@@ -500,12 +500,12 @@ def read_header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[np.gen
 
 
 def called(path: Path) -> str:
-    """Return the name of a file for messages."""
+    """Return the name of a file for use in messages."""
     return visible(path.name)
 
 
 def readable(path: object, budget: Budget) -> Path:
-    """Return the path of an existing file that is not too large; raise InputError."""
+    """Return the path of an existing file that is not too large; raise InputError for others."""
     try:
         found = Path(path)  # type: ignore[arg-type]  # the wrong type raises TypeError
         status = found.stat()
@@ -524,5 +524,5 @@ def readable(path: object, budget: Budget) -> Path:
 
 
 def unreadable(path: Path, error: OSError) -> InputError:
-    """Return the error for a file that the system does not allow to be read."""
+    """Return the error to raise for a file that the operating system cannot read."""
     return InputError(f"{called(path)} cannot be read: {error.strerror or error}")

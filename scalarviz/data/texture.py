@@ -49,25 +49,25 @@ COLOR_SPACES = {"srgb": "srgb", "linear": "linear"}
 class Texture(DataSet):
     """A picture to learn from random points (u, v): `Texture("photo.jpg")`.
 
-    (0, 0) is the upper left corner, u points right and v down; the colour of a point is the colour
-    of its pixel.
+    (0, 0) is the upper left corner; u points right and v points down. The colour of a point is the
+    colour of the pixel that contains it.
 
     Args:
-        picture: path to a PNG or JPEG; an array of shape (height, width, 3), or (height, width) for
-            grey; or None, the default: a built-in picture
-        transform: part of the picture: "identity", the default, "zoom" (its middle, twice as large)
-            or "flip" (u and v swapped)
-        color_space: meaning of colour values from 0 to 1: "srgb", the default: 8-bit values of a
-            file divided by 255; "linear": linear light, to which files and arrays of 8-bit integers
-            are converted; arrays of floats are not converted
+        picture: path of a PNG or JPEG file; an array of shape (height, width, 3), or (height,
+            width) for grey; or None (default) for a built-in picture
+        transform: part of the picture: "identity" (default) for all of it, "zoom" for its middle,
+            twice as large, or "flip" to swap u and v
+        color_space: "srgb" (default): colours are the 8-bit values of a file divided by 255;
+            "linear": colours are linear light, to which files and arrays of 8-bit integers are
+            converted; arrays of floats are not converted
         size: maximum length of the longer side in pixels; larger pictures are reduced by averaging;
-            None, the default: no limit
-        samples: random points per epoch; by default 131072
-        limit: maximum bytes of the numbers of a file, 24 per pixel; None, the default: 640 MB
+            None (default) means no limit
+        samples: number of random points per epoch; by default 131072
+        limit: maximum bytes of a file's numbers, 24 per pixel; None (default) means 640 MB
 
     Raises:
-        InputError: for a file that cannot be read, ShapeError.
-        NotFiniteError: for an invalid array.
+        InputError: if a file cannot be read.
+        ShapeError, NotFiniteError: if an array is not a picture.
     """
 
     things = "pixels"
@@ -106,17 +106,17 @@ class Texture(DataSet):
         return COLOR * (height * width if "picture" in settings else SIZE**2)
 
     def batches(self, batch: int | None = None, seed: int = 0) -> Batches:
-        """Return batches of random points.
+        """Return batches of random points with the colours of the picture.
 
         Args:
-            batch: points per batch; None, the default: a whole epoch
+            batch: number of points per batch; None (default) means a whole epoch
             seed: seed of the points; by default 0
         """
         count = self.samples if batch is None else batch
         return Points(self.picture, count, self.samples, seed, self.window)
 
     def pixels(self) -> Pair:
-        """Return the centres of all pixels and the transformed colours there, for PSNR."""
+        """Return the centres of all pixels and the transformed colours there, e.g. for the PSNR."""
         height, width, _ = self.picture.shape
         points = pixel_centres(width, height)
         looked_up = Points(self.picture, 1, 1, 0, self.window)
@@ -127,7 +127,7 @@ class Texture(DataSet):
 def pixel_centres(width: int, height: int) -> FloatArray:
     """Return the coordinates of all pixel centres, from 0 to 1, row by row from the upper left.
 
-    `width` and `height` are in pixels. Returns an array of shape (height * width, 2): u, v.
+    `width` and `height` are in pixels. Returns an array of shape (height * width, 2) with u and v.
     """
     u = (np.arange(whole_size(width, "width")) + 0.5) / width
     v = (np.arange(whole_size(height, "height")) + 0.5) / height
@@ -136,14 +136,13 @@ def pixel_centres(width: int, height: int) -> FloatArray:
 
 @answered
 def psnr(prediction: object, target: object) -> float:
-    """Return the peak signal-to-noise ratio in decibels, for numbers from 0 to 1.
+    """Return the peak signal-to-noise ratio (PSNR) in decibels, for numbers from 0 to 1.
 
     Args:
         prediction, target: arrays of the same shape, with values from 0 to 1
 
-    Returns infinity for equal arrays. Raises ShapeError for arrays of different shapes. When
-    reporting a result, state the colour space and the points; `Texture.pixels()` returns all pixel
-    centres.
+    Returns infinity for equal arrays. Raises ShapeError if their shapes differ. When you report a
+    result, state the colour space and the points; `Texture.pixels()` returns all pixel centres.
     """
     said = as_floats(prediction, "psnr")
     wanted = as_floats(target, "psnr")
@@ -160,10 +159,10 @@ def psnr(prediction: object, target: object) -> float:
 def as_picture(
     picture: object, linear: bool, size: int | None = None, limit: int | None = None
 ) -> FloatArray:
-    """Return a picture as numbers from 0 to 1, shape (height, width, 3), in srgb or linear.
+    """Return a picture as numbers from 0 to 1, shape (height, width, 3), in sRGB or linear light.
 
-    If `size` is given, the picture is reduced to it; `limit` is the maximum number of bytes of a
-    file.
+    `size` is the maximum length of the longer side, to which the picture is reduced; `limit` is the
+    maximum number of bytes of a file.
     """
     require(
         not callable(picture),
@@ -209,7 +208,7 @@ def check_picture(colors: FloatArray) -> None:
 def read_picture(
     path: str | os.PathLike[str], linear: bool, size: int | None, budget: Budget
 ) -> FloatArray:
-    """Return the pixels, from 0 to 1, of a PNG or JPEG file; reduced if a size is given."""
+    """Read a PNG or JPEG file as numbers from 0 to 1; reduce it if `size` is given."""
     file = readable(path, budget)
     pillow = needed("PIL.Image", "reading pictures needs Pillow", "images")
     try:
@@ -238,7 +237,7 @@ def read_picture(
 
 
 def check_cost(width: int, height: int, size: int | None, name: str, budget: Budget) -> None:
-    """Raise InputError for a picture that needs too much memory, decoded or as numbers."""
+    """Raise InputError if a picture needs too much memory, decoded or as numbers."""
     what = f"{name}, {width:,} x {height:,} pixels,"
     lines, columns = reduced_shape(height, width, size)
     band = min(height, -(-height // lines) + 1)
@@ -251,7 +250,7 @@ def check_cost(width: int, height: int, size: int | None, name: str, budget: Bud
 
 
 def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
-    """Return the colours of an image, upright, with transparent parts on white."""
+    """Return the colours of an image, turned upright, with transparent parts on white."""
     from PIL import ImageOps
 
     upright = ImageOps.exif_transpose(image)
@@ -265,7 +264,7 @@ def colors_of(image: Image, linear: bool, size: int | None) -> FloatArray:
 
 
 def pixels_of(image: Image) -> FloatArray:
-    """Return the colours of an image, from 0 to 1."""
+    """Convert an image to an array of colours from 0 to 1."""
     from PIL import Image
 
     if image.mode.startswith("I"):  # 16 bits a pixel, grey
@@ -284,7 +283,7 @@ def to_linear(colors: FloatArray) -> FloatArray:
 
 
 def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArray:
-    """Return a picture, given by `rows`, reduced to a longest side of `longest` pixels.
+    """Return the picture with these `rows`, reduced to a longer side of at most `longest` pixels.
 
     Pixels of a reduced picture are averages of the pixels that they cover.
     """
@@ -300,7 +299,7 @@ def drawn(rows: Rows, height: int, width: int, longest: int | None) -> FloatArra
 
 
 def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, int]:
-    """Return height and width of a picture reduced to a longest side."""
+    """Return the height and width of a picture after reducing its longer side to `longest`."""
     if longest is None:
         return height, width
     shrink = max(height, width) / whole_size(longest, "the size of a picture")
@@ -310,14 +309,14 @@ def reduced_shape(height: int, width: int, longest: int | None) -> tuple[int, in
 
 
 def average(rows: Rows, length: int, count: int) -> FloatArray:
-    """Return `count` averages of rows, each over the rows that it covers."""
+    """Reduce `length` rows to `count` rows; each is the average of the rows that it covers."""
     borders = (np.arange(count + 1) * length / count).tolist()
     means = [covered(rows, length, low, high) for low, high in pairwise(borders)]
     return np.clip(means, 0.0, 1.0)
 
 
 def covered(rows: Rows, length: int, low: float, high: float) -> FloatArray:
-    """Return the average of the rows from `low` to `high`, with partial weights at the borders."""
+    """Return the average of the rows from `low` to `high`; partly covered rows count less."""
     touched = np.arange(int(low), min(math.ceil(high), length))
     shares = np.minimum(touched + 1.0, high) - np.maximum(touched, low)
     weighted = shares[:, np.newaxis, np.newaxis] * rows(int(touched[0]), int(touched[-1]) + 1)
@@ -334,7 +333,7 @@ SIZE = 256
 
 @cache
 def landscape() -> npt.NDArray[np.uint8]:
-    """Return the picture as 8-bit sRGB, shape (256, 256, 3)."""
+    """Return the built-in picture as 8-bit sRGB, shape (256, 256, 3)."""
     with np.load(Path(__file__).with_suffix(".npz"), allow_pickle=False) as file:
         picture: npt.NDArray[Any] = file["picture"]
         return picture

@@ -1,1 +1,1 @@
-"""The engines, which run a program: python, cpu and cuda, and shared code."""
+"""The engines that run a network's program (python, cpu, cuda, wasm), and their shared code."""

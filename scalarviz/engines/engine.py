@@ -1,15 +1,15 @@
-"""Engine and Run: the interface of an engine, with the four verbs and training on batches.
+"""Engine and Run: the interface of an engine, for single calls and for training on batches.
 
-A `Run` is the training of one network on the batches of one data set. It takes many steps in one
-call, or one step moment by moment, with the same bits; in the latter case all intermediate numbers
-can be read.
+A `Run` trains one network on the batches of one data set. It takes many steps in one call, or runs
+one step moment by moment, with the same bits. Moment by moment, all intermediate numbers can be
+read.
 
-`take_steps` is the loop around a run: Ctrl-C can interrupt it, and a bad update is undone.
+`take_steps` calls a run in a loop that Ctrl-C can interrupt and that undoes a failed update.
 
-A `Snapshot` is a copy of the numbers of a bank at one moment, which does not delay training:
-`request()` requests a copy, `ready` is whether it has arrived, `read()` returns it, waiting if
-necessary; `await snapshot` waits without blocking other tasks of an asyncio loop. In host memory
-the copy is made immediately; numbers left on a GPU arrive later, see `CudaSnapshot`.
+A `Snapshot` is a copy of a bank's numbers at one moment, made without delaying training:
+`request()` requests a copy, `ready` says whether it has arrived, and `read()` returns it, after
+waiting if necessary; `await snapshot` waits without blocking other tasks of an asyncio loop.
+Numbers in host memory are copied immediately; numbers on a GPU arrive later, see `CudaSnapshot`.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ Kept = TypeVar("Kept")
 
 
 class Engine(ABC):
-    """Runs one model on its bank: the layers of a network, or its program.
+    """Runs the layers of one network, or its program, on its bank.
 
-    Arguments have been checked: batches are 2-D, float64, one row per sample, and fit. An engine
-    stores the data for its backward on a stack.
+    Arguments have been checked by the caller: batches are 2-D float64 arrays with one row per
+    sample and the right size. An engine keeps the data that backward needs on a stack.
     """
 
     name: str
@@ -68,23 +68,23 @@ class Engine(ABC):
 
     @abstractmethod
     def forward(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, and store the data for `backward`."""
+        """Return the outputs of a batch, and keep the values that `backward` needs."""
 
     @abstractmethod
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, without storing anything."""
+        """Return the outputs of a batch without keeping any values."""
 
     @abstractmethod
     def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
-        """Return the values of all neurons for a batch, (samples, neurons) by buffer."""
+        """Return the values of all neurons by buffer, in arrays of shape (samples, neurons)."""
 
     @abstractmethod
     def newest_batch(self) -> int:
-        """Return the samples of the most recent unmatched forward; raise OrderError if missing."""
+        """Return the batch size of the most recent unmatched forward, or raise OrderError."""
 
     @abstractmethod
     def check_backward(self, samples: int) -> None:
-        """Raise an error for a backward that does not fit the most recent forward."""
+        """Raise an error if `samples` does not match the most recent unmatched forward."""
 
     @abstractmethod
     def backward(self, upstream: FloatArray) -> FloatArray:
@@ -96,22 +96,22 @@ class Engine(ABC):
 
     @abstractmethod
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """Return a run on these batches; the bank is not changed yet."""
+        """Return a run that trains on these batches; the bank is not changed yet."""
 
     def loss_on(
         self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
     ) -> Callable[[], float]:
-        """Return a function that returns the loss of a batch for the current numbers.
+        """Return a function that computes the loss of a batch for the current weights.
 
-        The batch is evaluated again at each call, as by `evaluate`.
+        Each call evaluates the batch again, as `evaluate` does.
         """
         return lambda: loss(self.evaluate(inputs), targets, weights)
 
     @final
     def take_run(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> Run:
-        """Return a run on one batch: the kept one if it can be reused, or a new one.
+        """Return a run on a single batch; reuse the run kept by `keep_run` if possible.
 
-        Making a run takes longer than a step of a small network.
+        Creating a run takes longer than a step of a small network.
         """
         try:
             kept = self._kept.pop()
@@ -124,13 +124,13 @@ class Engine(ABC):
 
     @final
     def keep_run(self, run: Run) -> None:
-        """Keep a run of `take_run` for its next call, unless its batch needs much memory."""
+        """Keep a run for the next call of `take_run`, unless its batch needs much memory."""
         if run.batches.inputs.size + run.batches.targets.size <= MOST_KEPT:
             self._kept.append(run)
 
     @final
     def lost_statistic(self) -> str:
-        """Return name and value of the first non-finite running statistic, or ""."""
+        """Return the name and value of the first non-finite running statistic, or ""."""
         if np.isfinite(self.bank.state[SCALING:]).all():
             return ""
         lost = [(i, layer.lost_statistic()) for i, layer in enumerate(self.layers)]
@@ -139,29 +139,29 @@ class Engine(ABC):
 
     @final
     def bad_statistic(self, lost: str, step: int) -> UpdateError:
-        """Return the error for a step, counted from 0, with a non-finite statistic."""
+        """Return the error for a step (counted from 0) that made a running statistic non-finite."""
         other = ", or compute with precision='full'" if self.precision.mixed else ""
         return UpdateError(step, f"{lost}, so it was not taken: scale the data down{other}")
 
     @final
     def bad_update(self, optimizer: Optimizer, step: int) -> UpdateError:
-        """Return the error for a step, counted from 0, whose results are not finite."""
+        """Return the error for a step (counted from 0) whose results are not finite."""
         lost = self.lost_statistic()
         return self.bad_statistic(lost, step) if lost else bad_update(self.bank, optimizer, step)
 
     @final
     def snapshot(self) -> Snapshot:
-        """Return a snapshot of the bank; sessions call the method of `Run` instead."""
+        """Return a snapshot of the bank; sessions call `Run.snapshot` instead."""
         return HostSnapshot(self.bank)
 
     @final
     def __reduce__(self) -> tuple[object, ...]:
-        """Copy or pickle as a new engine for the same layers, program and bank."""
+        """Copy or pickle the engine as a new one with the same layers, program and bank."""
         return type(self), (self.layers, self.program, self.bank, self.precision)
 
     @final
     def as_read(self, batch: FloatArray) -> FloatArray:
-        """Return a batch in float64, with inf for numbers too large for the bank's dtype."""
+        """Return a batch as float64; numbers too large for the bank's dtype become inf."""
         read = self.array(batch)
         return np.where(np.isinf(read), read, batch).astype(np.float64, copy=False)
 
@@ -169,7 +169,7 @@ class Engine(ABC):
     def array(self, rows: object) -> FloatArray:
         """Return rows as a contiguous array of the bank's dtype; too large numbers become inf.
 
-        Kernels are compiled for contiguous arrays only.
+        Kernels are compiled only for contiguous arrays.
         """
         if isinstance(rows, np.ndarray) and rows.dtype == self._dtype:
             return np.ascontiguousarray(rows)
@@ -178,7 +178,7 @@ class Engine(ABC):
 
     @final
     def copy(self, rows: FloatArray, to: FloatArray) -> None:
-        """Copy rows to an array of the bank's dtype; numbers that are too large become inf."""
+        """Copy rows to an array of the bank's dtype; numbers too large for it become inf."""
         if rows.dtype == self._dtype:
             to[...] = rows
         else:
@@ -188,14 +188,14 @@ class Engine(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Waiting(Generic[Kept]):
-    """An unmatched batch, and the values stored for its backward."""
+    """A batch without a backward so far, and the values kept for its backward."""
 
     samples: int
     kept: Kept
 
 
 class StackEngine(Engine, Generic[Kept]):
-    """An engine with a stack of unmatched batches, the most recent last."""
+    """An engine that keeps batches without a backward on a stack, the most recent last."""
 
     called = "network"  # in errors
 
@@ -226,13 +226,13 @@ class StackEngine(Engine, Generic[Kept]):
 
 
 class RunOutcome(NamedTuple):
-    """Result of some steps.
+    """Result of training for some steps.
 
     Attributes:
-        losses: loss of each step taken, before its update
-        bad: row of a non-finite gradient, because of which the next step was not taken, or NONE
-        overflow: error for the next step if a weight, a slot or a running statistic became
-            non-finite; the caller must then restore the bank
+        losses: loss of each completed step, before its update
+        bad: index of a non-finite gradient that prevented the next step, or NONE
+        overflow: error of the next step if it made a weight, slot or running statistic non-finite;
+            the caller must then restore the bank
     """
 
     losses: FloatArray
@@ -241,14 +241,14 @@ class RunOutcome(NamedTuple):
 
 
 class Run(ABC):
-    """The training of one network on the batches of one data set.
+    """Trains one network on the batches of one data set.
 
-    Every step performs `program.moments` in order. To run it moment by moment, call `begin` and
-    then `perform` for each moment. Numbers can be read from the moment that writes them until the
-    next `begin` or `steps`.
+    Every step performs `program.moments` in order. To run a step moment by moment, call `begin` and
+    then `perform` for each moment. Numbers can be read after the moment that writes them, until the
+    next call of `begin` or `steps`.
 
     Attributes:
-        named_arrays: `ArrayFacts` of a followed model, used to name its parameters
+        named_arrays: `ArrayFacts` of a PyTorch model that is followed, to name its parameters
     """
 
     named_arrays: Sequence[Any] = ()
@@ -261,56 +261,56 @@ class Run(ABC):
 
     @abstractmethod
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-        """Take `count` whole steps on the batches of the steps `first`, `first` + 1, ...
+        """Take `count` whole training steps, on the batches of steps `first`, `first` + 1, ...
 
         If the gradient of a non-frozen weight is not finite, and the optimizer rejects such
-        gradients, this step and later ones are not taken; its gradients can be read. A step after
-        which a weight, a slot or a running statistic is not finite is the last one, see
+        gradients, this step and later ones are not taken, and its gradients can be read. A step
+        that makes a weight, slot or running statistic non-finite is the last one; see
         `RunOutcome.overflow`. A step skipped by a dynamic loss scale does not change running
         statistics.
         """
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
-        """Continue with another batch instead of the only one, if its size and the loss are equal.
+        """Replace the run's single batch if the sizes and the loss are equal.
 
-        Returns whether this is possible; else nothing has changed.
+        Returns whether this was possible; if not, nothing has changed.
         """
         return False
 
     def step_after(self, step: int, count: int) -> int:
-        """Return the step `count` steps after another one, or before it."""
+        """Return the step that is `count` steps after `step`, or before it if negative."""
         return step + count
 
     @abstractmethod
     def begin(self, step: int) -> None:
-        """Load the batch of a step."""
+        """Load the batch of a step, before its moments are performed."""
 
     @abstractmethod
     def perform(self, moment: Moment, optimizer: Optimizer) -> None:
-        """Perform one moment of the step.
+        """Perform one moment of the current step.
 
-        For "step": raises GradientError if a gradient, UpdateError if a weight, slot or running
-        statistic would not be finite; in each case nothing is changed.
+        At the moment "step" this raises GradientError if a gradient is not finite, and UpdateError
+        if a weight, slot or running statistic would not be finite. In both cases nothing changes.
         """
 
     def snapshot(self, bank: Bank) -> Snapshot:
-        """Return a snapshot of the bank, from a device if it has newer numbers."""
+        """Return a snapshot of the bank, even if its newest numbers are on a device."""
         return HostSnapshot(bank)
 
     def finish_backward(self) -> None:  # noqa: B027  # most have nothing to do
-        """Called after the last moment before "step": match all forwards."""
+        """Mark all forwards as matched; called after the last moment before "step"."""
 
     @abstractmethod
     def values(self, buffer: Buffer) -> FloatArray:
-        """Return the values of a buffer of the program for this batch, shape (samples, size)."""
+        """Return the values of a buffer for the current batch, shape (samples, size)."""
 
     @abstractmethod
     def gradients(self, buffer: Buffer) -> FloatArray:
-        """Return the gradient of the loss for a buffer, shape (samples, size)."""
+        """Return the gradient of the loss with respect to a buffer, shape (samples, size)."""
 
     @abstractmethod
     def targets(self) -> FloatArray:
-        """Return the targets of this batch, shape (samples, outputs)."""
+        """Return the targets of the current batch, shape (samples, outputs)."""
 
 
 # ---- many steps ---------------------------------------------------------------------------------
@@ -325,10 +325,10 @@ SECONDS = 0.05  # approximate duration of a portion, and the most that is repeat
 def take_steps(
     engine: Engine, run: Run, optimizer: Optimizer, steps: int, tell: Tell | None = None
 ) -> FloatArray:
-    """Take `steps` steps; return the loss before each. The bank is always left after a whole step.
+    """Take `steps` training steps, and return the loss before each; never stop within a step.
 
-    `tell` is called after each portion except the last. Raises GradientError, or Interrupted on
-    Ctrl-C; both contain the losses so far.
+    `tell` is called after each portion except the last. Raises GradientError, or Interrupted
+    on Ctrl-C; both errors contain the losses so far.
     """
     losses = empty_losses(steps) if steps > 1 else NO_LOSSES
     done, kept, pace = 0, 0, 1
@@ -366,18 +366,18 @@ def take_steps(
 
 @cuttable
 def portion(run: Run, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-    """Take some steps; after Ctrl-C the bank may be in the middle of them."""
+    """Take some steps; if Ctrl-C interrupts them, the bank may be left in the middle of a step."""
     return run.steps(optimizer, first, count)
 
 
 def before_of(engine: Engine, run: Run, optimizer: Optimizer) -> BeforeStep:
-    """Return a copy of the current numbers, in the memory of this run's last copy."""
+    """Copy the current numbers, into the memory of this run's previous copy."""
     run.before = BeforeStep(engine.bank, optimizer, gradients=True, last=run.before)
     return run.before
 
 
 def restore(run: Run, optimizer: Optimizer, before: BeforeStep, first: int, step: int) -> None:
-    """Restore the bank to the beginning of `step`, from a copy made at step `first`."""
+    """Restore the bank to its state before `step`, from a copy made before step `first`."""
     before.restore()
     if step > first:
         run.steps(optimizer, first, step - first)
@@ -392,9 +392,9 @@ def error_of(
     first: int,
     step: int,
 ) -> GradientError:
-    """Return the error that ended a run at a step; undo the step if it overflowed.
+    """Return the error that ended a run at `step`, and undo the step if it overflowed.
 
-    The bank is then in the state before the step, with the gradients of the step.
+    The bank then has the weights from before the step, and the gradients of the step.
     """
     bank = engine.bank
     if outcome.overflow is None:
@@ -415,7 +415,7 @@ def error_of(
 
 @dataclass(frozen=True, slots=True)
 class SnapshotValues:
-    """The numbers of a snapshot: copies that never change, one number per row.
+    """The numbers of a snapshot, as copies that never change; one number per parameter.
 
     Attributes:
         value, grad, slots: values, gradients and slots of the parameters
@@ -429,11 +429,11 @@ class SnapshotValues:
 
 
 class Snapshot(ABC):
-    """A copy of values, gradients and slots, requested or arrived."""
+    """A copy of values, gradients and optimizer slots, either requested or arrived."""
 
     @abstractmethod
     def request(self) -> None:
-        """Request a copy of the current numbers; an earlier request is dropped."""
+        """Request a copy of the current numbers; this replaces an earlier request."""
 
     @property
     @abstractmethod
@@ -442,11 +442,11 @@ class Snapshot(ABC):
 
     @abstractmethod
     def read(self) -> SnapshotValues:
-        """Return the numbers at the last request; without one, request and wait."""
+        """Return the numbers as of the last request; without a request, request them now."""
 
     @final
     def __await__(self) -> Generator[Any, None, SnapshotValues]:
-        """Return the numbers as `read` does, while other tasks of an asyncio loop continue."""
+        """Return the numbers like `read`, while other tasks of the asyncio loop continue."""
         if not self.ready:
             self.request()
         return awaited(self)
@@ -454,7 +454,7 @@ class Snapshot(ABC):
 
 @final
 class HostSnapshot(Snapshot):
-    """A snapshot of a bank in host memory, copied immediately.
+    """A snapshot of a bank in host memory; the numbers are copied immediately.
 
     >>> bank = Bank(2)
     >>> snapshot = HostSnapshot(bank)
@@ -494,14 +494,14 @@ LARGE_ARRAY = 2**17  # bytes from which the memory of a copy is kept
 
 @final
 class BeforeStep:
-    """A copy of all numbers of a bank changed by steps of an optimizer.
+    """A copy of all numbers of a bank that an optimizer's steps change.
 
     Args:
-        bank: the Bank
-        optimizer: the Optimizer, whose slots are copied
-        gradients: whether to copy gradients, which the optimizer's part of a step does not change
-        last: an earlier BeforeStep of the same bank, whose memory is reused, since allocating takes
-            longer than copying; None, the default: allocate
+        bank: the Bank to copy
+        optimizer: the Optimizer whose slots are copied
+        gradients: whether to copy gradients, which the optimizer does not change
+        last: an earlier BeforeStep of the same bank whose memory is reused, because allocating
+            takes longer than copying; None (default) means allocate
     """
 
     def __init__(
@@ -522,7 +522,7 @@ class BeforeStep:
         self._grad: ArrayCopy | None = copied(bank.grad, grad) if gradients else None
 
     def restore(self) -> None:
-        """Copy the numbers back."""
+        """Copy the numbers back to the bank."""
         bank = self._bank
         put(self._value, bank.value)
         put(self._state, bank.state)
@@ -534,11 +534,11 @@ class BeforeStep:
         bank.step_count, bank.moved[:] = self._count
 
     def end_step(self, lost: UpdateError | None, *, overflowed: bool) -> None:
-        """Count a successful step; undo a failed one, and raise its error.
+        """Count a successful step, or undo a failed one and raise its error.
 
         Args:
-            lost: error of the statistics of the step
-            overflowed: whether weights or slots became non-finite
+            lost: error of the running statistics in this step, or None
+            overflowed: whether a weight or slot became non-finite
         """
         if lost is None and overflowed:
             lost = bad_update(self._bank, self._optimizer, self._bank.step_count)
@@ -549,7 +549,7 @@ class BeforeStep:
 
 
 def copied(array: FloatArray, last: ArrayCopy | None) -> ArrayCopy:
-    """Return a copy of an array; a large one uses the memory of an earlier copy of its shape."""
+    """Return a copy of an array; a large copy reuses the memory of a copy with the same shape."""
     if array.nbytes < LARGE_ARRAY:
         return array.tobytes()  # half the time of a copy
     if not isinstance(last, np.ndarray) or last.shape != array.shape:
@@ -559,7 +559,7 @@ def copied(array: FloatArray, last: ArrayCopy | None) -> ArrayCopy:
 
 
 def put(numbers: ArrayCopy, array: FloatArray) -> None:
-    """Write a copy of an array into it."""
+    """Write the copied numbers to an array."""
     if isinstance(numbers, bytes):
         numbers = np.frombuffer(numbers, array.dtype).reshape(array.shape)
     array[...] = numbers
@@ -567,10 +567,10 @@ def put(numbers: ArrayCopy, array: FloatArray) -> None:
 
 @final
 class RunningStatistics:
-    """The running statistics at the beginning of a step, to undo bad changes.
+    """The running statistics at the beginning of a step, to restore if one becomes non-finite.
 
-    If a forward makes one of them NaN or infinite, all are restored. The error is raised at the
-    moment "step", since a bad gradient has precedence, and the loss scale may skip the step.
+    If a forward makes one of them NaN or infinite, all are restored. The error is raised only at
+    the moment "step", because a bad gradient has precedence, and the loss scale may skip the step.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -579,17 +579,17 @@ class RunningStatistics:
         self._lost = ""
 
     def after_forward(self) -> None:
-        """Check the statistics after the forward of an operation; restore them if one is bad."""
+        """Check the statistics after an operation's forward; restore all if one is not finite."""
         self._lost = self._lost or self._engine.lost_statistic()
         if self._lost:
             self.restore()
 
     def restore(self) -> None:
-        """Restore the statistics from before the step."""
+        """Restore the statistics to those before the step."""
         self._engine.bank.state[SCALING:] = self._before
 
     @property
     def error(self) -> UpdateError | None:
-        """The error for a step with a bad statistic, or None."""
+        """The error of a step with a non-finite statistic, or None."""
         engine = self._engine
         return engine.bad_statistic(self._lost, engine.bank.step_count) if self._lost else None

@@ -1,4 +1,4 @@
-"""All kernels of the cpu engine, for networks and compiled functions, compiled ahead of time."""
+"""Compilation of all kernels of the cpu engine, for networks and compiled functions, in advance."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOK = 0.5  # seconds between checks of all files
 
 
 def every_kernel() -> list[tuple[Unit, Dtype]]:
-    """Return all kernels with their working type, including those of user-defined activations."""
+    """Return all kernels with their working types, also for user-defined activations."""
     units = [*cpu.every_unit(), *expression.SHELL.values()]
     for row in EVERY_OPERATION.values():
         units += expression.kernels_of_formula(row)
@@ -29,12 +29,12 @@ def every_kernel() -> list[tuple[Unit, Dtype]]:
 
 
 def lacking_kernels() -> list[tuple[Unit, Dtype]]:
-    """Return the kernels that are not compiled."""
+    """Return the kernels that are not compiled yet, with their working types."""
     return [each for each in every_kernel() if not kernel_units.is_ready(*each)]
 
 
 def compile_all() -> Iterator[tuple[int, int]]:
-    """Compile missing kernels on all cores; yield the number done and the total.
+    """Compile missing kernels on all cores; yield the number of compiled kernels and the total.
 
     Raises:
         EngineError: if a kernel cannot be compiled.
@@ -46,10 +46,10 @@ def compile_all() -> Iterator[tuple[int, int]]:
 def compile_files(
     paths: Sequence[Path], start_child: Callable[[Sequence[Path]], Any]
 ) -> Iterator[tuple[int, int]]:
-    """Compile kernel files as `compile_all` does, a part of them in each child process.
+    """Compile kernel files as `compile_all` does; each child process gets a part of the files.
 
     Args:
-        start_child: function that returns a child process that compiles files
+        start_child: function that starts a process that compiles a list of files
     """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
     starting = (start_child(paths[i::workers]) for i in range(workers) if paths)

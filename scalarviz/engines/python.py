@@ -1,11 +1,11 @@
-"""The python engine: runs the layer objects themselves; slow, readable, the reference for others.
+"""The python engine, which runs the layer objects themselves: slow, readable, the reference.
 
-It calls the verbs of each layer, which calls those of its perceptrons, which call those of their
-weights. A layer processes the whole batch before the next one does.
+It calls the methods of layers, which call methods of their perceptrons, which call methods of their
+weights. A layer processes the whole batch before the next layer does.
 
-A call of an object covers several moments: a perceptron sums and applies its activation, a weight
-adds to its gradient and returns the gradient of its input. So a `PythonRun` calls each layer once
-forward and once backward, and publishes its results at the corresponding moments.
+One method call covers several moments of a step: a perceptron sums and applies its activation; a
+weight adds to its gradient and returns the gradient of its input. So a `PythonRun` calls each layer
+once forward and once backward, and publishes the results at the corresponding moments.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PATIENCE = 2.0  # seconds per batch above which a faster engine is suggested
 
 @final
 class PythonEngine(Engine):
-    """Runs the layers of a network by their own methods."""
+    """Runs the layers of a network by calling their methods."""
 
     name = "python"
 
@@ -51,7 +51,7 @@ class PythonEngine(Engine):
         return self.array(rows)
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch; if slow, log it once, and use the engine `instead`."""
+        """Return the outputs of a batch; if slow, log this once and use the engine `instead`."""
         rows, found, start = self.as_read(batch).tolist(), [], time.thread_time()
         for first in range(0, len(rows), PIECE):
             part = rows[first : first + PIECE]
@@ -96,7 +96,7 @@ class PythonEngine(Engine):
 
 @final
 class PythonRun(Run):
-    """Trains a network by the verbs of its layers."""
+    """Trains a network by calling the methods of its layers."""
 
     def __init__(self, engine: Engine, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
@@ -211,7 +211,7 @@ class PythonRun(Run):
         )
 
     def _layer_backward(self, operation: Operation) -> None:
-        """Run the backward of a layer's objects, unless already done."""
+        """Run the backward of a layer's objects unless it has already run in this step."""
         if operation.layer not in self._waiting:
             return
         own = self._operations_of(operation.layer)

@@ -1,9 +1,9 @@
 """Reference operations: each kind of operation on a batch, forward and backward, in numpy.
 
-This is the readable definition of an operation, in float64, as in training; arrays have shape
-(samples, size). The python engine uses it for numbers between the calls of its objects; other
-engines use it for operations without a kernel, and report the cost. Overflow gives infinity without
-a warning, as on every engine; the step raises the error.
+These are the readable definitions of the operations, in float64; arrays have shape (samples, size).
+The python engine uses them for numbers between its method calls; other engines use them for
+operations without a kernel, and log how long this takes. An overflow gives infinity without a
+warning, as on every engine; the optimizer step then raises the error.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ class OperationArrays(NamedTuple):
     """Arguments of an operation.
 
     Attributes:
-        value, state: arrays of the network's bank; `step`: number of steps taken
-        inputs: values of each buffer read; `x` is the first one
-        y: outputs
+        value, state, step: parameters, state and step count of the network's bank
+        inputs: values of each input buffer; `x` is the first one
+        y: outputs, for backward
         upstream: gradient with respect to the outputs
         learning: whether the network is trained; otherwise dropout is disabled, and running
-            statistics are used
+            statistics are used instead of batch statistics
         first: index in the batch of the first sample
     """
 
@@ -62,10 +62,10 @@ class OperationArrays(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Forward and backward of a kind of operation: y, and the gradient with respect to x.
+    """The functions for a kind of operation: forward returns y, backward the gradient of x.
 
-    A kind that reads several buffers returns a tuple with the gradient of each; for the kind "own"
-    the last one is the gradient of its parameters.
+    For a kind with several inputs, backward returns a tuple with the gradient of each. For the kind
+    "own", a custom layer, the tuple ends with the gradient of its parameters.
     """
 
     forward: Callable[[Operation, OperationArrays], FloatArray]
@@ -73,7 +73,7 @@ class Reference:
 
 
 def operation_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the outputs of an operation."""
+    """Return the outputs of an operation, computed by its reference."""
     with np.errstate(all="ignore"):
         return reference_of(operation).forward(operation, numbers)
 
@@ -84,12 +84,12 @@ def sent_forward(
     numbers: OperationArrays,
     learns: Callable[[Operation], bool],
 ) -> tuple[dict[str, FloatArray], Sequence[tuple[Operation, OperationArrays]]]:
-    """Run a batch through a program; return values by buffer, and the arrays of each operation.
+    """Run a batch forward through a program; return values by buffer, and each operation's arrays.
 
     Args:
-        inputs: the samples, one row each
-        numbers: parameters, state and steps of the network, and the index of the first sample
-        learns: predicate: whether an operation computes as in training
+        inputs: the samples, one per row
+        numbers: parameters, state and step count of the network, and the index of the first sample
+        learns: function that returns whether an operation computes as in training
     """
     found, passed = {program.inputs.name: np.asarray(inputs, np.float64)}, []
     with np.errstate(all="ignore"):
@@ -106,10 +106,10 @@ def send_back(
     found: Mapping[str, FloatArray],
     flows: dict[str, FloatArray],
 ) -> None:
-    """Add the gradients of all buffers to `flows`, which contains those of the outputs.
+    """Add the gradients of all buffers to `flows`, which initially has the output gradients.
 
     Args:
-        passed, found: the operations and the values, see `sent_forward`
+        passed, found: operations and values, as returned by `sent_forward`
     """
     for operation, arrays in reversed(passed):
         arrays = arrays._replace(
@@ -122,12 +122,12 @@ def send_back(
 def program_forward(
     program: Program, value: FloatArray, state: FloatArray, inputs: FloatArray
 ) -> dict[str, FloatArray]:
-    """Return the values of all neurons for many samples, (samples, neurons) by buffer.
+    """Return the values of all neurons for a batch: arrays of shape (samples, neurons) by buffer.
 
     Args:
         program: the program of the network
-        value: its parameters, in bank order; `state`: its state
-        inputs: the samples, one row each
+        value, state: its parameters in bank order, and its non-parameter state
+        inputs: the samples, one per row
     """
     return sent_forward(program, inputs, OperationArrays(value, state, 0, ()), lambda _: False)[0]
 
@@ -135,11 +135,11 @@ def program_forward(
 def program_backward(
     program: Program, bank: Bank, inputs: FloatArray, upstream: FloatArray, *, learning: bool
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the outputs for a batch, and the gradient of each parameter, in float64.
+    """Return the outputs for a batch and the gradient of each parameter, in float64.
 
     Args:
         upstream: gradient with respect to the outputs
-        learning: whether batch norms use batch statistics; dropout is disabled in any case
+        learning: whether batch norm uses batch statistics; dropout is always disabled
     """
     gradient = np.zeros(len(bank))
     found, passed = sent_forward(
@@ -157,7 +157,7 @@ def program_backward(
 
 
 def parameter_gradients(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the gradients of the parameters of an operation of a kind with kernels."""
+    """Return the gradients of an operation's parameters, for kinds with kernels."""
     g, x, shared = not_none(numbers.upstream), numbers.x, operation.outputs_per_bias
     if operation.kind == "parametric":
         slope, counts = PARAMETRIC_FORMULAS[operation.formula].by_parameter, operation.settings
@@ -177,21 +177,21 @@ def parameter_gradients(operation: Operation, numbers: OperationArrays) -> Float
 
 
 def operation_backward(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    """Return the gradient of each buffer read by an operation."""
+    """Return the gradient with respect to each input of an operation."""
     return all_gradients(reference_of(operation), operation, numbers)[: len(operation.sources)]
 
 
 def all_gradients(
     reference: Reference, operation: Operation, numbers: OperationArrays
 ) -> tuple[FloatArray, ...]:
-    """Return the result of an operation's backward as a tuple."""
+    """Return the result of an operation's backward, always as a tuple."""
     with np.errstate(all="ignore"):
         found = reference.backward(operation, numbers)
     return found if isinstance(found, tuple) else (found,)
 
 
 def reference_of(operation: Operation) -> Reference:
-    """Return forward and backward of an operation: of its kind, or the Python of its layer."""
+    """Return the functions of an operation's kind, or of a copy of its custom layer."""
     if operation.own is None:
         return REFERENCES[operation.kind]
     twin = LayerCopy(operation.own)
@@ -201,19 +201,19 @@ def reference_of(operation: Operation) -> Reference:
 def add_gradients(
     flows: dict[Key, FloatArray], gradients: Iterable[tuple[Key, FloatArray]]
 ) -> None:
-    """Add gradients to existing ones, so that a buffer has the sum over its readers."""
+    """Add gradients to `flows`; a buffer that is read several times gets their sum."""
     for key, gradient in gradients:
         flows[key] = flows[key] + gradient if key in flows else gradient
 
 
 def not_none(array: FloatArray | None) -> FloatArray:
-    """Return an array that must not be None."""
+    """Return an array after asserting that it is not None."""
     assert array is not None
     return array
 
 
 def gains(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the weight of each output of a scale."""
+    """Return the weight of each output of a scale operation."""
     each: FloatArray = np.repeat(weights(operation, numbers), operation.outputs_per_bias)
     return each
 
@@ -247,7 +247,7 @@ def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
 
 
 def parametric_given(operation: Operation, numbers: OperationArrays) -> list[list[float]]:
-    """Return the parameters of each output."""
+    """Return the formula's parameters for each output."""
     ends = np.cumsum(parametric_counts(operation))[:-1]
     parts = np.split(weights(operation, numbers), ends)
     each = map(int, operation.settings)
@@ -257,16 +257,16 @@ def parametric_given(operation: Operation, numbers: OperationArrays) -> list[lis
 def of_each(
     function: Callable[..., float], operation: Operation, numbers: OperationArrays
 ) -> FloatArray:
-    """Return a function of each number and its parameters."""
+    """Apply a function to each number and the parameters of its output."""
     given, rows = parametric_given(operation, numbers), numbers.x.tolist()
     return np.array([[function(x, *p) for x, p in zip(row, given, strict=True)] for row in rows])
 
 
 @lru_cache(maxsize=64)
 def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
-    """Return the inputs of each window, shape (groups, windows, weights).
+    """Return the input indices of each window, shape (groups, windows, weights).
 
-    `source.size` is the index of padding.
+    The index `source.size` means padding.
     """
     windows = Windows.of(operation)
     _, channels, high, wide = operation.shape
@@ -279,7 +279,7 @@ def windows_of(operation: Operation) -> npt.NDArray[np.intp]:
 
 
 def by_group(operation: Operation, array: FloatArray) -> FloatArray:
-    """Return an array split into groups along its second to last axis, of kernels."""
+    """Split an array into groups of convolution kernels, along the second to last axis."""
     return np.stack(np.split(array, Windows.of(operation).groups, axis=-2), axis=-3)
 
 
@@ -304,12 +304,12 @@ def convolution_backward(operation: Operation, numbers: OperationArrays) -> Floa
 
 
 def to_each(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, ...]:
-    """Return the gradient of the outputs for each buffer read."""
+    """Return the upstream gradient once for each input of an operation."""
     return (not_none(numbers.upstream),) * len(numbers.inputs)
 
 
 def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the factor of each number in dropout."""
+    """Return the dropout factor of each number."""
     if not numbers.learning:
         return np.ones_like(numbers.x, np.float64)
     low, high = map(int, numbers.state[operation.state : operation.state + 2])
@@ -323,12 +323,12 @@ def factors(operation: Operation, numbers: OperationArrays) -> FloatArray:
 
 
 def by_feature(operation: Operation, table: FloatArray) -> FloatArray:
-    """Return the numbers of a batch, shape (samples, features, pixels)."""
+    """Return the numbers of a batch in float64, shape (samples, features, pixels)."""
     return table.astype(np.float64).reshape(len(table), int(operation.settings[0]), -1)
 
 
 def standardized(operation: Operation, numbers: OperationArrays) -> tuple[FloatArray, FloatArray]:
-    """Return the outputs of batch_norm, and the factor of each feature."""
+    """Return the outputs of batch norm, and the scale of each feature."""
     x = by_feature(operation, numbers.x)
     if numbers.learning:
         mean = x.mean(axis=(0, 2), keepdims=True)
@@ -354,9 +354,9 @@ def batch_norm_backward(operation: Operation, numbers: OperationArrays) -> Float
 
 @final
 class LayerCopy:
-    """A copy of a layer that computes with given numbers.
+    """A copy of a custom layer that computes with given numbers.
 
-    So forwards and gradients of the layer itself are not affected.
+    Forwards and gradients of the layer itself are therefore not affected.
     """
 
     def __init__(self, layer: Layer) -> None:
@@ -371,14 +371,14 @@ class LayerCopy:
     def backward(
         self, operation: Operation, numbers: OperationArrays
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the gradients of the samples and of the parameters."""
+        """Return the gradients of the inputs and of the parameters."""
         twin = self._ready(operation, numbers)
         twin.forward_rows(numbers.x.tolist())
         twin.bank.grad[:] = 0.0
         return np.array(twin.backward_rows(not_none(numbers.upstream).tolist())), twin.bank.grad
 
     def _ready(self, operation: Operation, numbers: OperationArrays) -> Layer:
-        """Return the copy with these parameters; it is made again after a change of settings."""
+        """Return the copy with the given parameters; make a new one if settings have changed."""
         settings = settings_key(self._layer.settings())
         if settings != self._settings:
             self._twin = checked_copy(self._layer, numbers.x.tolist())
@@ -389,7 +389,7 @@ class LayerCopy:
 
 
 def settings_key(settings: dict[str, Any]) -> object:
-    """Return a key that changes with the settings, even within an array."""
+    """Return a key that differs for different settings, even if only an array item differs."""
     try:
         return pickle.dumps(settings)
     except Exception:  # any error of a user's setting
@@ -397,7 +397,7 @@ def settings_key(settings: dict[str, Any]) -> object:
 
 
 def checked_copy(layer: Layer, batch: Batch) -> Layer:
-    """Return a copy of a layer with the same settings; raise InputError if its results differ."""
+    """Copy a layer from its settings; raise InputError if the copy's results differ."""
     twin = layer.again()
     twin.bank.value[:] = layer.bank.value[layer.rows]
     here, again, other = (np.array(each.evaluate_rows(batch)) for each in (layer, layer, twin))
@@ -411,23 +411,23 @@ def checked_copy(layer: Layer, batch: Batch) -> Layer:
 
 
 def runs_as_python(operation: Operation) -> bool:
-    """Return whether Python can replace a kernel, for some samples of a batch at a time.
+    """Return whether Python can replace a kernel on a part of a batch.
 
-    A row of REFERENCES has no gradient of parameters.
+    The functions in REFERENCES do not compute gradients of parameters.
     """
     is_known = operation.kind in REFERENCES and not operation.about.statistics(operation)
     return operation.own is not None or (is_known and not operation.parameters)
 
 
 def weights(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the weights of an operation; rows are perceptrons."""
+    """Return the weights of an operation in float64, one perceptron per row."""
     shape, first = operation.shape, operation.weights
     rows = (shape[0], -1) if len(shape) > 1 else shape
     return numbers.value[first:][: prod(shape)].astype(np.float64).reshape(rows)
 
 
 def biases(operation: Operation, numbers: OperationArrays) -> FloatArray:
-    """Return the bias of each output; zeros if the operation has no biases."""
+    """Return the bias of each output in float64; zeros if the operation has no biases."""
     size = operation.target.size
     if operation.biases == NONE:
         return np.zeros(size)
@@ -482,7 +482,7 @@ _said: set[str] = set()
 
 
 def say_once(about: str, message: str) -> None:
-    """Log a message, once for each subject."""
+    """Log a message once per subject `about`."""
     if about not in _said:
         _said.add(about)
         inform(message)
@@ -490,14 +490,14 @@ def say_once(about: str, message: str) -> None:
 
 @final
 class Costs:
-    """The time spent in operations without kernels.
+    """Measurement of the time spent in operations without kernels.
 
     Args:
         engine: name of the engine
-        operations: operations that run as Python
+        operations: operations that run as Python code
 
     Attributes:
-        seconds: seconds spent in Python since the last `say`
+        seconds: seconds spent in Python since the last call of `say`
     """
 
     def __init__(self, engine: str, operations: Sequence[Operation]) -> None:
@@ -508,7 +508,7 @@ class Costs:
 
     @contextmanager
     def python(self) -> Iterator[None]:
-        """Count the time spent in this block."""
+        """Return a context manager that adds the time spent in its block."""
         start = time.perf_counter()
         try:
             yield
@@ -516,7 +516,7 @@ class Costs:
             self.seconds += time.perf_counter() - start
 
     def say(self, steps: int, seconds: float) -> None:
-        """Log the cost of these steps once, except for the first ones."""
+        """Log the cost per step once, but not for the first call, which loads and allocates."""
         python, self.seconds = self.seconds, 0.0
         if self._is_warm and steps:
             say_once(

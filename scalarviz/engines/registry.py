@@ -1,4 +1,4 @@
-"""The table of engines, and their selection. To add one, write its file and a row of ENGINES."""
+"""The table of engines, and the choice of an engine. A new engine needs a file and a row here."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ Maker = Callable[[Sequence[Layer], Program, Bank, Precision], Engine]
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
-    """An engine selectable by `net.to(name)`.
+    """An engine that `net.to(name)` can choose.
 
     Attributes:
-        name: name for users
-        make: function that returns an Engine for layers, program, bank and precision
-        lack: function that returns the missing requirement on this machine; "" if it can run
-        kernels: function that returns the kinds of operations with kernels; None for an engine
-            without kernels. Engines with kernels raise EngineError in a process forked from one
-            with loaded kernels
-        only_full: why mixed precision is not supported; "" if it is
+        name: name by which users choose it
+        make: function that creates an Engine from layers, program, bank and precision
+        lack: function that returns what the engine lacks on this machine, or "" if it can run
+        kernels: function that returns the kinds of operations with kernels, or None for an engine
+            without kernels. An engine with kernels raises EngineError in a process that was forked
+            after kernels had been loaded
+        only_full: why mixed precision is not supported; "" if it is supported
         weighs: whether it supports sample weights; by default False
     """
 
@@ -50,14 +50,14 @@ class EngineRow:
     weighs: bool = False
 
     def lacking(self, program: Program) -> Iterator[Operation]:
-        """Yield the operations without kernels on this engine."""
+        """Yield the operations of a program for which this engine has no kernels."""
         known = None if self.kernels is None else self.kernels()
         for operation in program.operations:
             if known is not None and operation.kind not in known:
                 yield operation
 
     def check(self, bank: Bank, precision: Precision, program: Program) -> None:
-        """Raise EngineError if the engine cannot run a program on a bank in a precision."""
+        """Raise EngineError if the engine cannot run a program with this bank and precision."""
         if self.kernels is not None:
             check_process()
             for operation in self.lacking(program):
@@ -77,17 +77,17 @@ class EngineRow:
 
 
 def loaded(module: str, name: str) -> Any:
-    """Return an object of an engines module by name; it may import numba, or its CUDA part."""
+    """Import a module of this package and return its object `name`; this may load numba."""
     return getattr(import_module(f"scalarviz.engines.{module}"), name)
 
 
 def later(module: str, name: str) -> Callable[..., Any]:
-    """Return a function that imports an engines module when called."""
+    """Return a function that imports a module and calls its function `name`."""
     return lambda *given: loaded(module, name)(*given)
 
 
 def missing_for_cpu() -> str:
-    """Return the missing requirement of the cpu engine, or ""; numba may lack this Python."""
+    """Return what the cpu engine lacks, or ""; numba may not support this version of Python."""
     return "" if find_spec("numba") else f"numba is not installed ({pip_install('numba')})"
 
 
@@ -139,12 +139,12 @@ LARGE = 10**7
 def choose(
     name: str, work: int = 0, precision: Precision = FULL, program: Program | None = None
 ) -> EngineRow:
-    """Return the row of an engine, "auto" for the best; raise EngineError if it cannot run.
+    """Return the row of an engine, or of the best for "auto"; raise EngineError if it cannot run.
 
     Args:
-        work: multiply-adds per step; by default few
-        precision: for "auto": cuda has no mixed precision
-        program: for "auto": cuda is not chosen if it would run a part of it as Python
+        work: number of multiply-adds per step; by default 0
+        precision: used for "auto", since cuda does not support mixed precision
+        program: used for "auto": cuda is not chosen if it would run a part of it as Python code
     """
     if name == AUTO:
         return choose_best(work, precision, program)
@@ -158,7 +158,7 @@ def choose(
 
 
 def choose_for_expression(name: str) -> EngineRow:
-    """Return the row of an engine for a compiled function; raise EngineError as `choose`."""
+    """Return the row of an engine for a compiled function; raise EngineError as `choose` does."""
     require(
         name != "cuda",
         "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'",
@@ -168,12 +168,12 @@ def choose_for_expression(name: str) -> EngineRow:
 
 
 def engines_for(program: Program) -> Mapping[str, EngineRow]:
-    """Return the engines that can run programs of this class."""
+    """Return the engines that can run a program: those for networks or for compiled functions."""
     return EXPRESSION_ENGINES if isinstance(program, TraceProgram) else ENGINES
 
 
 def choose_best(work: int, precision: Precision, program: Program | None = None) -> EngineRow:
-    """Return the fastest available engine; log the choice once, if there were several."""
+    """Return the fastest available engine; log the reason once if there was a choice."""
     lacks = {name: row.lack() for name, row in ENGINES.items()}
     if precision.mixed and not lacks["cuda"] and not lacks["cpu"]:
         best, why = "cpu", "cuda computes in full precision only"
@@ -192,6 +192,6 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
 
 
 def announce(text: str) -> None:
-    """Log a message once, except in workers."""
+    """Log a message once, except in worker processes."""
     if not is_worker():
         say_once(text, text)

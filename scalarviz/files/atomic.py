@@ -1,8 +1,8 @@
-"""Atomic writing: a reader sees the old content of a file or the new one, never a part.
+"""Atomic writing: readers see either the old or the new content of a file, never a part of it.
 
-If supported (O_TMPFILE: Linux, on most file systems) the unfinished file has no name, so a killed
+If supported (O_TMPFILE, on most file systems of Linux) the unfinished file has no name, so a killed
 process leaves nothing behind. Otherwise it is called .NAME.xxxxxxxx.part and locked by the writer;
-the next save of the same file removes parts of killed writers.
+the next save of the same file removes such files of killed writers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Data = Bytes | list[npt.NDArray[Any]]  # arrays, concatenated
 
 
 def as_path(path: object) -> Path:
-    """Return the path passed by a user, as text or Path; raise InputError if invalid."""
+    """Return the Path for a text or Path from a user; raise InputError if it is invalid."""
     if isinstance(path, (str, os.PathLike)):
         text = os.fsdecode(path)
         with contextlib.suppress(UnicodeEncodeError):  # lone surrogates cannot be in a file name
@@ -60,10 +60,10 @@ def shown(path: Path) -> str:
 
 
 def replace_file(path: object, data: Data) -> None:
-    """Write `data` to a new file beside `path`, then rename it to `path`.
+    """Write `data` to a new file in the folder of `path`, then rename it to `path`.
 
-    Permissions of an existing file are kept, and a symbolic link is followed. Parts left by killed
-    writers are removed. Raises FileError.
+    Permissions of an existing file are kept, and a symbolic link is followed. Unfinished files of
+    killed writers are removed. Raises FileError.
     """
     given = as_path(path)
     try:
@@ -78,7 +78,7 @@ def replace_file(path: object, data: Data) -> None:
 
 
 def check_place(path: object) -> None:
-    """Raise FileError if `replace_file` could not write here; to be called before long work."""
+    """Raise FileError if `path` cannot be written; to be called before long work."""
     given = as_path(path)
     try:
         target = Path(os.path.realpath(given))
@@ -107,7 +107,7 @@ def check_place(path: object) -> None:
 
 
 def unsaved(given: Path, error: OSError) -> FileError:
-    """Return the error for a file that the system did not write, with its reason."""
+    """Return the error for a file that could not be written, with the reason of the system."""
     return FileError(
         f"{shown(given)} cannot be saved: {error.strerror or error}: choose another path, or fix "
         "this one"
@@ -115,7 +115,7 @@ def unsaved(given: Path, error: OSError) -> FileError:
 
 
 def permissions_of(target: Path, given: Path) -> int | None:
-    """Return the permissions of the file to replace, or None if missing; raise FileError."""
+    """Return the permissions of the file to replace, or None if it is missing; raise FileError."""
     try:
         mode = target.stat().st_mode
     except FileNotFoundError:
@@ -138,7 +138,7 @@ def part_of(target: Path, ending: str) -> Path:
 
 @contextmanager
 def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]:
-    """Context manager: a locked file beside the target with `data` stored on disk.
+    """Context manager around a locked file with `data` on disk, in the folder of the target.
 
     The file is removed at the end unless it was renamed.
     """
@@ -155,7 +155,7 @@ def written(target: Path, data: Data, permissions: int | None) -> Iterator[Path]
 
 
 def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Return a new file with all data, open and locked."""
+    """Return a new file that contains all data and is open and locked."""
     if hasattr(os, "O_TMPFILE"):
         with contextlib.suppress(OSError):  # not supported by this file system
             return write_nameless(part, data, permissions)
@@ -163,7 +163,7 @@ def new_file(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 
 def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Write a file without a name, which gets its name when complete."""
+    """Write a file without a name, which gets its name when it is complete."""
     file = os.fdopen(os.open(part.parent, os.O_TMPFILE | os.O_WRONLY, permissions), "wb")
     with closed_on_error(file):
         write_through(file, data)
@@ -177,7 +177,7 @@ def write_nameless(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 
 def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
-    """Write a file under its name."""
+    """Write a file that has its name from the start."""
     while True:
         file = os.fdopen(os.open(part, NEW, permissions), "wb")
         with closed_on_error(file):
@@ -190,7 +190,7 @@ def write_named(part: Path, data: Data, permissions: int) -> IO[bytes]:
 
 @contextmanager
 def closed_on_error(file: IO[bytes]) -> Iterator[None]:
-    """Context manager: close the file after an error."""
+    """Context manager that closes the file after an error."""
     try:
         yield
     except BaseException:
@@ -199,7 +199,7 @@ def closed_on_error(file: IO[bytes]) -> Iterator[None]:
 
 
 def write_through(file: IO[bytes], data: Data) -> None:
-    """Write, and wait until the data is on disk."""
+    """Write data, and wait until it is on disk."""
     parts, done = [np.frombuffer(data, np.uint8)] if isinstance(data, Bytes) else data, 0
     with saving(sum(part.nbytes for part in parts)) as bar:
         bar.tell(0)
@@ -212,7 +212,7 @@ def write_through(file: IO[bytes], data: Data) -> None:
 
 
 def bytes_of(array: npt.NDArray[Any]) -> memoryview:
-    """Return the bytes of an array, copied only if not contiguous."""
+    """Return the bytes of an array, which is copied only if it is not contiguous."""
     return np.asarray(array, order="C").reshape(-1).view(np.uint8).data
 
 
@@ -224,7 +224,7 @@ def take_lock(file: IO[bytes]) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Wait until the new name is on disk, if supported."""
+    """Wait until the new name of a file in `folder` is on disk, if supported."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -234,7 +234,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove parts left by killed writers of this file."""
+    """Remove unfinished files that killed writers of `target` left behind."""
     start, end = part_of(target, "*").name.rsplit("*", 1)
     with contextlib.suppress(OSError), os.scandir(target.parent) as files:
         for file in files:
@@ -245,7 +245,7 @@ def remove_abandoned(target: Path) -> None:
 
 
 def remove_if_abandoned(part: str) -> None:
-    """Remove a part that is not locked, or, without support for locks, an old one."""
+    """Remove an unfinished file if it is not locked or, without support for locks, if it is old."""
     free = time.time() - os.lstat(part).st_mtime > ABANDONED
     if sys.platform == "win32":
         if free:
@@ -268,5 +268,5 @@ def remove_if_abandoned(part: str) -> None:
 
 
 def save_text(text: str, path: object) -> None:
-    """Save text in UTF-8; an existing file is replaced."""
+    """Save text in UTF-8; replace an existing file."""
     replace_file(path, text.encode())

@@ -1,12 +1,12 @@
-"""Checked safetensors: the format of all saved files: arrays and a description with a checksum.
+"""Checked safetensors, the format of saved files: arrays, and a description with a checksum.
 
 Any program that reads safetensors can read the arrays. The metadata has one entry, "scalarviz", a
 JSON text with the checksum, the version of the format, the kind of the file (a row of KINDS), and a
-description defined by the caller. The checksum is the SHA-256 of the whole file with zeros in place
-of the checksum, so that a change of any byte is detected.
+description defined by the caller. The checksum is the SHA-256 of the complete file with zeros in
+place of the checksum, so that a change of any byte is detected.
 
-Files may come from anywhere: reading executes nothing, checks everything before use, and needs at
-most a small multiple of the file size in memory. Writing copies only the header.
+Files may be untrusted: reading executes no code, checks everything before use, and needs at most a
+small multiple of the file size in memory. Writing copies only the header.
 """
 
 from __future__ import annotations
@@ -65,12 +65,12 @@ NO_CHECKSUM = "0" * 64
 
 
 def write(path: object, kind: str, description: Description, arrays: Arrays) -> None:
-    """Save a description, as JSON, and arrays; an existing file is replaced."""
+    """Save a description, as JSON, and arrays; replace an existing file."""
     replace_file(as_own_path(path, kind), parts_of(kind, description, arrays))
 
 
 def as_own_path(path: object, kind: str) -> Path:
-    """Return the path of a file to write; raise InputError for the extension of another format."""
+    """Return the path of a file to write; raise InputError if it has another format's extension."""
     found = as_path(path)
     ending = found.suffix.strip().lower()
     require(
@@ -82,12 +82,12 @@ def as_own_path(path: object, kind: str) -> Path:
 
 
 def read(path: object, kind: str) -> tuple[Description, dict[str, Array]]:
-    """Return description and arrays of a file of this kind; raise FileError."""
+    """Return the description and arrays of a file of this kind; raise FileError."""
     return read_one_of(path, (kind,))[1:]
 
 
 def read_one_of(path: object, kinds: Sequence[str]) -> tuple[str, Description, dict[str, Array]]:
-    """Return kind, description and arrays of a file of one of these kinds; raise FileError."""
+    """Return the kind, description and arrays of a file of one of `kinds`; raise FileError."""
     found = as_path(path)
     data, about = read_whole(found)
     check_sum(found, data, about)
@@ -104,18 +104,18 @@ def read_one_of(path: object, kinds: Sequence[str]) -> tuple[str, Description, d
 
 
 def current_name(name: str) -> str:
-    """Return the name of an array or a setting in the current version."""
+    """Return the current name of an array or setting, given its name in a file of any version."""
     first, space, last = name.rpartition(" ")
     return first + space + SINCE_VERSION_2.get(last, last)
 
 
 def encode(kind: str, description: Description, arrays: Arrays) -> bytearray:
-    """Return the bytes of a file."""
+    """Return the bytes of a complete file."""
     return bytearray(b"".join(map(bytes_of, parts_of(kind, description, arrays))))
 
 
 def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]:
-    """Return the parts of a file: a header, with the checksum of all, and the arrays."""
+    """Return the parts of a file: the header, with the checksum of all parts, and the arrays."""
     pick(KINDS, kind, "kind of file")
     about = {"checksum": NO_CHECKSUM, "version": VERSION, "kind": kind, "description": description}
     text = json.dumps(about, allow_nan=False, separators=(",", ":"))
@@ -145,7 +145,7 @@ def parts_of(kind: str, description: Description, arrays: Arrays) -> list[Array]
 
 
 def as_stored(name: str, array: Array | InParts) -> InParts:
-    """Return an array as stored, in little-endian byte order."""
+    """Return an array in the form in which it is stored: little-endian byte order."""
     shape, parts = array if isinstance(array, tuple) else (array.shape, [array])
     dtype = parts[0].dtype
     require(
@@ -161,7 +161,7 @@ def header_length(data: bytes | bytearray) -> int:
 
 
 def place_of_checksum(data: bytes | bytearray) -> slice:
-    """Return the slice of the checksum; empty if missing."""
+    """Return the slice of the checksum in a file, which is empty if it is missing."""
     found = data.find(BEFORE_CHECKSUM, LENGTH_BYTES, LENGTH_BYTES + header_length(data))
     start = found + len(BEFORE_CHECKSUM)
     return slice(start, start + len(NO_CHECKSUM)) if found >= 0 else slice(0, 0)
@@ -171,7 +171,7 @@ def place_of_checksum(data: bytes | bytearray) -> slice:
 
 
 def read_whole(path: Path) -> tuple[bytes, Description]:
-    """Return all bytes of a file and our metadata; arrays are read only if there is metadata."""
+    """Return all bytes and the "scalarviz" metadata of a file; check the metadata first."""
     try:
         size = size_of(path)
         with path.open("rb") as file:
@@ -221,7 +221,7 @@ def read_head(path: Path, file: IO[bytes], size: int) -> bytes:
 
 
 def parse_about(path: Path, header: bytes) -> Description:
-    """Return our part of the metadata; raise FileError for an unknown version."""
+    """Return the "scalarviz" part of the metadata; raise FileError for an unknown version."""
     try:
         outer = parse_json(header, only_ours)
         inner = outer.get(METADATA, {})
@@ -249,7 +249,7 @@ def parse_about(path: Path, header: bytes) -> Description:
 
 
 def only_ours(pairs: list[tuple[str, Any]]) -> Description:
-    """Return a header object, or {} for the description of an array, which safetensors checks."""
+    """Return a header object, or {} if it describes an array, which safetensors checks itself."""
     found = no_name_twice(pairs)
     return found if NAME in found or METADATA in found else {}
 
@@ -257,7 +257,7 @@ def only_ours(pairs: list[tuple[str, Any]]) -> Description:
 def parse_json(
     text: bytes | str, read: Callable[[list[tuple[str, Any]]], Description] | None = None
 ) -> Description:
-    """Parse a JSON object; raise ValueError for duplicate names, NaN and infinity."""
+    """Parse a JSON object; raise ValueError if it has duplicate names, NaN or infinity."""
     require(count_parts(text) <= MOST_PARTS, "its parts would take too much memory", ValueError)
     letters = text if isinstance(text, str) else text.decode("utf-8")
     found = json.loads(letters, object_pairs_hook=read or no_name_twice, parse_constant=refuse)
@@ -267,7 +267,7 @@ def parse_json(
 
 
 def count_parts(text: bytes | bytearray | str) -> int:
-    """Return an upper bound on the number of lists, objects and items in a JSON text."""
+    """Return an upper bound for the number of lists, objects and items in a JSON text."""
     if isinstance(text, str):
         return sum(map(text.count, ",:[{"))
     return sum(map(text.count, (b",", b":", b"[", b"{")))
@@ -281,7 +281,7 @@ def no_name_twice(pairs: list[tuple[str, Any]]) -> Description:
 
 
 def refuse(constant: str) -> None:
-    """Raise ValueError for NaN and infinity, which Python accepts in JSON."""
+    """Raise ValueError for NaN and infinity, which Python's parser accepts in JSON."""
     raise ValueError(f"{constant} is not a JSON number")
 
 
@@ -297,7 +297,7 @@ def check_sum(path: Path, data: bytes, about: Description) -> None:
 
 
 def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
-    """Return the arrays by name; safetensors checks that they are disjoint and inside the file."""
+    """Return the arrays by name; safetensors checks that they are inside the file and disjoint."""
     from safetensors import SafetensorError, deserialize
 
     try:
@@ -310,7 +310,7 @@ def decode_arrays(path: Path, data: bytes) -> dict[str, Array]:
 
 
 def to_array(path: Path, name: str, found: Mapping[str, Any]) -> Array:
-    """Return one array from the parts that safetensors returns."""
+    """Return an array from its description by safetensors."""
     dtype = DTYPES.get(found["dtype"])
     if dtype is None:
         raise damaged(path, f"its array {shorten(name)} is of the type {found['dtype']}")

@@ -1,7 +1,7 @@
-"""Expression files: a compiled function as a table of operations; `load` reads any model.
+"""Files of compiled functions, as tables of operations; `load` reads files of any model.
 
-The table contains numbers and names of operations, but no code. Unmatched forwards and the engine
-are not saved.
+A table contains numbers and names of operations, but no code. Unmatched forwards and the engine are
+not saved.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KIND = "expression"
 
 
 def save_expression(expression: Expression, path: object) -> None:
-    """Save a compiled function; an existing file is replaced atomically."""
+    """Save a compiled function; replace an existing file atomically."""
     bank, trace = expression.bank, expression.recording
     used = np.unique(trace.operations)
     names = [*EVERY_OPERATION]
@@ -71,16 +71,16 @@ def save_expression(expression: Expression, path: object) -> None:
 def load(path: object, engine: str = "python", *, limit: int | None = None) -> Network | Any:
     """Load a network or a compiled function from a file written by its `save`.
 
-    For a record of a followed training run, see `sv.follow`, it returns a Followed.
+    If the file is a record of a followed training run (see `sv.follow`), it returns a Followed.
 
     Args:
         path: the file, .safetensors or .sv
-        engine: engine of the network: "python", the default, "cpu", "cuda" or "auto"
-        limit: maximum bytes of layers described in the file, and of the activations of one sample;
-            None, the default: 640 MB
+        engine: engine of the network: "python" (default), "cpu", "cuda" or "auto"
+        limit: maximum bytes of the layers described in the file, and of the activations of one
+            sample; None (default) means 640 MB
 
     Raises:
-        FileError: for a file that is damaged, of another kind or too large.
+        FileError: if the file is damaged, of another kind or too large.
         EngineError: if the engine is not available.
     """
     budget = Budget(limit)
@@ -134,7 +134,7 @@ def build_expression(
 def trace_of(
     description: Description, arrays: Mapping[str, Array], leaves: list[Value], budget: Budget
 ) -> Trace:
-    """Return the table of operations, each of which uses only earlier results."""
+    """Return the table of operations; raise InputError unless each uses only earlier results."""
     names = field(description, "operations", list)
     numbers = [NUMBERS[pick(EVERY_OPERATION, name, "operation").name] for name in names]
     chosen = array_of(arrays, "operations", "int64", None)
@@ -167,7 +167,7 @@ def trace_of(
 
 
 def texts_of(given: Mapping[str, Any], count: int) -> list[str]:
-    """Return a text for each operation, given some by number."""
+    """Return a text for each operation; `given` has the non-empty texts by operation number."""
     found = [""] * count
     for key, words in given.items():
         if not (key.isdecimal() and int(key) < count and isinstance(words, str)):
@@ -177,7 +177,7 @@ def texts_of(given: Mapping[str, Any], count: int) -> list[str]:
 
 
 def array_of(arrays: Mapping[str, Array], name: str, dtype: str, *shape: int | None) -> Array:
-    """Return an array of this dtype and shape, in which None is any size; raise InputError."""
+    """Return an array; raise InputError unless it has this dtype and shape (None: any size)."""
     found = arrays.get(name)
     fits = (
         found is not None

@@ -1,7 +1,7 @@
 """Network files: a network with all its numbers, saved and loaded bit for bit.
 
-The description holds layers with their settings, their order (a shared layer occurs twice),
-initializer, seed and dtype. The arrays hold the bank: its values by the names of
+The description holds the layers with their settings, their order (in which a shared layer occurs
+twice), initializer, seed and dtype. The arrays hold the bank: its values by the names of
 `named_parameters`, such as "0.weight", or, until version 2 of the format, in one array "value".
 Unmatched forwards are not saved, nor is the engine, which depends on the machine.
 """
@@ -47,7 +47,7 @@ WHOLE = "value"
 
 
 def save_network(net: Network, path: object) -> None:
-    """Save a network with all its numbers; an existing file is replaced atomically."""
+    """Save a network with all its numbers; replace an existing file atomically."""
     write(path, KIND, describe(net), numbers(net))
 
 
@@ -71,7 +71,7 @@ def build_on(
 
 
 def not_made(path: object, what: str, error: Exception) -> FileError:
-    """Return the error for a file whose content cannot be built."""
+    """Return the error for a file that does not contain a valid `what`."""
     why = error if isinstance(error, ScalarvizError) else f"{type(error).__name__}: {error}"
     return FileError(f"{shown(as_path(path))} does not hold {what}: {why}")
 
@@ -80,7 +80,7 @@ def not_made(path: object, what: str, error: Exception) -> FileError:
 
 
 def describe(net: Network) -> Description:
-    """Return the description of a network, with state not stored in arrays."""
+    """Return the description of a network, with all state that is not stored in arrays."""
     parts = list(dict.fromkeys(net.layers))
     places = {layer: place for place, layer in enumerate(parts)}
     layers = [describe_layer(layer) for layer in parts]
@@ -129,7 +129,7 @@ def describe_layer(layer: Layer) -> Description:
 
 
 def describe_init(init: Init) -> Description:
-    """Return the arguments of an `Init`; the default's for a function, which is code."""
+    """Return the arguments of an `Init`, or of the default if it is a custom function."""
     bias = None if init.bias is init.row.bias else init.bias.name
     return {
         "name": "pytorch" if init.weight.kind == "function" else init.row.name,
@@ -145,7 +145,7 @@ def build(
 ) -> Network:
     """Return a network from its description, with initial numbers, on the python engine.
 
-    The bank is made only after its size was compared with the array in the file.
+    The bank is created only after its size was compared with the arrays in the file.
     """
     check_own(description)
     described, order = field(description, "layers", list), field(description, "order", list)
@@ -202,7 +202,7 @@ def build_init(description: Description) -> Init:
 
 
 def if_any(**entries: Any) -> Description:
-    """Return the non-empty entries of a description; readers do not need empty ones.
+    """Return the non-empty entries of a description, since files do not contain empty ones.
 
     >>> if_any(name="", marks=[[0, 3, "lowest"]])
     {'marks': [[0, 3, 'lowest']]}
@@ -211,7 +211,7 @@ def if_any(**entries: Any) -> Description:
 
 
 def field(description: Description, name: str, kind: type) -> Any:
-    """Return an entry of a description; raise InputError if missing or of another type."""
+    """Return an entry of a description; raise InputError if it is missing or of another type."""
     require(name in description, f"{name} is missing")
     value = description[name]
     if type(value) is not kind:
@@ -223,25 +223,25 @@ def field(description: Description, name: str, kind: type) -> Any:
 
 
 def numbers(net: Network) -> dict[str, Array]:
-    """Return all numbers of a bank by name, not copied; optional arrays only if not all zero."""
+    """Return all arrays of a bank by name, without copying; omit optional arrays of zeros."""
     return value_arrays(net) | {"state": net.bank.state} | beside_values(net.bank)
 
 
 def beside_values(bank: Bank) -> dict[str, Array]:
-    """Return the optional arrays of a bank that are not all zero, and its slots, by name."""
+    """Return the optional arrays of a bank that are not all zero, and optimizer slots, by name."""
     found = {name: array for name, array in optional(bank).items() if array.any()}
     return found | {block_name(names): bank.blocks[names] for names in bank.blocks if names}
 
 
 def value_arrays(net: Network) -> dict[str, Array]:
-    """Return views of all values by name."""
+    """Return views of the values of all parameters by name."""
     found: dict[str, Array] = {name: each.value for name, each in net.named_parameters()}
     complete = sum(array.size for array in found.values()) == len(net.bank)
     return found if complete else {WHOLE: net.bank.value}  # a custom layer may name too few
 
 
 def is_value(name: str) -> bool:
-    """Return whether an array holds values: the whole bank, or a parameter such as "0.weight"."""
+    """Return whether an array has parameter values: all of the bank, or e.g. "0.weight"."""
     return name == WHOLE or "." in name
 
 
@@ -272,14 +272,14 @@ def fill(net: Network, description: Description, arrays: Mapping[str, Array]) ->
 
 
 def steps_of(description: Description) -> int:
-    """Return the number of steps taken."""
+    """Return the number of steps taken, from a description."""
     steps: int = field(description, "step_count", int)
     require(0 <= steps < MOST, f"step_count must be from 0 to 2**63 - 1, not {shorten(steps)}")
     return steps
 
 
 def slots_of(description: Description) -> list[tuple[str, ...]]:
-    """Return the slot names of each optimizer that has stepped."""
+    """Return the slot names of each optimizer that has taken a step."""
     known = {" ".join(row.slots): row.slots for row in OPTIMIZERS.values() if row.slots}
     found = []
     for names in field(description, "slots", list):
@@ -299,7 +299,7 @@ def check_arrays(
     arrays: Mapping[str, Array],
     may_lack: Mapping[str, Array],
 ) -> None:
-    """Raise InputError for arrays that are missing, unknown, or of another shape or dtype."""
+    """Raise InputError if arrays are missing or unknown, or have another shape or dtype."""
     for name in arrays:
         pick(shapes, name, "array")
     for name, (shape, dtype) in shapes.items():
@@ -340,7 +340,7 @@ def describe_own(
     schedules: Iterable[Any] = (),
     layers: Iterable[str] = (),
 ) -> Description:
-    """Return the entry for these formulas, or {}; activations and layers are given by name."""
+    """Return the entry for custom formulas, or {}; activations and layers are given by name."""
     rows = [ACTIVATIONS[name] for name in activations if name in ACTIVATIONS]
     parametric = [PARAMETRIC_FORMULAS[name] for name in layers]
     every: list[Iterable[Any]] = [rows, parametric, losses, optimizers, schedules]
@@ -349,7 +349,7 @@ def describe_own(
 
 
 def check_own(description: Description) -> None:
-    """Raise InputError if a custom formula is missing here, or differs."""
+    """Raise InputError if a custom formula in a file is not defined in this program, or differs."""
     own = description.get("own", {})
     for kind, digests in own.items() if isinstance(own, dict) else [("", own)]:
         if kind not in TABLES or not isinstance(digests, dict):
@@ -370,7 +370,7 @@ def check_own(description: Description) -> None:
 
 
 def names_in(layers: Iterable[Description], setting: str) -> Iterator[str]:
-    """Yield a setting, such as "activation", of described layers and their inner layers."""
+    """Yield the values of a setting, such as "activation", in layers and their inner layers."""
     for layer in layers:
         settings = layer["settings"]
         if isinstance(settings.get(setting), str):

@@ -2,9 +2,9 @@
 
     {"graph": ..., "input": ..., "output": ..., "layers": [one for each layer, in order]}
 
-The entry of a layer has the names of its nodes ("node", "activation", ...) and of its arrays
-("weight", "bias", ...) by role, and "form", its notation; for a Residual also "layers". "shape" is
-the shape of a sample in the file if it differs from the first layer's.
+The entry of a layer has the names of its nodes ("node", "activation", ...) and arrays ("weight",
+"bias", ...) by role, and "form", the operators used to write it; for a Residual also "layers".
+"shape" is the shape of a sample in the file, if it differs from the input of the first layer.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def check_names(names: object, layers: Sequence[Layer]) -> Names:
-    """Return names; raise InputError unless they fit these layers."""
+    """Return names of parts; raise InputError unless they fit these layers."""
     if not isinstance(names, dict) or set(names) - {"shape"} != {*OF_THE_GRAPH, "layers"}:
         raise InputError(
             f"names must be an object with the names of the graph, not {shorten(names)}"
@@ -45,7 +45,7 @@ def check_names(names: object, layers: Sequence[Layer]) -> Names:
 
 
 def check_shape(shape: object, layers: Sequence[Layer]) -> None:
-    """Raise InputError unless this is a shape of the inputs of the first layer."""
+    """Raise InputError unless `shape` is a valid input shape for the first layer."""
     inputs = layers[0].inputs if layers else 0
     sizes = shape if isinstance(shape, list) and len(shape) <= MOST_DIMENSIONS else [0]
     require(
@@ -55,7 +55,7 @@ def check_shape(shape: object, layers: Sequence[Layer]) -> None:
 
 
 def check_layers(names: object, layers: Sequence[Layer]) -> None:
-    """Raise InputError unless there is an object for each layer."""
+    """Raise InputError unless `names` has a valid object for each layer."""
     if not isinstance(names, list) or len(names) != len(layers):
         raise InputError(f"there must be names of {len(layers)} layers, not {shorten(names)}")
     for each, layer in zip(names, layers, strict=True):
@@ -69,7 +69,7 @@ def check_layers(names: object, layers: Sequence[Layer]) -> None:
 
 
 def check_text(name: object) -> None:
-    """Raise InputError unless this is a text of valid length without control characters."""
+    """Raise InputError unless `name` is a text of valid length without control characters."""
     require(
         isinstance(name, str) and len(name) <= LONGEST and not CONTROL.search(name),
         f"{shorten(name)} cannot be a name",
@@ -77,7 +77,7 @@ def check_text(name: object) -> None:
 
 
 def clean_names(names: Names) -> Names:
-    """Replace invalid names by valid, unique ones."""
+    """Return names in which invalid names are replaced by valid, unique names."""
     used = {text for text in texts_of(names) if cleaned(text) == text}
     instead: dict[str, str] = {}
     for text in texts_of(names):
@@ -87,12 +87,12 @@ def clean_names(names: Names) -> Names:
 
 
 def cleaned(name: str) -> str:
-    """Return a name without control characters, of valid length."""
+    """Return a name without control characters, shortened to a valid length."""
     return CONTROL.sub("_", name[:KEPT])
 
 
 def with_texts(names: object, instead: dict[str, str]) -> Any:
-    """Return names with every text replaced."""
+    """Return names in which every text is replaced by its entry in `instead`."""
     if isinstance(names, dict):
         return {role: with_texts(each, instead) for role, each in names.items()}
     if isinstance(names, list):
@@ -101,7 +101,7 @@ def with_texts(names: object, instead: dict[str, str]) -> Any:
 
 
 def unused(name: str, used: set[str]) -> str:
-    """Return a similar name that is not in `used`, and add it."""
+    """Return a name, similar to `name`, that is not in `used`, and add it to `used`."""
     found, count = name, 1
     while found in used:
         count += 1
@@ -111,7 +111,7 @@ def unused(name: str, used: set[str]) -> str:
 
 
 def texts_of(names: object) -> Iterable[str]:
-    """Yield every text in names."""
+    """Yield all texts in a nested object of names."""
     if isinstance(names, str):
         yield names
     elif isinstance(names, (dict, list)):

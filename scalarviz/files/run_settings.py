@@ -1,4 +1,4 @@
-"""Settings of training as JSON and arrays, and back: optimizers, losses, data, precisions."""
+"""Conversion of settings (optimizer, loss, data, precision) to JSON and arrays, and back."""
 
 from __future__ import annotations
 
@@ -31,10 +31,11 @@ MADE: dict[str, Any] = {"precision": Precision, "loss": Loss}  # of their settin
 
 @final
 class SettingsWriter:
-    """Converter of settings to JSON; arrays are collected in `arrays`, by name.
+    """Converts settings to JSON; arrays are collected in `arrays`, by name.
 
     Args:
-        samples: False: leave samples of arrays out; the data sets to pass again are in `needed`
+        samples: if False, samples of arrays are left out, and `needed` has the data sets to pass
+            when loading
     """
 
     def __init__(self, samples: bool = True) -> None:
@@ -44,7 +45,7 @@ class SettingsWriter:
         self._known: dict[int, tuple[DataSet, Description]] = {}  # by id, with the object
 
     def write(self, thing: Any) -> Any:
-        """Return an object as JSON; the same data set is written once."""
+        """Return an object as JSON; a data set that occurs several times is written once."""
         if isinstance(thing, np.ndarray):
             name = f"array {len(self.arrays)}"
             self.arrays[name] = thing
@@ -81,10 +82,10 @@ class SettingsWriter:
 
 @final
 class SettingsReader:
-    """Converter of JSON back to settings.
+    """Converts JSON back to settings.
 
     Args:
-        data: a data set missing in the file: made by code, or left out
+        data: data set that the file does not contain, as it is made by code or was left out
         outputs: number of outputs of the network
     """
 
@@ -98,7 +99,7 @@ class SettingsReader:
         self._known: dict[str, DataSet] = {}
 
     def read(self, thing: Any) -> Any:
-        """Return the object that was written."""
+        """Return the object from the JSON that `SettingsWriter.write` returned."""
         if isinstance(thing, list):
             return [self.read(each) for each in thing]
         if not isinstance(thing, dict):
@@ -122,7 +123,7 @@ class SettingsReader:
         return data.with_added(*data.as_added(*map(self.read, added)))
 
     def _again(self, samples: Description, settings: Description) -> DataSet:
-        """Return the data set passed by the user, with the settings of the file."""
+        """Return the data set passed by the user, with the settings from the file."""
         code, outputs, classes = self._code, self._outputs, settings.get("classes")
         is_wide = f" x {outputs} " in str(samples.get("targets"))
         if code is not None and code.is_given and code.outputs < outputs and is_wide:
@@ -205,9 +206,9 @@ def build_optimizer(value: Description) -> Optimizer:
 
 
 def classes_of_optimizers() -> dict[str, Any]:
-    """Return the classes of optimizers by name of their row, including those of `sv.optimizer`.
+    """Return optimizer classes by name of their row, including classes made by `sv.optimizer`.
 
-    Other user-defined subclasses use rows of these.
+    Other user-defined subclasses use a row of one of these classes.
     """
     found: list[Any] = Optimizer.__subclasses__()
     kinds = [kind for kind in found if kind._own or kind.__module__ == Optimizer.__module__]
@@ -216,14 +217,14 @@ def classes_of_optimizers() -> dict[str, Any]:
 
 
 def lost_function(name: object) -> Condition:
-    """Return a condition for the name of a function, which files cannot store."""
+    """Return a placeholder condition for a function, of which files store only the name."""
     if not isinstance(name, str) or len(name) > LONGEST_CONDITION:
         raise InputError(f"{shorten(name)} is not a name of a function")
     return of_function(name, None)
 
 
 def build_clock(value: object) -> Clock:
-    """Return a moment from its description; raise InputError."""
+    """Return a Clock from its description; raise InputError if it is invalid."""
     parts = value if isinstance(value, list) and len(value) == 3 else [None]
     if all(type(part) is int and 0 <= part < LATEST for part in parts):
         return Clock(*parts)
@@ -239,7 +240,7 @@ WEIGHTS = "weights" + SHA  # in the digest of samples with unequal weights
 
 
 def digest(data: Arrays) -> Description:
-    """Return the identity of a data set of arrays: sizes, types, hashes and order."""
+    """Return a digest of a data set of arrays: sizes, dtypes, hashes and order."""
     settings = data.settings()
     tables = {name: settings[name].reshape(len(settings[name]), -1) for name in ARRAYS}
     weights = settings.get("sample_weight")
@@ -293,5 +294,5 @@ def given_again(given: object, saved: Description) -> Arrays:
 
 
 def shown_text(saved: object) -> str:
-    """Return a text from a digest for a message."""
+    """Return a text from a digest in the form used in error messages."""
     return shorten(saved).strip("'")

@@ -1,11 +1,11 @@
-"""Run files: a whole training run with all branches and all actions of its user.
+"""Run files: a complete training run with all branches and all actions of its user.
 
-A file holds the network, the settings at the start, journal, losses and keyframes of every branch,
-and the clock. A loaded run continues bit for bit as if never interrupted, on the same machine with
-the same versions, and every earlier moment can be visited.
+A file holds the network, the settings at the start, the clock, and the journal, losses and
+keyframes of every branch. On the same machine with the same versions, a loaded run continues bit
+for bit as if never interrupted, and every earlier moment can be visited.
 
-The size is the sum of the keyframes (16 MB by default), eight bytes per step, and about twenty
-bytes per edited weight.
+The file size is the size of the keyframes (16 MB by default), plus eight bytes per step and about
+twenty bytes per edited weight.
 """
 
 from __future__ import annotations
@@ -88,11 +88,11 @@ KIND = "run"
 def save_timeline(
     timeline: Timeline, path: object, data: bool = True, keyframes: int | None = None
 ) -> None:
-    """Save a training run; an existing file is replaced atomically. Raises FileError.
+    """Save a training run; replace an existing file atomically. Raises FileError.
 
     Args:
-        data: False: without samples of arrays, which must be passed when loading
-        keyframes: bytes for keyframes besides the first and the last; None: all
+        data: if False, samples of arrays are left out and must be passed when loading
+        keyframes: bytes for keyframes other than the first and last; None stores all keyframes
     """
     network = check_saving(timeline)
     found = as_own_path(path, KIND)  # before the work
@@ -122,10 +122,10 @@ def check_saving(timeline: Timeline) -> Any:
 def load_timeline(
     path: object, data: object = None, limit: int | None = None, metrics: object = ()
 ) -> Timeline:
-    """Return the training run in a file written by `save_timeline`, at its clock.
+    """Load the training run in a file written by `save_timeline`, at the time when it was saved.
 
     `data` is required if the data set is made by code or was left out; `limit` is described in
-    base/limits.py; `metrics` are user-defined metrics that it measured.
+    base/limits.py; `metrics` are the user-defined metrics that the run measured.
     """
     Budget(limit)  # raises InputError for an invalid limit
     if is_record(path):
@@ -175,7 +175,7 @@ def used_kernels(timeline: Timeline) -> bool:
 
 
 def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]:
-    """Return the values set by actions of a kind, in the detail with this name."""
+    """Return the values that actions of a kind set; `detail` is their name, by default `kind`."""
     actions = [action for branch in branches for action in branch.journal]
     return [action.details[detail or kind] for action in actions if action.kind == kind]
 
@@ -186,7 +186,7 @@ def chosen(branches: Sequence[Branch], kind: str, detail: str = "") -> list[Any]
 def describe_timeline(
     timeline: Timeline, network: Network, data: bool = True, keyframes: int | None = None
 ) -> tuple[Description, Arrays]:
-    """Return a training run as a JSON object and arrays; arguments as in `save_timeline`."""
+    """Return a training run as a JSON object and arrays; arguments are as in `save_timeline`."""
     trainer, here = timeline.trainer, timeline.clock
     metrics, origin = timeline.visits.metrics, timeline.origin
     start: Settings = timeline.branches[0].frames[0].settings
@@ -251,7 +251,7 @@ def describe_timeline(
 
 
 def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
-    """Return the entry of all custom formulas used in a training run."""
+    """Return the description of all custom formulas used in a training run."""
     activations = [*start.activations, *chosen(branches, "activation", "name")]
     losses = [start.loss, *chosen(branches, "loss")]
     optimizers = [start.optimizer, *chosen(branches, "optimizer")]
@@ -261,7 +261,7 @@ def own_of(start: Settings, branches: Sequence[Branch]) -> Description:
 
 
 def given_at_start(start: Settings) -> list[Action]:
-    """Return initial separate rates and conditions as the actions that set them."""
+    """Return actions that set the separate rates and the conditions of the initial settings."""
     found = [
         Action(0, 0, "own rate", {"rows": np.arange(first, end), "rate": rate})
         for first, end, rate in start.optimizer.own_rates.spans
@@ -278,7 +278,7 @@ def describe_action(action: Action, writer: SettingsWriter) -> list[Any]:
 
 
 def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InParts]:
-    """Return the keyframes of a branch as arrays, one row for each."""
+    """Return the keyframes of a branch as arrays with one row per keyframe."""
     kept = [frame for _, frame in sorted({frame.step: frame for frame in frames}.items())]
     arrays: dict[str, Array | InParts] = {
         "step": np.array([frame.step for frame in kept], np.int64),
@@ -298,12 +298,12 @@ def frame_arrays(branch: int, frames: Sequence[Frame]) -> dict[str, Array | InPa
 
 
 def stacked(rows: Sequence[Array]) -> InParts:
-    """Return rows of equal shape as an array."""
+    """Return rows of equal shape as one array to be stored."""
     return (len(rows), *rows[0].shape), rows
 
 
 def bits_of(bank: Bank) -> str:
-    """Return a short hash of the weights."""
+    """Return a short hash of the values in a bank."""
     return hashlib.sha256(bank.value.tobytes()).hexdigest()[:16]
 
 
@@ -312,9 +312,9 @@ def bits_of(bank: Bank) -> str:
 
 @final
 class Rebuilding:
-    """Builder of the parts of a training run in the order of their dependencies.
+    """Builds the parts of a training run from a description, in the order of dependencies.
 
-    `data` replaces a data set made by code.
+    `data` is the data set if the file does not contain it.
     """
 
     def __init__(
@@ -349,7 +349,7 @@ class Rebuilding:
         self.start = settings_after(start, map(self._action, description.get("given", [])))
 
     def timeline(self) -> Timeline:
-        """Return the training run, at the clock of the description."""
+        """Return the training run, with its clock as in the description."""
         description = self.description
         trainer = Trainer(self.network, self.start, self.seed)
         timeline = Timeline(trainer, size(field(description, "memory", int), "memory"))
@@ -419,14 +419,14 @@ class Rebuilding:
         )
 
     def _check_batch(self, data: DataSet, batch: int | None) -> None:
-        """Raise InputError for a batch that needs too much memory, from data made by code."""
+        """Raise InputError if a batch of data made by code needs too much memory."""
         if not isinstance(data, TableSet):
             count = data.batches(batch, self.seed).size
             needed = DOUBLE * count * (data.inputs + data.outputs)
             Budget(self.made.limit).take(needed, f"a batch of {count:,} samples")
 
     def _check_activations(self, names: Sequence[str], changed: Sequence[int]) -> None:
-        """Raise InputError for two activations of the same layer."""
+        """Raise InputError if a layer that occurs twice would get two activations."""
         for place in changed:
             layer = self.network.layers[place]
             require(
@@ -435,7 +435,7 @@ class Rebuilding:
             )
 
     def branches(self) -> list[Branch]:
-        """Return all branches, with journal, losses and keyframes."""
+        """Return all branches with their journals, losses and keyframes."""
         branches: list[Branch] = []
         for value in field(self.description, "branches", list):
             require(isinstance(value, dict), f"{shorten(value)} is not a branch")
@@ -447,7 +447,7 @@ class Rebuilding:
         return branches
 
     def _branch(self, value: Description, before: Sequence[Branch]) -> Branch:
-        """Return a branch with journal, losses and keyframes."""
+        """Return a branch with its journal, losses and keyframes."""
         number, parent = len(before), value.get("parent")
         above = before[parent] if type(parent) is int and 0 <= parent < number else None
         require(
@@ -505,7 +505,7 @@ class Rebuilding:
         return journal
 
     def _action(self, value: object) -> Action:
-        """Return an action of a journal; raise InputError if it cannot be applied here."""
+        """Return an action of a journal; raise InputError if it does not fit this network."""
         if not isinstance(value, list) or len(value) != 5 or not isinstance(value[3], dict):
             raise InputError(f"{shorten(value)} is not an action")
         step, operation, name, details, asked = value
@@ -565,7 +565,7 @@ class Rebuilding:
 
 
 def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
-    """Return the place of the request of an action that waited for the next step, or None."""
+    """Return (step, operation) of the request, if an action waited for the next step, or None."""
     if asked is None:
         return None
     moment = build_clock([*asked, 0]) if isinstance(asked, list) else place
@@ -580,7 +580,7 @@ def asked_at(asked: object, place: Clock, kind: str) -> tuple[int, int] | None:
 def settings_on_arrival(
     settings: Settings, journal: Sequence[Action], steps: Sequence[int]
 ) -> Iterator[Settings]:
-    """Yield the settings on arrival at each of these steps, in order."""
+    """Yield the settings on arrival at each of the ascending `steps`."""
     done = 0
     for step in steps:
         first = done
@@ -604,7 +604,7 @@ def metric_arrays(number: int, branch: Branch) -> dict[str, Array]:
 
 
 def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch: Branch) -> None:
-    """Store the recorded metrics in a branch; raise InputError for impossible ones."""
+    """Store recorded metrics in a branch; raise InputError if they are invalid."""
     for name in names_of(names):
         steps = pick(arrays, f"{STEPS} {name} {number}", "array")
         values = pick(arrays, f"{VALUES} {name} {number}", "array")
@@ -619,7 +619,7 @@ def read_metrics(arrays: Mapping[str, Array], names: object, number: int, branch
 
 
 def names_of(value: object) -> list[str]:
-    """Return the names of metrics; raise InputError for anything else."""
+    """Return the names of metrics; raise InputError if they are not names."""
     names: list[Any] = value if isinstance(value, list) else [value]
     if all(isinstance(name, str) and name.isidentifier() for name in names):
         return names
@@ -629,9 +629,9 @@ def names_of(value: object) -> list[str]:
 def restore_metrics(
     visits: FirstArrivals, description: Description, given: Mapping[str, MetricRow]
 ) -> list[str]:
-    """Let a loaded session measure its metrics; return the missing functions.
+    """Let a loaded session measure its metrics; return the names of missing metrics.
 
-    `given` are the functions passed by the user.
+    `given` has the user-defined metrics that were passed, by name.
     """
     if "metrics" not in description:
         visits.metrics = Metrics(given, 100) if given else None
@@ -647,7 +647,7 @@ def restore_metrics(
 
 
 def restore_marks(timeline: Timeline, description: Description) -> None:
-    """Restore the marks of a loaded training run; raise InputError if malformed."""
+    """Restore the marks of a loaded training run; raise InputError if they are malformed."""
     if "marks" not in description:
         return
     listed = field(description, "marks", list)
@@ -675,7 +675,7 @@ LONGEST = 200  # characters of the description
 
 
 def read_origin(description: Description) -> Origin | None:
-    """Return the origin of a session, without the earlier session; raise InputError if invalid."""
+    """Return the origin of a session, but not the earlier session; raise InputError if invalid."""
     if "origin" not in description:
         return None
     value = field(description, "origin", dict)

@@ -6,23 +6,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.optimizer import SGD, Adam, Momentum, Optimizer
+from scalarviz.data.plane import FEATURES
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import records, tiles
 from scalarviz.engines.cpu.job import training_passes
 from scalarviz.engines.cpu.products import LONGEST
-from scalarviz.engines.cpu.table import ON_ONE_CORE, TRAINING, units_of_draws, units_of_loss
+from scalarviz.engines.cpu.table import (
+    ON_ONE_CORE,
+    TRAINING,
+    units_of_draws,
+    units_of_loss,
+    units_on_one_core,
+)
 from scalarviz.engines.wasm import page_memory
-from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST
+from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, end_of_data
 from scalarviz.engines.wasm.compile_pieces import HEAP
+from scalarviz.engines.wasm.module import module_of
 from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
+from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.caption_data import optimizer_data as captions_of
+from scalarviz.pages.engine_data import training_of
+from scalarviz.pages.scene_data import operation_data
+from scalarviz.stage.show import Show
+from scalarviz.training.session.reading import side_names
 
+OFFERED = "tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"  # on offer
+SHAPES = "circle", "spiral", "gaussians", "quadrants", "moons"
 OPTIMIZERS: tuple[Optimizer, ...] = SGD(), Momentum(), Adam()  # the optimizers on offer
 RECORDS = "JOB PROGRAM PLAN PASS OPERATION BANK SAMPLES DRAWING BATCH ROOM UPDATE HOW SPAN PROGRESS"
 FLAGS = "aim error keep learn forward weights delta flow"
@@ -31,6 +48,33 @@ SAME = (
     "dtype first stack kernels places calls steady scaling mixed atOnce tile loss dropouts load "
     "step count"
 )
+
+
+class PlaygroundData(NamedTuple):
+    """What a page needs to make networks of its own: a WebAssembly module, and tables."""
+
+    module: bytes
+    tables: dict[str, Any]
+
+
+def playground_data(make: Callable[..., Show]) -> PlaygroundData:
+    """Return the kernels of all networks on offer, and the tables of `web/dense_page.js`.
+
+    Args:
+        make: returns the show of a network for settings: of the scene `circle`
+    """
+    shows = {name: make(activation=name, hidden="1", engine="python") for name in OFFERED}
+    trainings = [training_of(each.session.trainer, 0) for each in shows.values()]
+    units = [*dict.fromkeys(unit for each in trainings for unit in units_on_offer(each))]
+    module = module_of(units, trainings[0].bank.dtype)
+    image = image_tables(trainings[0], units, end_of_data(module))
+    return PlaygroundData(module, {**page_tables(make, shows), "image": image})
+
+
+def units_on_offer(training: PageTraining) -> list[Unit]:
+    """Return the kernels of a training run with each of the optimizers on offer."""
+    of = training
+    return units_on_one_core(of.program, of.batches, [of.loss], OPTIMIZERS, of.precision)
 
 
 def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> dict[str, Any]:
@@ -74,6 +118,65 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
         "page": page_memory.PAGE,
         "alignment": ALIGNMENT,
         "first": first,
+    }
+
+
+def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[str, Any]:
+    """Return what `web/dense_page.js` needs to make the data of a page, besides those of one page.
+
+    Args:
+        make: returns the show of a network for settings
+        shows: shows with one hidden neuron, by its activation
+    """
+    facts = {name: caption_data(show.session) for name, show in shows.items()}
+    bent = {name: facts[name] for name in OFFERED if name != "linear"}
+    first = facts[OFFERED[0]]
+    cells = {each["technical"]: each["name"] for each in first["cells"]}
+    return {
+        "operations": {
+            "affine": first["operations"][0],
+            **{name: each["operations"][1] for name, each in bent.items()},
+        },
+        "activations": {name: each["activations"][name] for name, each in bent.items()},
+        "flats": {
+            name: operation_data(shows[name].session.network.program, 1)["flat"] for name in bent
+        },
+        "names": {
+            **{name: cells[name] for name in ("zero_grad", "loss", "step")},
+            **{name: cells[f"{name} 1"] for name in ("delta", "weight gradient", "input gradient")},
+            "affine": cells["affine 0"],
+            **{name: each["cells"][2]["name"] for name, each in bent.items()},
+        },
+        "optimizers": {each.name: update_data(each) for each in OPTIMIZERS},
+        "features": {
+            name: {"label": each.label, "tree": function_tree(each.formula)}
+            for name, each in FEATURES.items()
+        },
+        "shapes": {
+            shape: shape_data(make(shape=shape, hidden="1", engine="python")) for shape in SHAPES
+        },
+    }
+
+
+def shape_data(show: Show) -> dict[str, Any]:
+    """Return the words of a page that depend on the points, and the names of the two classes."""
+    return {
+        "page": {"title": show.title, "about": show.about},
+        "sides": side_names(show.session.data),
+    }
+
+
+def update_data(optimizer: Optimizer) -> dict[str, Any]:
+    """Return the facts of an optimizer, and those on its penalties: none, L1, L2, and both.
+
+    In their formulas L1 is .125 and L2 is .25; the page replaces these numbers.
+    """
+    kind = type(optimizer)
+    penalties = [kind(l1=l1, l2=l2) for l2 in (0.0, 0.25) for l1 in (0.0, 0.125)]
+    return {
+        "facts": captions_of(optimizer, mixed=False),
+        "rate": optimizer.lr,
+        "before": [captions_of(each, mixed=False)["before"] for each in penalties],
     }
 
 

@@ -24,7 +24,7 @@ Value = TypeVar("Value")
 
 @contextmanager
 def quick_turns(seconds: float = SWITCH) -> Iterator[None]:
-    """Shorten Python's switch interval, so that interfaces respond during playback."""
+    """Shorten Python's thread switch interval, so that interfaces respond during playback."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(min(before, seconds))
     try:
@@ -35,7 +35,7 @@ def quick_turns(seconds: float = SWITCH) -> Iterator[None]:
 
 @final
 class Answer(Generic[Value]):
-    """The result of one computation, cached for each `key`.
+    """The result of a computation, cached until it is requested for another key.
 
     If it takes longer than the caller's patience, the previous value is used until the result
     arrives; meanwhile the answer is `pending`.
@@ -49,18 +49,19 @@ class Answer(Generic[Value]):
 
     @property
     def pending(self) -> bool:
-        """Whether the value belongs to a key other than the requested one."""
+        """Whether the result for the requested key has not arrived yet."""
         return self._asked != self.known
 
     def get(self, key: object, ask: Callable[[], Value], patience: float = math.inf) -> Value:
-        """Return the result of `ask` for a key, computed here or, with less patience, in a thread.
+        """Return the result of `ask` for a key, or the previous result if `patience` is exceeded.
 
         Args:
             key: determines the result
-            ask: computes it
-            patience: seconds to wait; by default infinite: it is computed in this thread
+            ask: function that computes the result
+            patience: seconds to wait for a background thread; by default infinite, which computes
+                the result in the calling thread
 
-        Errors of `ask` are raised here.
+        Errors of `ask` are raised by this method.
         """
         if key != self.known and not (key == self._asked and self._thread.busy):
             if patience == math.inf:
@@ -113,7 +114,7 @@ class Throttle:
 
     @contextmanager
     def doing(self) -> Iterator[None]:
-        """Measure the work in this block; longer work is repeated less often."""
+        """Time the work in this block; the longer it takes, the longer the pause until the next."""
         start = perf_counter()
         try:
             yield
@@ -142,7 +143,7 @@ class Refreshed(Generic[Value]):
         """Return the value for an object at a moment, or an older one for the same object.
 
         Args:
-            may_wait: whether an older value suffices until a new one is due, as during playback
+            may_wait: whether an older value suffices until recomputation is due, as during playback
         """
         is_same = self._key == (about, moment)
         if not is_same and not (may_wait and about == self._key[0] and not self._throttle.due):

@@ -47,7 +47,7 @@ def check_neurons(program: Program) -> None:
 
 
 def walked(program: Program, moment: Moment) -> Buffer | None:
-    """Return the buffer whose neurons are stepped through at a moment; None for one operation."""
+    """Return the buffer whose neurons a moment shows one by one; None for a single step."""
     if moment.operation == NONE:
         return None
     operation = program.operations[moment.operation]
@@ -57,7 +57,7 @@ def walked(program: Program, moment: Moment) -> Buffer | None:
 
 
 def sizes_of(program: Program) -> list[int]:
-    """Return the number of neurons to step through in each moment; 1 for a single step."""
+    """Return, for each moment, the number of neurons to step through; 1 for a single step."""
     buffers = [walked(program, moment) for moment in program.moments]
     return [1 if each is None else each.size for each in buffers]
 
@@ -76,10 +76,10 @@ def cut(neurons: NeuronPart, buffers: Buffers, outputs: Buffer) -> Buffers:
 
 
 def grown(neurons: NeuronPart, gradients: FloatArray, layout: Layout, missing: float) -> FloatArray:
-    """Return the gradients of an operation computed so far; `missing` replaces later ones.
+    """Return gradients with `missing` in place of those that are not computed yet.
 
     Args:
-        layout: contains the weights of each neuron
+        layout: layout of the network, which maps each neuron to its weights
     """
     found = gradients.copy()
     for neuron, share in neurons.growing():
@@ -95,7 +95,7 @@ MOST_PRODUCTS = (
 
 
 def can_add_up(operation: Operation) -> bool:
-    """Return whether an operation has a BatchSum of acceptable time and memory."""
+    """Return whether a BatchSum of an operation takes acceptable time and memory."""
     size = operation.source.size * operation.target.size
     return operation.about.multiplies and size <= MOST_PRODUCTS
 
@@ -109,7 +109,7 @@ class BatchSum:
         operation: the operation, whose weight gradients have just been computed
         inputs: its inputs, and a 1 for biases: shape (samples, inputs + 1)
         upstream: gradients of its outputs, shape (samples, outputs)
-        row: bank index of the followed weight, and its `name`
+        row, name: bank index and name of the followed weight
         grad: its gradient in the bank
         letter: symbol of the inputs in formulas
     """
@@ -124,7 +124,7 @@ class BatchSum:
 
     @staticmethod
     def of(session: Session, pinned: int | None = None) -> BatchSum | None:
-        """Return the sum of the last operation; None if it computed no weight gradients.
+        """Return the BatchSum of the last operation; None if it computed no weight gradients.
 
         Args:
             session: the session
@@ -171,7 +171,7 @@ class BatchSum:
         return np.bincount(places, products[written, read], len(self.operation.parameters))
 
     def pushes(self, grad: FloatArray, samples: float) -> FloatArray:
-        """Return the bank's gradients, with the operation's accumulated so far."""
+        """Return `grad`, with the operation's gradients summed over the first samples only."""
         found = np.array(grad, np.float64)
         found[self.operation.parameters] = self.gradients(samples)
         return found
@@ -183,7 +183,7 @@ class BatchSum:
         return self.upstream[:, written], self.inputs[:, columns]
 
     def caption(self, samples: float) -> Caption:
-        """Return the caption during and after accumulation of `samples` samples."""
+        """Return the caption after the terms of `samples` samples have been accumulated."""
         number = min(max(1, int(np.ceil(samples))), self.count)
         with np.errstate(all="ignore"):
             delta, x = self.terms()

@@ -27,7 +27,7 @@ class CameraController:
 
     Attributes:
         inner: area of the picture in which the network is fitted
-        framed: whether the whole network is kept in it
+        framed: whether the whole network is kept in that area
     """
 
     def __init__(self, layout: Layout, name: str = "perspective", cuts: bool = False) -> None:
@@ -45,7 +45,7 @@ class CameraController:
 
     @property
     def is_turned(self) -> bool:
-        """Whether its direction differs from its preset, now or after the current move."""
+        """Whether the direction of `goal` differs from the direction of the preset."""
         goal, preset = self.goal, self._preset(self.name)
         return (goal.azimuth, goal.elevation) != (preset.azimuth, preset.elevation)
 
@@ -82,7 +82,7 @@ class CameraController:
             self.camera, self._from = self.whole(goal), None
 
     def fold(self) -> bool:
-        """Rotate until the parts of the layout are edge-on; return whether they are."""
+        """Start to rotate the layout to an edge-on view; return whether that is finished."""
         goal = self._edge_on()
         if self.cuts or (self._from is None and self.camera.azimuth == goal.azimuth):
             return True
@@ -91,7 +91,7 @@ class CameraController:
         return False
 
     def unfold(self) -> None:
-        """Rotate the parts of the current layout from edge-on to their default direction."""
+        """Rotate the current layout from an edge-on view to its default direction."""
         self.camera = self._edge_on()
         self.go(self.whole(self._preset(self.name)), framed=True, seconds=UNFOLDS)
 
@@ -110,7 +110,7 @@ class CameraController:
         self.go(self.whole(replace(self._preset(name), target=self.camera.target)), framed=True)
 
     def go(self, goal: Camera, framed: bool = False, seconds: float = SECONDS) -> None:
-        """Start a move to a camera; with `cuts`, jump there."""
+        """Start a smooth move to a camera, or jump there if `cuts` is set."""
         self.framed, self._seconds = framed, seconds
         if self.cuts:
             self.camera, self._from = goal, None
@@ -118,7 +118,7 @@ class CameraController:
             self._from, self._goal, self._started = self.camera, goal, None
 
     def tick(self, now: float) -> bool:
-        """Advance a move to the time `now`; return whether there was one."""
+        """Advance the current move to the time `now`; return whether the camera was moving."""
         if self._from is None:
             return False
         self._started = now if self._started is None else self._started
@@ -131,7 +131,7 @@ class CameraController:
         return True
 
     def orbit(self, right: float, down: float) -> None:
-        """Rotate by dragging, in pixels; the next change of the area fits the view again."""
+        """Rotate by a drag in pixels; the view is fitted again when its area changes."""
         ends = self.framed and self._from is not None  # a move that fits the network
         self.camera, self._from = self._goal if ends else self.camera, None
         if self.name == "flat" and (right or down):
@@ -139,7 +139,7 @@ class CameraController:
         self.camera = self.camera.orbited(-DEGREES * right, DEGREES * down)
 
     def move(self, right: float, down: float) -> None:
-        """Move sideways by dragging, in pixels."""
+        """Move sideways by a drag in pixels."""
         self._stay()
         high = self.inner.height
         self.camera = self.camera.moved(-right / high, down / high)
@@ -159,7 +159,7 @@ class CameraController:
         self._from = None
 
     def whole(self, camera: Camera) -> Camera:
-        """Return the camera with the whole network in view, in the same direction."""
+        """Return a camera with the same direction that has the whole network in view."""
         reach = reach_of(self.layout.extent)
         if not math.isfinite(reach(camera.toward)):
             return camera

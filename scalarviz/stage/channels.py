@@ -30,11 +30,11 @@ class ChannelSource:
     """Inputs of a channel.
 
     Attributes:
-        numbers: numbers of the bank at one moment; `before`, the values one picture earlier
+        numbers, before: the bank at one moment, and its values one picture earlier
         program: the program of the network
-        way: the pass of the focus sample
-        first: values of the first of several networks of equal shape; else None
-        begun: initial values of training; None if unknown
+        way: forward and backward pass of the focus sample
+        first: values of the first network if several of equal shape are compared; else None
+        begun: values at the start of training; None if unknown
     """
 
     numbers: SnapshotValues
@@ -49,8 +49,8 @@ class ChannelSource:
 class Channel:
     """A quantity that colors and sizes of cubes can show; `read` returns one number per bank index.
 
-    `of_sample` channels belong to the focus sample, and need a network with layers; `of_several`
-    channels compare networks shown side by side.
+    Channels with `of_sample` show numbers of the focus sample, and need a network with layers;
+    channels with `of_several` compare networks that are shown side by side.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Channel:
 
 
 def change_from(before: FloatArray | None, now: FloatArray) -> FloatArray:
-    """Return the differences between numbers; zeros without reference."""
+    """Return `now` minus `before`; zeros if `before` is None or has another length."""
     if before is None or len(before) != len(now):
         return np.zeros(len(now))
     with np.errstate(invalid="ignore", over="ignore"):  # infinities give NaN
@@ -100,10 +100,10 @@ def names_of(slots: Sequence[str], has_layers: bool) -> list[str]:
 
 
 def check_channel(name: object, names: Sequence[str]) -> str:
-    """Return a name if it is one of some channels.
+    """Return a channel name if it is one of `names`.
 
-    Raise UnknownNameError otherwise, and InputError for a comparison channel without comparable
-    networks.
+    Raise UnknownNameError otherwise, and InputError for a channel that compares networks if there
+    are no networks to compare.
     """
     row = CHANNELS.get(name) if isinstance(name, str) else None
     if row is not None and row.of_several and name not in names:
@@ -115,7 +115,7 @@ def check_channel(name: object, names: Sequence[str]) -> str:
 
 
 def checked(given: Mapping[str, Any], channels: Sequence[str]) -> Mapping[str, Any]:
-    """Return the selected fields of a look; raise an error for an unknown channel."""
+    """Return view options unchanged; raise an error if a channel in them is unknown."""
     for name in CUBES:
         if given.get(name) is not None:
             check_channel(given[name], channels)
@@ -125,8 +125,8 @@ def checked(given: Mapping[str, Any], channels: Sequence[str]) -> Mapping[str, A
 def read(name: str, source: ChannelSource) -> FloatArray:
     """Return the numbers of a channel; zeros if unknown.
 
-    Unknown are slots that do not exist yet, and products without a sample pass, as in a large
-    network.
+    Optimizer slots are unknown until they exist, and products if no sample pass was computed, for
+    example in a large network.
     """
     row = CHANNELS.get(name)
     if row is not None and (not row.of_sample or source.way.values):
@@ -137,12 +137,12 @@ def read(name: str, source: ChannelSource) -> FloatArray:
 def largest_of(
     plates: Sequence[Plate], layers: Sequence[int], numbers: FloatArray
 ) -> dict[int, float]:
-    """Return the magnitude that a scale should cover, by layer.
+    """Return the magnitude that the scale of each layer should cover.
 
     Args:
-        layers: layer of each plate with a separate scale; -1 for all other plates
+        layers: for each plate, its layer if that has a separate scale, else -1
 
-    For many numbers it is the 99th percentile.
+    The magnitude is the maximum or, for many numbers, the 99th percentile.
     """
     if not {*layers} - {-1}:
         return {-1: largest(numbers)}
@@ -166,8 +166,9 @@ class Scales:
     """The scales of colors and sizes.
 
     Attributes:
-        look: shown channels, and whether each layer has a separate scale, as each Affine always has
-        stops: the scales, by channel and layer, -1 for the network
+        look: view options: the shown channels, and whether each layer has a separate scale, which
+            Affine layers always have
+        stops: the scales, by channel and layer; layer -1 is the whole network
     """
 
     def __init__(self, look: Look) -> None:
@@ -175,12 +176,12 @@ class Scales:
         self._apart: set[int] = set()  # Affine layers, which have different units
 
     def choose(self, shown: Sequence[Shown]) -> None:
-        """Set the scales for all shown numbers, larger or smaller than before."""
+        """Fit the scales to all shown numbers; they can grow or shrink."""
         for channel in {self.look.color, self.look.cubes}:
             self.stops.choose(self._largest(channel, shown))
 
     def follow(self, shown: Sequence[Shown], now: float) -> None:
-        """Adapt the scales to the numbers."""
+        """Adapt the scales to the shown numbers at the time `now`."""
         look = self.look
         for channel in dict.fromkeys((look.color, look.cubes)):
             self.stops.follow(self._largest(channel, shown), now, tells=channel == look.color)
@@ -196,7 +197,7 @@ class Scales:
         return found
 
     def tick(self, now: float) -> bool:
-        """Return whether the picture changes by itself: notes on grown scales disappear."""
+        """Return whether a note about a grown scale is shown, which will disappear by itself."""
         return self.stops.just_grown(now, LAST_SECONDS) is not None
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:
@@ -204,7 +205,7 @@ class Scales:
         return np.array([self.stops.of((channel, layer)) for layer in self._layers(plates)])
 
     def _layers(self, plates: Sequence[Plate]) -> list[int]:
-        """Return the layer of each plate with a separate scale, -1 for the others."""
+        """Return, for each plate, its layer if that has a separate scale, else -1."""
         return [
             each.layer
             if self.look.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
@@ -213,7 +214,7 @@ class Scales:
         ]
 
     def laid_out(self, cubes: CubeValues, plates: Sequence[Plate]) -> CubeValues:
-        """Return the cube values, with the scales for the plates of another layout."""
+        """Return the cube values with scales for the plates of another layout."""
         sizes = (
             np.full(len(plates), cubes.size_scales[0])
             if len(set(cubes.size_scales.tolist())) == 1

@@ -1,4 +1,4 @@
-"""Mouse interaction with charts and caption: zoom, and the pointed item."""
+"""Mouse interaction with charts and captions: zoom, and the item under the mouse."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FEWEST = 10.0  # minimum number of shown steps, if available
 
 
 def zoom(view: CurveView, chart: Chart, factor: float, x: float) -> None:
-    """Zoom in on a pixel's x by a factor; zoom out for a factor below 1."""
+    """Zoom the chart by a factor around the pixel column x; a factor below 1 zooms out."""
     now = chart.last - chart.first
     wide = max(now / factor, min(FEWEST, chart.end))
     at = chart.place_at(x)
@@ -26,7 +26,7 @@ def move(view: CurveView, chart: Chart, dx: float) -> None:
 
 
 def show(view: CurveView, first: float, wide: float, end: float) -> None:
-    """Show `wide` steps from `first` on, clipped to the available ones."""
+    """Show `wide` steps from `first` on, clipped to the available steps."""
     view.first = max(0.0, min(first, end - wide))
     last = view.first + wide
     view.last = None if last >= end - 1e-6 * end else last
@@ -34,19 +34,19 @@ def show(view: CurveView, first: float, wide: float, end: float) -> None:
 
 @final
 class OverlayPointer:
-    """The items under the mouse below the network of the last picture.
+    """The item under the mouse in the caption and charts below the network.
 
     Attributes:
-        cell: number of finished operations after the pointed one of the strip, or 0
-        piece: the pointed piece of the caption, or None
+        cell: number of operations finished after the strip cell under the mouse, or 0
+        piece: the piece of the caption under the mouse, or None
         opened: whether all terms are shown in a panel, opened by a click on "... 5 more"
-        step: the pointed step in the loss chart, or None
-        branch: number of the branch whose line is pointed at, or None
-        tile: the pointed tile in the strip of all weights over time, or None
-        spot: the pointed point in the plane of a landscape, or None
-        tab: name of the pointed tab of the strip, or None
-        title: whether the title of the loss chart is pointed at
-        legend: whether the legend is pointed at
+        step: the step under the mouse in the loss chart, or None
+        branch: number of the branch whose line is under the mouse, or None
+        tile: the tile under the mouse in the chart of all weights over time, or None
+        spot: the point under the mouse in the loss landscape, or None
+        tab: name of the tab of the strip under the mouse, or None
+        title: whether the title of the loss chart is under the mouse
+        legend: whether the legend is under the mouse
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class OverlayPointer:
         self.hover(OnTop(), -1.0, -1.0)
 
     def hover(self, on_top: OnTop, x: float, y: float) -> bool:
-        """Point at a pixel; return whether it is on the caption or its panel."""
+        """Find the item at a pixel; return whether the pixel is on the caption or its panel."""
         self._place = x, y
         over, chart, legend = what_at(on_top.told, x, y), on_top.chart, on_top.legend
         self.piece = over if over is not None and over.words else None
@@ -69,14 +69,14 @@ class OverlayPointer:
         return over is not None
 
     def again(self, on_top: OnTop) -> None:
-        """Update the pointed item: the picture moves while the mouse may rest."""
+        """Find the item under the mouse again, since the picture has changed."""
         self.hover(on_top, *self._place)
 
     def click(self, on_top: OnTop, x: float, y: float, view: CurveView) -> bool:
         """Apply a click at a pixel to the panel or the charts; return whether it had an effect.
 
-        A click on an opener opens the panel, a click elsewhere closes it; a click on the title of
-        the loss chart toggles its size, a click on a tab below it selects that tab.
+        A click on "... 5 more" opens the panel, a click elsewhere closes it; a click on the title
+        of the loss chart toggles its size, a click on a tab below it selects that tab.
         """
         over = what_at(on_top.told, x, y)
         if self.opened or (over is not None and over.opens):

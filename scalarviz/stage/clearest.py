@@ -1,4 +1,4 @@
-"""The sample of a step that is easiest to follow, selected from its computed results.
+"""The sample of a step that is easiest to follow, selected from the results of the step.
 
 It uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
@@ -21,16 +21,16 @@ from scalarviz.story.traced_weight import (
 )
 from scalarviz.story.trial import mean_off
 
-# Numbers of a batch times weights: of a larger step none is computed before; and with classes.
+# Maximum samples times weights of a step that is computed in advance; and with classes.
 MOST, MOST_SORTED = 20_000, 400_000
-# How many agreements it is worth that the sample asks for what all ask for, and that no number of
-# the loss is printed twice.
+# Points if the sample asks for the same direction as the batch, and if all numbers of its loss
+# are printed differently; any other agreement is one point.
 ASKED, APART = 4, 3
-FAR = 2.0  # weight of an error of 1: preferably a wrong sample is shown
+FAR = 2.0  # points for an error of 1, to prefer a sample with a large error
 
 
 def can_choose(facts: Facts, weights: int, batch: int) -> bool:
-    """Return whether a step is explained in full, and small enough to be computed in advance."""
+    """Return whether a sample can be chosen: the step is fully explained and quick to compute."""
     places = summing(facts)
     most = MOST_SORTED if facts.loss.logits == "softmax" else MOST
     if facts.is_graph or facts.learning or len(places) == 0 or weights * batch > most:
@@ -45,13 +45,13 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
     """Return the sample of a step that is easiest to follow; None if unknown or if no sample fits.
 
     Args:
-        state: after the step
-        fresh: the outputs of its samples with the weights after the step
+        state: the state after the step
+        fresh: the outputs of the samples with the weights after the step
 
-    Each of its outputs moves toward its target. Among such samples, the one with the most
-    agreements is chosen: printed terms add up to the printed sum, the explained weight visibly
-    changes in the direction that the sample asks for, no number of its loss is printed twice, and
-    its error is large.
+    A sample fits if all of its outputs move toward their targets. Among these, the sample with the
+    highest score is chosen: printed terms add up to the printed sum, the explained weight visibly
+    changes in the direction that the sample asks for, the numbers of its loss are all printed
+    differently, and its error is large.
     """
     batch, size = state.all, facts.buffers[facts.outputs].size
     if batch is None or state.before is None:
@@ -80,9 +80,9 @@ def clearest_sample(facts: Facts, state: State, fresh: Numbers) -> int | None:
 
 
 def least_sure(facts: Facts, state: State, fresh: Numbers) -> int | None:
-    """Return the sample whose right class has the smallest share, if a step helps it.
+    """Return the sample with the least probable right class, of those that a step improves.
 
-    The cause of its error is seen best. Returns None if the targets are not classes.
+    Its error is the easiest to explain. Returns None if the targets are not classes.
     """
     batch, name = state.all, facts.outputs
     best, least = -1, 1.0
@@ -98,10 +98,10 @@ def least_sure(facts: Facts, state: State, fresh: Numbers) -> int | None:
 
 
 def agreements(facts: Facts, state: State) -> list[bool]:
-    """Return the agreements of the thread of a sample after a step, layer by layer.
+    """Return three checks for the explained neuron of each layer, after a step.
 
-    Printed terms add up; the explained weight visibly changes in the direction that the sample asks
-    for.
+    They are: the printed terms of its sum add up; the sample asks for the same direction of the
+    explained weight as the batch; the printed weight changes.
     """
     thread, before, moment = thread_of(facts, state), state.before, facts.moments[state.moment]
     places = summing(facts)
@@ -125,7 +125,7 @@ def agreements(facts: Facts, state: State) -> list[bool]:
 
 
 def part_of(facts: Facts, numbers: Numbers, name: str, sample: int) -> list[float]:
-    """Return the numbers of one sample in a buffer of all samples."""
+    """Return the numbers of one sample, from a buffer with all samples."""
     size = facts.buffers[name].size
     return [float(each) for each in numbers[sample * size : sample * size + size]]
 

@@ -62,7 +62,7 @@ FIRST_CONTROLS = {
 class Command:
     """A command: its texts, its key and its position.
 
-    Texts are English, and keys of their translations: `rows.controls.NAME.FIELD`.
+    Texts are in English; the keys of their translations are `rows.controls.NAME.FIELD`.
 
     Attributes:
         name: unique name of the row; for a choice in a menu also its label there
@@ -72,30 +72,30 @@ class Command:
             of its names)
         about: tooltip, accessible name and menu entry; "" if a Control has one for each state
         label: label in front of it; rows with the same label form a group
-        text: text on a button or beside a checkbox; by default `about`
+        text: text on a button or next to a checkbox; by default `about`
         help: text in the list of keys, by default `about`; {} becomes the names of a choice
         icon: icon of a button instead of the text: a Font Awesome name; some are available in
             windows
         example: placeholder of an empty text field
         menu: menu for buttons, ticks and choices without a label: "Scenes" and "File" at the end of
             the title, "Time", "View", ... in the panel
-        acts_on: target with several sessions: "one", the selected one, "each" of the linked ones,
-            their "time", or "all" with their picture
+        acts_on: target if several sessions are shown: "one", the selected session; "each", all
+            linked sessions; "time", their clocks; or "all", the sessions and their picture
         key: key that presses the button, toggles the tick or selects the next name of the choice;
             DIGITS assigns a digit to each name of a choice
         also: alternative key, known from other programs
         ctrl: letters of shortcuts with Ctrl; capitals with Shift
-        primary: whether it is in the line below the picture; other rows with a label are in the
-            panel behind its last button, a row without one only in its menu, or only a key
+        primary: whether it is in the line below the picture; otherwise it is in the panel that the
+            last button there opens or, without a label, only in its menu or only a key
         on_cube: whether it opens on the pinned cube
         strong: whether it is the button in the theme color
         window: whether it is available only in windows
         several: whether it is available only with several sessions
-        room: width of a number or a text, in letters
+        room: width of a number or a text, in characters
         page: availability in pages: "key", "field" (without a key), "offer" (a field behind "…", if
             its session is in Python) or "" for none
-        takes: arguments that a page sends to its session with it; None if the page handles it, or
-            not at all
+        takes: arguments that a page sends to its session with it; None if the page handles the
+            command itself or does not offer it
         jumps: whether it can change the shown numbers abruptly
     """
 
@@ -130,7 +130,7 @@ class Command:
 
     @property
     def place(self) -> str:
-        """Position: "bar", the line below the picture, "panel", "cube", or "" for none."""
+        """Position: "bar" (the line below the picture), "panel", "cube", or "" if nowhere."""
         in_panel = self.label or self.group
         return "cube" if self.on_cube else "bar" if self.primary else "panel" if in_panel else ""
 
@@ -145,7 +145,7 @@ class Command:
 
 
 def of_look(name: str) -> Command:
-    """Return the command that sets a field of Look, in all pictures of an interface."""
+    """Return the command that sets a field of Look in all pictures of an interface."""
     offer, kind = OFFERS[name], "tick" if IS_TICK[name] else "choice"
     return Command(offer.control, kind, offer.about, acts_on="all", **offer.words)
 
@@ -681,7 +681,7 @@ def page_ticks() -> dict[str, Command]:
 
 
 def page_look(look: Look) -> dict[str, Any]:
-    """Return the data of Look for a page: the fields, ticks, and the words of links."""
+    """Return the view options as data for a page: fields, ticks, and the words of links."""
     return {
         "now": {name: getattr(look, name) for name in OFFERS if name != "camera"},
         "ticks": {name: row.name for name, row in page_ticks().items()},
@@ -702,7 +702,7 @@ def link_words() -> dict[str, tuple[str, ...]]:
 
 
 def first_groups() -> list[dict[str, Any]]:
-    """Return the groups: their names, titles, and the names of their controls."""
+    """Return the groups of FIRST_CONTROLS: name, title, and the names of the controls."""
     return [
         {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
         for name, names in FIRST_CONTROLS.items()
@@ -710,7 +710,7 @@ def first_groups() -> list[dict[str, Any]]:
 
 
 def in_browser(key: str) -> str:
-    """Return the name of a key in browsers."""
+    """Return the name that browsers use for a key."""
     if key in ("left", "right", "up", "down"):
         return "Arrow" + key.capitalize()
     return " " if key == "space" else key.capitalize() if len(key) > 1 else key
@@ -727,7 +727,7 @@ OF_TRAININGS = (
 
 
 def page_keys(*, recorded: bool = False) -> dict[str, dict[str, str]]:
-    """Return the names of commands by the keys of pages: `keys` alone, and `ctrl` with Ctrl.
+    """Return the names of commands by key in pages: "keys" without Ctrl, and "ctrl" with it.
 
     Args:
         recorded: whether the page shows the record of a followed training run

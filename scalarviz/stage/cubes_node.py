@@ -40,7 +40,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
     """A vispy scene node that shows each weight of a network as a cube, with the connecting wires.
 
     The node reads the weights at each draw, from a snapshot, so it does not slow training down. It
-    works with any vispy camera and beside other visuals; its up axis is +y. Removing it from its
+    works with any vispy camera and next to other visuals; its up axis is +y. Removing it from its
     parent frees its GPU memory.
 
     Args:
@@ -48,7 +48,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         parent: parent node of the scene, such as `view.scene`; by default None
         color: quantity shown by the colors: "value", the default, "gradient", "last change",
             "change since start", or a slot of the optimizer
-        cubes: quantity shown by the sizes, likewise; by default "value"
+        cubes: quantity shown by the sizes, with the same choices; by default "value"
         theme: "dark", the default, or "light"
         name: name of the vispy node; by default None
 
@@ -107,7 +107,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self.parent = parent
 
     def _surround(self, plan: Layout, look: Theme) -> None:
-        """Set spheres and wires, which represent the neurons without numbers."""
+        """Set the spheres of the neurons, which show no numbers, and the wires."""
         nothing = np.zeros(0)
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
         spheres, wires = beads_of(frame_data, lights(plan, None, None), look)
@@ -171,7 +171,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
         Raises:
             InputError: if the session trains another network.
-            DisplayError: if the backend of the canvas has no timers here.
+            DisplayError: if the backend of the canvas has no timers in this environment.
         """
         if session is not None:
             require(
@@ -232,7 +232,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
 
 
 def lines_in_space(fan: Fan, theme: Theme) -> tuple[FloatArray, ...]:
-    """Return lines from each neuron along the trays to its cubes, and beyond."""
+    """Return the wires from each input to its cubes, and from the cubes to their outputs."""
     columns, count = fan.columns, fan.inputs_count
     feet = fan.rows[:, np.newaxis] + columns[:count] + fan.foot
     gates = fan.rows + columns[0] - fan.begin + fan.foot
@@ -253,7 +253,7 @@ def plan_of(network: Model) -> Layout:
 
 
 def changed(before: SnapshotValues, now: SnapshotValues) -> bool:
-    """Return whether any number differs."""
+    """Return whether any number differs between two snapshots."""
     return (
         not np.array_equal(before.value, now.value)
         or not np.array_equal(before.grad, now.grad)

@@ -55,7 +55,7 @@ NEWEST = 20  # other branches with a line, the latest ones
 
 @final
 class Curves:
-    """The drawn losses of the branches of a session.
+    """The loss curves of the branches of a session.
 
     During playback, a long history is read only at intervals.
     """
@@ -68,10 +68,10 @@ class Curves:
         self._metrics = Refreshed[Sequence[Measured]](())
 
     def read(self, view: CurveView, now: TrainingState) -> Curve:
-        """Return the losses of this branch and of the latest other ones.
+        """Return the losses of the current branch and of the most recent other branches.
 
         Args:
-            view: the requested steps
+            view: the steps to show
             now: the state read for the picture
         """
         here, branch = now.here, now.here.branch
@@ -91,7 +91,7 @@ class Curves:
         )
 
     def _read(self, now: TrainingState, count: int, view: CurveView) -> Curve:
-        """Read the first `count` losses of the branch, and the losses of others."""
+        """Read the first `count` losses of the branch, and the losses of other branches."""
         branch = now.here.branch
         others = [each for each in now.branches if each is not branch and each.end.step]
         others = sorted(others, key=lambda each: each.number)[-NEWEST:]
@@ -131,10 +131,10 @@ class Curves:
     def pointed(
         self, over: OverlayPointer, view: CurveView, now: TrainingState, facts: Facts | None
     ) -> Curve:
-        """Return the result of `read`, with the pointed item, and the contents below the chart.
+        """Return the result of `read`, with the item under the mouse and the chart below it.
 
         Args:
-            facts: names for the contents below the chart; None: no contents
+            facts: names for the chart of all weights below it; None omits that chart
         """
         below = None
         if facts is not None:
@@ -157,7 +157,7 @@ class Curves:
         return replace(curve, meant=meant.number, name=name, there=loss_at(meant, over.step))
 
     def _measured(self, now: TrainingState) -> Sequence[Measured]:
-        """Return the drawn metrics."""
+        """Return the metrics to draw."""
         if not now.measures:
             return ()
         at, known = (now.here.branch, now.here.clock.step), self._metrics
@@ -175,19 +175,19 @@ def earlier_losses(session: Session) -> FloatArray:
 
 
 def loss_at(branch: Branch | None, step: int | None) -> float:
-    """Return the loss of a step of a branch; NaN without either, or if unknown."""
+    """Return the loss of a step of a branch; NaN if either is None or the loss is unknown."""
     if branch is None or step is None or not 0 < step <= end_of(branch):
         return math.nan
     return branch.loss_at(step - 1)
 
 
 def end_of(branch: Branch) -> int:
-    """Return the number of steps of a branch with known losses."""
+    """Return the step at which the known losses of a branch end."""
     return branch.record.first + len(branch.record)
 
 
 def parting(branch: Branch, shown: Branch) -> int:
-    """Return the step at which the losses of a branch diverge from its parent, or its child."""
+    """Return the step at which a branch forks from its parent, or the shown branch from it."""
     lineage = shown.lineage()
     if branch in lineage[1:]:
         return lineage[lineage.index(branch) - 1].fork.step
@@ -195,9 +195,9 @@ def parting(branch: Branch, shown: Branch) -> int:
 
 
 def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatArray, FloatArray]:
-    """Return steps and losses of a branch: means over at most `most` equal intervals.
+    """Return mean steps and mean losses of a branch in at most `most` equal intervals.
 
-    The first loss is drawn at step 1, at the end of its step.
+    A loss is drawn at the end of its step: the first one at step 1.
     """
     middles, losses = branch.means(first, stop, most)
     return first + 1.0 + middles, losses
@@ -224,7 +224,7 @@ def drawn_of(metrics: Mapping[str, Series]) -> list[str]:
 
 
 def is_share(name: str, metrics: Mapping[str, Series]) -> bool:
-    """Whether a metric is drawn on a scale from 0 to 1: an accuracy, or a custom one."""
+    """Return whether a metric is drawn from 0 to 1: an accuracy, or a custom one in that range."""
     plain, values = name.removeprefix(HELD_OUT), metrics[name][1]
     if plain in SHARES:
         return True
@@ -233,7 +233,7 @@ def is_share(name: str, metrics: Mapping[str, Series]) -> bool:
 
 
 def name_of_metric(name: str) -> str:
-    """Return the name of a metric in the chart."""
+    """Return the name of a metric as shown in the chart."""
     if name == HELD_OUT + LOSS:
         return text("chart.held_out")
     if name == HELD_OUT + "accuracy":
@@ -263,7 +263,7 @@ class PastReader:
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> PastWeights | Terrain:
-        """Return the contents below a large chart."""
+        """Return the data of the chart below the large loss chart."""
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
@@ -306,7 +306,7 @@ class PastReader:
         first: float = 0.0,
         last: float | None = None,
     ) -> OverTime:
-        """Return all weights at some moments of the branch, from `first` to `last`."""
+        """Return all weights at selected moments of the branch, from step `first` to `last`."""
         program, here = now.program, now.here
         if self._reader is None or self._reader[0] is not program:
             self._reader = program, WeightsOverTime(program, len(now.numbers.value))
@@ -323,12 +323,12 @@ class PastReader:
 
 
 def moment_now(now: TrainingState) -> Now:
-    """Return the moment that was read."""
+    """Return the step, the values and the gradients of a state."""
     return Now(now.here.clock.step, now.numbers.value, now.numbers.grad)
 
 
 def reading_of_weights(facts: Facts, seen: OverTime, view: CurveView, over: OverlayPointer) -> str:
-    """Return the readout at the mouse: a tile at a step, or between the two compared ones."""
+    """Return the readout of the tile under the mouse: at a step, or between two compared steps."""
     if not len(seen.tiles):
         return ""
 
@@ -355,7 +355,7 @@ ROUNDING = 1e-5  # relative, of float32
 
 @final
 class TerrainReader:
-    """Reader of the loss plane of a session; creates a new one when the path leaves it."""
+    """Reads the loss plane of a session; creates a new plane when the training path leaves it."""
 
     def __init__(self, session: Session, filled: FilledPast) -> None:
         self.filled = filled
@@ -413,8 +413,9 @@ class TerrainReader:
     def _make(self, pins: tuple[int, ...], plane: LossPlane | None, now: TrainingState) -> None:
         """Create a plane if missing, or, when paused, if the path has left it.
 
-        Losses along two weights use the other weights of one moment; main directions belong to a
-        path, and are recomputed when it is twice as long, in the beginning at once.
+        A plane along two weights fixes all other weights at one moment. Main directions are
+        computed from a path, and again when its length has doubled; the first ones even during
+        playback.
         """
         here = now.here
         grows = not pins and here.end.step > 2 * self._steps
@@ -461,7 +462,7 @@ def is_in(plane: LossPlane, values: FloatArray) -> bool:
 
 
 def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
-    """Return the readout at the mouse: the loss at the closest grid point, the step if close."""
+    """Return the readout at the mouse: the closest known loss, and the step of a close path."""
     if over.spot is None:
         return ""
     loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])

@@ -51,8 +51,9 @@ class PlanePoints:
         points: positions of the samples, shape (samples, 2), in axis units
         low, high: the lower left and the upper right corner of the map
         names: names of the axes
-        axes: the inputs that are the coordinates; empty if the inputs are features of them
-        features: returns the inputs of points; None if `axes` are inputs and the others constant
+        axes: indices of the inputs used as coordinates; empty if inputs are features of points
+        features: function that returns the inputs of points; None if the coordinates are inputs
+            themselves and all other inputs are constant
     """
 
     samples: Pair
@@ -68,7 +69,7 @@ class PlanePoints:
         return self.inputs_of(self.low + cells(side) * (self.high - self.low))
 
     def inputs_of(self, points: FloatArray) -> FloatArray:
-        """Return the inputs of points of the plane."""
+        """Return the network inputs for points of the plane."""
         if self.features is not None:
             return self.features(points)
         inputs = np.repeat(self.samples[0][:1], len(points), axis=0)
@@ -80,11 +81,11 @@ class PlanePoints:
         return np.asarray((points - self.low) / (self.high - self.low))
 
     def at(self, inputs: FloatArray) -> FloatArray | None:
-        """Return the positions of inputs, as fractions of the map; None for features."""
+        """Return the position of a sample as fractions of the map; None if inputs are features."""
         return self.placed(inputs[list(self.axes)]) if self.axes else None
 
     def about(self) -> dict[str, Any]:
-        """Return the arguments of an exhibit that locate the plane."""
+        """Return the keyword arguments of an exhibit that describe the plane."""
         return {
             "points": self.placed(self.points),
             "names": self.names,
@@ -96,9 +97,9 @@ class PlanePoints:
         }
 
     def free_corner(self) -> tuple[bool, bool] | None:
-        """Return the corner of the map farthest from all samples: right, and up.
+        """Return the map corner farthest from all samples, as the pair (is right, is upper).
 
-        None if there are few samples, or some are closer than FAR to the label in that corner.
+        None if there are few samples, or if one is closer than FAR to the label in that corner.
         """
         found: dict[tuple[bool, bool], float] = {}
         for right, up in product((False, True), repeat=2):
@@ -111,7 +112,7 @@ class PlanePoints:
 def plane_points(data: DataSet, samples: Pair) -> PlanePoints | None:
     """Return the plane that contains the samples of a data set, or None.
 
-    Planes exist for the data sets of the plane, and for all data with exactly two varying inputs.
+    A plane exists for data sets of points in a plane, and for data with exactly two varying inputs.
     """
     inputs, _ = samples
     if isinstance(data, PlaneSet) and data.features:
@@ -138,9 +139,9 @@ def places_of(
     Args:
         batch: the first batch of generated data, or None
         sample: inputs of the shown sample, which fix the other inputs of a line
-        axis: the input along the line, if it varies
+        axis: index of the input along the line, used if that input varies
 
-    Return None for unknown data, and for data without variation.
+    Return None if the data are not known yet, or if no input varies.
     """
     data, here = session.data, (sample[np.newaxis], np.zeros((1, 0)))
     if data.picture_setting:  # inputs are positions in a picture, whose first row is the top
@@ -160,7 +161,7 @@ def places_of(
 def held_out_points(
     data: DataSet, plane: PlanePoints, most: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the positions of some held-out samples in a plane, and the samples; may be empty."""
+    """Return positions in a plane, inputs and targets of at most `most` held-out samples."""
     if not isinstance(data, TableSet) or data.held_out is None:
         return np.zeros((0, 2)), np.zeros((0, data.inputs)), np.zeros((0, data.outputs))
     inputs, targets = (part[:most] for part in data.held_out)
@@ -170,7 +171,7 @@ def held_out_points(
 
 
 def varying_inputs(inputs: FloatArray) -> Any:
-    """Return the inputs that vary between samples."""
+    """Return the indices of the inputs that vary between samples."""
     return np.flatnonzero(inputs.max(axis=0) > inputs.min(axis=0))
 
 
@@ -193,7 +194,7 @@ DIGIT_PIXELS = 32  # pixels along a side; larger images are reduced
 
 
 def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
-    """Return the exhibit, on held-out digits or, if missing, on training digits."""
+    """Return the exhibit of held-out digits or, if there are no such digits, of training digits."""
     inputs, labels, pictures, shown = some_digits(
         data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
     )
@@ -214,7 +215,7 @@ def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) 
 
 
 def erased(ask: Callable[[FloatArray], FloatArray], inputs: FloatArray) -> FloatArray:
-    """Return the outputs of an image, and with each of its pixels erased in turn."""
+    """Return the outputs for an image, and for the image with each of its pixels erased in turn."""
     rows = np.repeat(inputs[np.newaxis], len(inputs) + 1, axis=0)
     np.fill_diagonal(rows[1:], 0.0)
     return np.asarray(ask(rows), np.float64)
@@ -222,7 +223,7 @@ def erased(ask: Callable[[FloatArray], FloatArray], inputs: FloatArray) -> Float
 
 @lru_cache(maxsize=2)
 def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArray, Classes]:
-    """Return inputs and labels of digits; their images, and indices of those in columns."""
+    """Return inputs, labels and images of digits, and the indices of the digits to draw."""
     inputs, targets = data.training if data.held_out is None else data.held_out
     inputs, labels = inputs[:count], targets[:count].argmax(axis=1)
     kinds = np.unique(labels)
@@ -234,7 +235,7 @@ def some_digits(data: Digits, count: int) -> tuple[FloatArray, Classes, FloatArr
 
 
 def shrunk(pictures: FloatArray) -> FloatArray:
-    """Return pictures, (n, height, width), with large ones reduced by averaging."""
+    """Return images of shape (n, height, width); large images are reduced by averaging."""
     for _ in ("width", "height"):
         side = pictures.shape[2]
         count = side // -(-side // DIGIT_PIXELS)
@@ -262,11 +263,12 @@ def exhibit_of(
     *,
     fine: bool = False,
 ) -> Exhibit | None:
-    """Return the exhibit of a session; None if its network has more outputs than its data.
+    """Return the exhibit of a session, as determined by its data.
 
     Args:
         session: the session, or its state
-        ask: maps inputs to outputs: its network (the default), or a copy that is always available
+        ask: function from inputs to outputs: by default the session's network; or a copy of the
+            network, which can be called at any time
         batch: the first batch of generated data, if known
         fine: whether to use full resolution, which may be slow; see `can_be_finer`
     """
@@ -298,12 +300,12 @@ def answer_names(data: DataSet, targets: FloatArray) -> list[str]:
 
 
 def with_predictions(ask: Ask, loss: Loss) -> Ask:
-    """Return the network with the activation that its loss applies, to match targets."""
+    """Return a function like `ask` that also applies the activation of the loss to the outputs."""
     return lambda inputs: predictions_of(loss, ask(inputs))
 
 
 def can_be_finer(session: Session | TrainingState) -> bool:
-    """Return whether `exhibit_of` has a finer exhibit of a session."""
+    """Return whether `exhibit_of` can return a finer exhibit of a session."""
     return getattr(session.data, "name", "") in FINE and session.engine != "python"
 
 
@@ -314,7 +316,7 @@ def is_quick(session: Session | TrainingState) -> bool:
 
 
 def needs_batch(data: DataSet) -> bool:
-    """Return whether an exhibit shows a batch of these data, which are generated."""
+    """Return whether the exhibit of a data set needs a batch, since its samples are generated."""
     return getattr(data, "name", "") not in EXHIBITS and not isinstance(data, TableSet)
 
 
@@ -328,7 +330,7 @@ def samples_of(session: Session | TrainingState, batch: Pair | None = None) -> P
 
 
 def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
-    """Return the output, or the class of the largest one, over the plane of the samples."""
+    """Return the exhibit that shows the output or the predicted class over a plane."""
     inputs, targets = where.samples
     others, _, goals = held_out_points(data, where, MOST_SAMPLES)
     sorts = is_one_hot(targets)
@@ -352,7 +354,7 @@ def plane(ask: Ask, data: DataSet, where: PlanePoints) -> Plane:
 
 
 def middle_and_reach(targets: FloatArray) -> tuple[float, float]:
-    """Return the middle of some targets, and their largest distance from it, or 1."""
+    """Return the middle of the range of the targets, and half its width; 1 if that is zero."""
     least, most = float(targets.min()) / 2.0, float(targets.max()) / 2.0
     return least + most, most - least or 1.0
 
@@ -363,7 +365,7 @@ def largest(rows: FloatArray) -> FloatArray:
 
 
 def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
-    """Return the output along one input."""
+    """Return the exhibit that plots the output over one input."""
     inputs, targets = samples
     low, high = float(inputs[:, axis].min()), float(inputs[:, axis].max())
     places = np.repeat(inputs[:1], MAP_SIDE * 4, axis=0)
@@ -374,13 +376,13 @@ def graph(ask: Ask, data: DataSet, samples: Pair, axis: int) -> FunctionPlot:
 
 
 def swatches(ask: Ask, data: Rgb, engine: str) -> Swatches:
-    """Return the palette: inputs, outputs and targets as colors."""
+    """Return the exhibit of the palette, with inputs, outputs and targets as colors."""
     inputs, targets = data.palette
     return Swatches(inputs, ask(inputs), targets)
 
 
 def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictures:
-    """Return output and target at pixel centers, at most `side` per row."""
+    """Return the exhibit with output and target as images, at most `side` pixels on a side."""
     points, target, (rows, columns) = some_pixels(data, side)
     output = in_portions(ask, points)
     noise = text("exhibits.pictures.noise", psnr=psnr(output, target))
@@ -390,7 +392,7 @@ def pictures(ask: Ask, data: Texture, engine: str, side: int = PIXELS) -> Pictur
 
 
 def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
-    """Return the outputs; in the background in small portions, which leave cores free."""
+    """Return the outputs, in portions; background threads use small ones, to leave cores free."""
     size = WHOLE if threading.current_thread() is threading.main_thread() else PORTION
     outputs = []
     for start in range(0, len(points), size):
@@ -401,7 +403,7 @@ def in_portions(ask: Ask, points: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=4)
 def some_pixels(data: Texture, side: int) -> tuple[FloatArray, FloatArray, tuple[int, int]]:
-    """Return centers of evenly spaced pixels, their colors, and the number of rows and columns."""
+    """Return the centers and colors of evenly spaced pixels, and the number of rows and columns."""
     height, width, _ = data.picture.shape
     apart = -(-max(height, width) // side)
     points, colors = [part.reshape(height, width, -1) for part in data.pixels()]

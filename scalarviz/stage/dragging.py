@@ -24,7 +24,7 @@ class Handle:
         value: its original value
         top: the scale of the values
         answers: outputs for the current sample between two steps, or None
-        guesses: whether it is the guess
+        guesses: whether a guess is dragged, instead of the weight
     """
 
     row: int

@@ -28,7 +28,7 @@ NEEDS = {".mp4": ("av", "PyAV", "video"), ".gif": ("PIL", "Pillow", "images")}
 
 
 class Encoder(AbstractContextManager["Encoder"]):
-    """Receives frames, and writes a file when its block ends without an error.
+    """Receives frames, and writes a file when the `with` block ends without an error.
 
     Attributes:
         count: number of frames so far
@@ -60,7 +60,7 @@ class Encoder(AbstractContextManager["Encoder"]):
 
 @final
 class Mp4(Encoder):
-    """H.264 in MP4, supported by every browser."""
+    """Encoder of H.264 video in MP4 files, which every browser supports."""
 
     def __init__(self, path: Path, width: int, height: int, fps: int) -> None:
         super().__init__(path)
@@ -94,7 +94,7 @@ class Mp4(Encoder):
 
 @final
 class Gif(Encoder):
-    """GIF with one palette for all frames, to avoid flicker."""
+    """Encoder of GIF files with one palette for all frames, to avoid flicker."""
 
     def __init__(self, path: Path, fps: int) -> None:
         super().__init__(path)
@@ -159,7 +159,7 @@ def encoder_for(path: object, size: tuple[int, int], ratio: float, fps: int) -> 
 
     Raises:
         InputError: if its suffix is unknown or a package is missing.
-        FileError: if it cannot be written.
+        FileError: if the file cannot be written.
     """
     place = as_path(path)
     kind = place.suffix.lower()

@@ -71,8 +71,8 @@ class Grip:
     """A control for custom inputs: a sphere, an image, or a panel of the exhibit.
 
     Attributes:
-        inputs_at: returns the inputs for the mouse at a pixel
-        at_once: whether pressing the button suffices, without dragging
+        inputs_at: function that returns the inputs for the mouse at a pixel
+        at_once: whether pressing the mouse button suffices, without dragging
         neuron: the input that is dragged by its sphere, or None
     """
 
@@ -81,7 +81,7 @@ class Grip:
     neuron: Neuron | None = None
 
     def within(self, left: float, top: float) -> Grip:
-        """Return the grip of a pane with its upper left corner at a pixel of the picture."""
+        """Return this grip for a pane whose upper left corner is at a pixel of the picture."""
         return replace(self, inputs_at=lambda x, y: self.inputs_at(x - left, y - top))
 
 
@@ -102,8 +102,8 @@ def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Gri
     """Return the grip of a panel whose points are inputs, such as a map of the plane.
 
     Args:
-        inputs: values of the inputs that it does not set
-        exhibit: returns the currently shown exhibit
+        inputs: values of the inputs that the panel does not set
+        exhibit: function that returns the currently shown exhibit
     """
     now = inputs.copy()
     last: tuple[float, float] | None = None  # a stroke connects it to the next point
@@ -125,13 +125,13 @@ def panel_grip(inputs: FloatArray, exhibit: Callable[[], Exhibit | None]) -> Gri
 
 
 def image_shape(program: Program) -> tuple[int, int] | None:
-    """Return rows and columns of inputs that are a grayscale image, else None."""
+    """Return rows and columns of the inputs if they are a grayscale image, else None."""
     shape = program.inputs.shape
     return (shape[1], shape[2]) if len(shape) == 3 and shape[0] == 1 and shape[1] > 1 else None
 
 
 def pad_of(session: Session | TrainingState, inputs: FloatArray) -> Pad | None:
-    """Return the pad for drawing inputs; None if they are no image."""
+    """Return the pad for drawing inputs; None if the inputs are not an image."""
     shape = image_shape(session.network.program)
     if shape is None:
         return None
@@ -146,7 +146,7 @@ def blank_of(session: Session | TrainingState, shown: FloatArray) -> FloatArray:
 
 
 def target_of(data: DataSet, inputs: FloatArray) -> FloatArray | None:
-    """Return the target that follows from inputs, such as the color of a map, or None."""
+    """Return the target that the data define for these inputs, such as a pixel's color, or None."""
     if data.rule is None:
         return None
     target: FloatArray = np.asarray(data.rule(inputs[np.newaxis]), np.float64)[0]

@@ -54,22 +54,22 @@ class LiveValues:
     """The numbers of a session at the last `refresh`.
 
     Attributes:
-        numbers: of the bank; `last`, those before the clock moved; `since`, the step of `last`
-        program: of the network at that time: changing activations replaces it
-        way: the pass of the focus sample; empty for an expression
-        here: position of the session: clock, branch, its end, and loss
+        numbers: the bank; `last` is the bank before the clock moved, and `since` its step
+        program: program of the network; changing activations replaces it
+        way: forward and backward pass of the focus sample; empty for an expression
+        here: position of the session: clock, branch, its end, and loss; its `leaps` change when the
+            clock moves by more than single operations
         now: all other state read from the session
         actions: completed user actions since the last step
         place: the clock: step, operation, and number of the branch
-        leaps: changes when the clock moves by more than single operations
-        held: the focus sample shown instead of the present one, while the light that carries its
-            numbers is moving; or None
+        held: pass of the sample shown instead of the present focus sample, while the light that
+            carries its numbers is moving; or None
         neurons: the finished neurons of the shown operation, when stepping by neuron; or None
         asleep: whether to compute nothing and show only what is available
         history: steps and values of the recalled weight; None for a weight that is not pinned
-        rests: whether pictures follow so fast that this one may show older numbers in places
+        rests: whether pictures follow so fast that parts of this one may show older numbers
         own: custom inputs shown in place of the focus sample, or None
-        pad: pad on which `own` is drawn; None if it is no image
+        pad: pad on which `own` is drawn; None if it is not an image
         curves: the losses of its branches
         answers: the latest result of each request
         learned: the exhibit, without a mark at the focus sample
@@ -142,13 +142,13 @@ class LiveValues:
 
     @property
     def last_operation(self) -> tuple[int, int] | None:
-        """Step and number of the last operation; None after a leap."""
+        """Step and number of the last operation; None if the clock jumped."""
         step, done, _ = self.place
         walked = self.now.walked == (self.here.leaps, self.here.clock)
         return (step, done) if done else (step - 1, len(self.moments)) if walked else None
 
     def recall(self, row: int | None) -> None:
-        """Read the `history` of a weight, or of none. During playback, only at intervals.
+        """Read the `history` of a weight, during playback only at intervals; None clears it.
 
         A picture that waits for all results also waits for the earlier steps.
         """
@@ -160,7 +160,7 @@ class LiveValues:
             self.history = self._recalled.get(row, object(), recall, may_wait=self.now.playing)
 
     def refresh(self) -> None:
-        """Read the session again; if it is busy, its last published state."""
+        """Read the session again or, if it is busy, its last published state."""
         old, before = self.numbers, self.here
         is_read, self.now = self._newest.read(), self._newest.seen
         numbers, here, program, *_ = self.now
@@ -180,8 +180,8 @@ class LiveValues:
     def before(self) -> tuple[FloatArray, int]:
         """Return the values before the last change, and their step.
 
-        During playback, they belong to the previous picture; when paused between two steps, to
-        exactly one step earlier, which is replayed.
+        During playback, these are the values in the previous picture; when paused between two
+        steps, the values exactly one step earlier, which is replayed.
         """
         step, operation, _ = self.place
         near = operation or not step or self.since == step - 1
@@ -245,7 +245,7 @@ class LiveValues:
                 flows[name] = found.upstream[focus].astype(np.float64)
 
     def buffers(self, done: int) -> Buffers:
-        """Return the sample after `done` moments of the step; 0: after all moments."""
+        """Return the sample's numbers after `done` moments of the step; 0 means all."""
         if self.own is not None:
             done = 0
         way = self._shown
@@ -279,7 +279,7 @@ class LiveValues:
         return cut(self.neurons, found, self.program.outputs) if done and self.neurons else found
 
     def moment(self, done: int) -> tuple[Facts, State]:
-        """Return facts and state after `done` moments of the step, 0 for all, for cards."""
+        """Return facts and state for cards after `done` moments of the step; 0 means all."""
         found, numbers = cast(Any, self.buffers(done)), cast(Any, self.numbers)
         return self.facts, State(
             *self.place[:2],
@@ -301,7 +301,7 @@ class LiveValues:
         return {x: flow if x in growing else way.flows[x] for x, flow in found.items()}
 
     def _answers(self, values: Mapping[str, FloatArray]) -> FloatArray | None:
-        """Return the outputs as the loss reads them; None if unknown."""
+        """Return the outputs with the activation of the loss applied; None if unknown."""
         outputs = values.get(self.program.outputs.name)
         loss = self.now.loss_function
         return None if outputs is None else predictions_of(loss, outputs[np.newaxis])[0]
@@ -319,7 +319,7 @@ class LiveValues:
     # The exhibit.
 
     def exhibit(self, *, awaits: bool = False) -> Exhibit | None:
-        """Return the exhibit of the result, marked at the focus sample.
+        """Return the exhibit of the result, with a mark at the focus sample.
 
         Args:
             awaits: whether the shown step has not computed its output yet
@@ -345,7 +345,7 @@ class LiveValues:
         return shown
 
     def _erased(self, inputs: FloatArray) -> FloatArray | None:
-        """Return the outputs with each pixel erased, None until they are computed."""
+        """Return the outputs for an image with each pixel erased in turn; None until computed."""
         answer = self.answers["erased"]
         key = self.key, len(self.actions), inputs.tobytes()
         if self.now.recorded or len(inputs) > MOST_ERASED:
@@ -357,13 +357,13 @@ class LiveValues:
         return None if answer.pending else answer.value
 
     def _begun(self, inputs: FloatArray) -> FloatArray | None:
-        """Return the output for a sample at step 0, as the loss reads it; None if unknown."""
+        """Return the output for a sample at step 0, with the loss's activation; None if unknown."""
         network = self._copies[0].begun()
         outputs = None if network is None else network(inputs[np.newaxis])
         return None if outputs is None else predictions_of(self.now.loss_function, outputs)[0]
 
     def _with_first(self, made: Exhibit | None, samples: Any = None) -> Exhibit | None:
-        """Return an exhibit with the exhibit of step 0, computed once per training run."""
+        """Return an exhibit that includes the exhibit of step 0, computed once per training run."""
         now, network = self.now, self._copies[0].begun()
         key = id(now.data), now.network.activations, now.loss_function, self.program
         if made is None or network is None:
@@ -429,13 +429,13 @@ class LiveValues:
 
 
 def values_before(session: Session) -> FloatArray:
-    """Return the values before the last step of a session between two steps."""
+    """Return the values before the last step; the session must be between two steps."""
     with session.doing():
         return values_earlier(session.timeline)
 
 
 def numbers_of_step(session: Session) -> dict[str, OperationNumbers]:
-    """Return the results of the operations of a step, by name."""
+    """Return the results of the operations of a step, by name of the buffer they write."""
     with session.doing():
         operations = session.network.program.operations
         return {each.target.name: session.numbers(each.name) for each in operations}

@@ -1,4 +1,4 @@
-"""Motion: the light of operations and of whole steps, and the gradients known so far."""
+"""Motion: the animation of operations and steps by light, and the gradients known so far."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ CHANGED = (
 
 @dataclass(frozen=True)
 class Passage:
-    """One operation to be shown.
+    """An operation to animate.
 
     Attributes:
         moment: the operation, its `step`, and its `number` in the step, from 1
-        before, after: the numbers of the bank before and after it
-        samples: the focus sample before and after its results; None: the present one
-        forward: whether it is done; False if it is undone
-        neuron: number of its neuron that appears, or disappears when undone; 0: all at once
+        before, after: the numbers of the bank before and after the operation
+        samples: the samples shown before and after its results arrive; None: the focus sample
+        forward: whether the operation is done; False if it is undone
+        neuron: number of the neuron that appears, or disappears when undone; 0: all neurons
     """
 
     moment: Moment
@@ -76,7 +76,8 @@ def blanked(numbers: FloatArray, row: int) -> FloatArray:
 class Motion(Light):
     """Shows each operation that the clock has passed since the last picture, in order.
 
-    After more than a step, only the operations of the last one are shown; after leaps, none.
+    If more than one step has passed, only the operations of the last step are shown; if the clock
+    has jumped, none are.
 
     Attributes:
         by_neuron: shown neurons of the last operation
@@ -102,16 +103,16 @@ class Motion(Light):
         self._neuron = self._shown_at(reading.place)
 
     def _shown_at(self, place: Sequence[int]) -> int:
-        """Return how many neurons are shown at a position; 0: the whole operation."""
+        """Return how many neurons are shown at a clock position; 0 means the whole operation."""
         return self.by_neuron.at(place[0] * len(self.reading.moments) + place[1])
 
     @property
     def walking(self) -> bool:
-        """Whether operations are shown, and not the network at rest."""
+        """Whether operations are shown, instead of the network alone."""
         return bool(self.waiting)
 
     def follow(self, now: float) -> None:
-        """Queue the operations since the last call."""
+        """Queue the operations since the last call for animation."""
         self.now = now
         reading, old = self.reading, self._place
         place = reading.place
@@ -132,7 +133,7 @@ class Motion(Light):
         return self._hold()
 
     def _neurons(self) -> list[Passage]:
-        """Return the passage of an appearing or disappearing neuron of the last operation."""
+        """Return a passage for the neuron that appears or disappears, in a list; else []."""
         reading = self.reading
         (step, number, _), now = reading.place, reading.numbers
         shown = self._shown_at(reading.place)
@@ -152,7 +153,7 @@ class Motion(Light):
         self._neuron = 0
 
     def _passages(self, way: Passed) -> list[Passage]:
-        """Return the operations between the last reading and this one."""
+        """Return the operations between the previous and the current state of the session."""
         reading = self.reading
         moments = [reading.moments[number - 1] for _, number, _ in way.places]
         if way.forward:
@@ -168,7 +169,7 @@ class Motion(Light):
         return passages
 
     def stop(self) -> None:
-        """Show the network at rest."""
+        """End the animation, so that the network alone is shown."""
         self.empty()
         self._hold()
         self._remember()
@@ -180,7 +181,7 @@ class Motion(Light):
         return moves
 
     def _hold(self) -> None:
-        """Make the reading show the sample of the current operation."""
+        """Show the sample that belongs to the current operation."""
         passage = self._shown
         self.reading.held, self.reading.neurons = None, self.neurons
         if passage is not None:
@@ -188,7 +189,7 @@ class Motion(Light):
 
     @property
     def _shown(self) -> Passage | None:
-        """The current operation; None if the one before an undone operation is shown."""
+        """The current operation; None if it is undone and the operation before it is shown."""
         passage = self.waiting[0] if self.waiting else None
         if passage is None or self.part < 1.0 or passage.forward:
             return passage
@@ -214,7 +215,7 @@ class Motion(Light):
         )
 
     def shown(self) -> tuple[Moment | None, float]:
-        """Return the operation to show, and its finished fraction."""
+        """Return the operation to show, and the finished fraction of its animation."""
         passage = self._shown
         if passage is not None:
             return passage.moment, self.part if passage.forward else 1.0 - self.part
@@ -224,14 +225,14 @@ class Motion(Light):
 
     @property
     def current(self) -> int:
-        """The number of the shown operation, from 1; 0 if the network is at rest."""
+        """The number of the shown operation, from 1; 0 if the network alone is shown."""
         if not self.waiting:
             return self.reading.place[1]
         return self.waiting[0].number - (self._shown is None)
 
     @property
     def place(self) -> tuple[int, int]:
-        """Position of the session, step and operation, after the shown operations."""
+        """The clock position (step, operation) after the shown operation."""
         count = len(self.reading.moments)
         return divmod(self.waiting[0].step * count + self.current, count)
 
@@ -249,7 +250,7 @@ class Motion(Light):
 
     @property
     def done(self) -> int:
-        """The number of finished operations within the step, as shown; 0 for all or none.
+        """The number of operations of the step shown as finished; 0 for all or none.
 
         The results of an operation are shown as soon as its light has arrived.
         """
@@ -262,7 +263,7 @@ class Motion(Light):
     def mixed(
         self, color: str, size: str, source: ChannelSource
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
-        """Return the present numbers of colors and sizes; and those before a step shown by both."""
+        """Return numbers for colors and for sizes; third, color numbers before a step, or None."""
         passage = self._shown
         if passage is not None and len(self.waiting) > 1:  # the present numbers come later
             source = replace(
@@ -306,12 +307,12 @@ def magnified(
     scale: float,
     followed: Sequence[int] = (),
 ) -> tuple[FloatArray, tuple[tuple[int, ...], float]]:
-    """Return sizes in which the largest changes of a step are visible; their rows, and the factor.
+    """Return sizes with the largest changes of a step magnified, their rows, and the factor.
 
     Args:
         before, after: the numbers before and after the step; `sizes` are in between
-        scale: the number of the largest cube
-        followed: rows that are always included
+        scale: the number shown by the largest cube
+        followed: bank indices that are always included
     """
     changes = np.nan_to_num(np.abs(after - before), nan=0.0, posinf=0.0)
     rows = np.argsort(-changes, kind="stable")[:MOST_MOVED]
@@ -328,9 +329,9 @@ class Passed:
     """The operations between two moments, in order.
 
     Attributes:
-        places: for each its step, its number, and whether it is shown with the sample of the first
-            moment, before and after its results
-        skips: whether further ones, in other steps, are omitted
+        places: step and number of each operation, and whether the sample of the first moment is
+            shown before and after its results arrive
+        skips: whether operations of other steps are omitted
     """
 
     places: Sequence[tuple[int, int, tuple[bool, bool]]]
@@ -339,10 +340,10 @@ class Passed:
 
 
 def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
-    """Return the operations from one (step, operation) to another; `count` make a step.
+    """Return the operations between two positions (step, operation); `count` operations are a step.
 
-    Weights in between are known only in the first and the last step: over longer distances, only
-    the operations of the last step are returned.
+    If more than one step ends in between, only the operations of the last step are returned, since
+    the weights in other steps are unknown.
     """
     first, last = (step * count + operation for step, operation in (old, new))
     forward = last > first
@@ -368,9 +369,9 @@ def passed(old: tuple[int, int], new: tuple[int, int], count: int) -> Passed:
 def chain(
     early: SnapshotValues, late: SnapshotValues, moments: Sequence[Moment], program: Program
 ) -> list[SnapshotValues]:
-    """Return the numbers before, between and after some operations, from those at both ends.
+    """Return the numbers before, between and after operations, given the first and the last.
 
-    Gradients that were cleared before they were read are unchanged.
+    Gradients that were cleared before they could be read are left unchanged.
     """
     found = [early]
     for i, moment in enumerate(moments[:-1]):
@@ -390,7 +391,7 @@ def chain(
 
 
 def mixture(first: FloatArray, last: FloatArray, part: float) -> FloatArray:
-    """Interpolate; infinities give NaN until the end."""
+    """Interpolate between two arrays; infinities give NaN until the end."""
     if part >= 1.0:
         return last
     with np.errstate(invalid="ignore", over="ignore"):
@@ -417,7 +418,7 @@ def pushes(
         moments: moments of a step
         current: number of the shown moment, from 1; 0 for none
         part: its finished fraction, 0 to 1
-        before: gradients before the moment, in bank order; `after`, those after it
+        before, after: gradients before and after the moment, in bank order
         frozen: mask of the frozen parameters, which have no arrows
     """
     if not 0 < current <= len(moments) or len(after) > MOST_ANIMATED:

@@ -49,10 +49,10 @@ KEPT_CAPTIONS = 64  # captions of operations
 
 @final
 class Narration:
-    """The texts for a reading.
+    """The texts of a picture of a session.
 
     Attributes:
-        lesson: returns a hint during playback, shown above the progress, or ""
+        lesson: function that returns a hint shown above the progress during playback, or ""
     """
 
     def __init__(self, reading: LiveValues) -> None:
@@ -67,14 +67,14 @@ class Narration:
         neuron: Neuron | None = None,
         place: tuple[int, int] | None = None,
     ) -> Caption:
-        """Return the caption of the last operation, or of the one before a clock position."""
+        """Return the caption of the last operation, or of the operation before a clock position."""
         place = place or self.reading.place[:2]
         key = self.reading.key, place, pinned, neuron, self.reading.now.focus
         question = partial(caption_at, place=place, row=pinned, neuron=neuron)
         return self.reading.ask("caption", key, question) or NO_CAPTION
 
     def _lit(self, motion: Motion, pinned: int | None, neuron: Neuron | None) -> Caption:
-        """Return the caption of the animated operation, which the clock may have passed."""
+        """Return the caption of the animated operation, even if the clock is already past it."""
         *here, branch = self.reading.place
         about = motion.place, branch, pinned, neuron, self.reading.now.focus
         said = self._kept.pop(about, None) if motion.place != tuple(here) else None
@@ -99,7 +99,7 @@ class Narration:
 
         Args:
             show: the show
-            motion: has the shown operation
+            motion: the animation, which determines the shown operation
             pinned: bank index of the pinned weight, or None
             neuron: the pinned neuron, or None
             hint: whether the caption may include suggestions
@@ -125,7 +125,7 @@ class Narration:
         *,
         hint: bool,
     ) -> Caption:
-        """Return the caption below the stage: of the shown operation, else of training."""
+        """Return the caption of the shown operation or, without one, of the training run."""
         here, now = self.reading.here, self.reading.now
         # Captions that change too quickly cannot be read.
         is_read = not self.reading.asleep and not (now.playing and motion.hasty)
@@ -144,7 +144,7 @@ class Narration:
 
 
 def progress_in(reading: LiveValues) -> str:
-    """Return the number of right samples, or the loss, and its trend."""
+    """Return the progress of training as text: right samples or loss, with the trend."""
     here, verdict = reading.here, reading.learned.verdict() if reading.learned else ""
 
     def losses(start: int, end: int) -> list[float]:
@@ -163,7 +163,7 @@ DENSE = 4  # records further apart than this multiple of the usual distance leav
 
 
 def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> Card | None:
-    """Return the card beside a hovered cube, with its last change, or None."""
+    """Return the card shown next to a hovered cube, with its last change; None without a cube."""
     if row is None:
         return None
     value, before = float(source.numbers.value[row]), float(source.before[row])
@@ -180,10 +180,10 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
 
 @final
 class Cards:
-    """Cards of hovered and pinned items; arithmetic is recomputed when the clock has moved.
+    """Cards of hovered and pinned items; their arithmetic is recomputed when the clock has moved.
 
     Attributes:
-        foretells: whether the card of a weight shows the coming step once its gradient is known
+        foretells: whether the card of a weight shows the next update once its gradient is known
     """
 
     def __init__(self, reading: LiveValues) -> None:
@@ -199,12 +199,12 @@ class Cards:
         layout: Layout,
         done: int,
     ) -> Card | None:
-        """Return the card beside a hovered item, unless it is pinned.
+        """Return the card to show next to a hovered item; None if the item is pinned.
 
         Args:
             source: numbers of the bank
             layout: positions of the neurons
-            done: shown operations of the step; 0: all
+            done: number of shown operations of the step; 0 means all
         """
         if not hovered or hovered == pinned:
             return None
@@ -231,11 +231,11 @@ class Cards:
         learned: tuple[NeuronMaps | None, Exhibit | None] = (None, None),
         beside: Sequence[int] = (),
     ) -> Card | None:
-        """Return the card of the pinned item; arguments as in `hovered`.
+        """Return the card of the pinned item, with the same arguments as `hovered`.
 
         Args:
             learned: maps of the neurons over the plane, and the exhibit, for the card of a neuron
-            beside: further weights, whose numbers are on the card of a weight
+            beside: additionally pinned weights, whose numbers are on the card of a weight
         """
         if self.reading.asleep or not pinned:
             return None
@@ -250,7 +250,7 @@ class Cards:
     def _weight(self, row: int | None, source: ChannelSource, beside: Sequence[int]) -> Card | None:
         """Return the card of a weight: the reason for its value, and its history.
 
-        During playback, the arithmetic of the step at which it started is kept.
+        During playback, the arithmetic of the step at which playback started is kept.
         """
         if row is None:
             return None
@@ -279,11 +279,11 @@ class Cards:
         return line_beside(self.reading.facts, row, value, since)
 
     def moved(self, row: int) -> str | None:
-        """Return which samples moved a weight most; "" without any, None until known."""
+        """Return as text which samples moved a weight most; "" if none did, None until known."""
         return self.reading.ask("moved", (row, self.reading.key), partial(moved_most, row=row))
 
     def _history(self, row: int, source: ChannelSource) -> History | None:
-        """Return the history so far."""
+        """Return the history of a weight so far, or None."""
         if self.reading.history is None:
             return None
         now = self.reading.place[0], float(source.numbers.value[row])
@@ -291,7 +291,7 @@ class Cards:
 
 
 def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, State]:
-    """Return facts with the lines of neurons of a layout, and the state of `reading.moment`."""
+    """Return the facts and state of `reading.moment`, with the lines of neurons of a layout."""
     facts, state = reading.moment(done)
     return replace(facts, lines=neuron_lines(layout)), state
 
@@ -299,10 +299,10 @@ def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, St
 def history_of(
     steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
 ) -> History | None:
-    """Return a history with the value at step 0 and the present one; None without a step.
+    """Return a history with the value at step 0 and the present value; None before the first step.
 
     Args:
-        steps, values: known ones, in order
+        steps, values: the recorded steps, in order, and the values there
         first: the value at step 0
         now: the present step and value
     """
@@ -320,13 +320,13 @@ def history_of(
 
 
 def before_heading(blocks: Sequence[object]) -> int:
-    """Return the index of the first heading in the blocks of a card, else their number."""
+    """Return the index of the first heading in the blocks of a card, else the number of blocks."""
     heads = [isinstance(each, CardLine) and each.look == "strong" for each in blocks]
     return heads.index(True) if True in heads else len(blocks)
 
 
 def moved_most(session: Session, row: int) -> str:
-    """Return which samples moved a weight most in the last steps that are fast to replay."""
+    """Return as text which samples moved a weight most in recent steps that are fast to replay."""
     count = len(session.operations) * session.timeline.trainer.batches.size
     steps = max(1, min(REPEATED, QUICK // (count * len(session.network.bank))))
     try:
@@ -360,7 +360,7 @@ def drawing_of(known: NeuronNumbers, maps: NeuronMaps | None, plane: object) -> 
     Args:
         known: the neuron
         maps: maps of all neurons, or None
-        plane: the exhibit, which has the samples and axes
+        plane: the exhibit, with samples and axes
     """
     buffers = known.line.values, *known.line.also, known.line.sums
     name = next((each for each in buffers if known.array(each) is not None), "")
@@ -379,7 +379,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
     """Return the card of an input or a node of a compiled function; None for anything else.
 
     Args:
-        done: shown operations of the step; 0: all
+        done: number of shown operations of the step; 0 means all
     """
     program = reading.program
     if not isinstance(program, TraceProgram) or neuron[0] not in program.place_of:
@@ -420,7 +420,7 @@ def node_card(reading: LiveValues, neuron: Neuron, done: int) -> Card | None:
 def known_numbers(
     reading: LiveValues, program: TraceProgram, done: int
 ) -> tuple[dict[int, float], dict[int, float]]:
-    """Return the values and gradients of the focus sample so far, by index in the trace."""
+    """Return the values and gradients of the focus sample known so far, by index in the trace."""
     buffers, trace, places = reading.buffers(done), program.trace, program.place_of
     numbers = dict(enumerate(reading.numbers.value[program.rows].tolist(), trace.first_parameter))
     flows = buffers.flows if done else reading.way.flows
@@ -435,9 +435,9 @@ def came_back(
     known: Mapping[int, float],
     flows: Mapping[int, float],
 ) -> list[CardTable]:
-    """Return the gradients from the nodes that read a value, as a table.
+    """Return a list with the table of gradients that come from the nodes reading a value.
 
-    None if one of the nodes represents several nodes whose mean alone is known.
+    The list is empty if a node represents several nodes of which only the mean is known.
     """
     products, trace = list[ProductRow](), program.trace
     for node in map(program.nodes.__getitem__, readers):

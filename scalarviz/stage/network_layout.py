@@ -39,7 +39,7 @@ TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def shape_of(box: Box) -> float:
-    """Return the aspect ratio of the free stage, in steps of a tenth."""
+    """Return the aspect ratio of a box, rounded to steps of about 10 %."""
     shape = max(box.width, 1.0) / max(box.height, 1.0)
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
 
@@ -55,8 +55,9 @@ def layout_of(
 
     Args:
         shape: aspect ratio of the stage
-        walks: whether operations are shown one by one: then formula and walls unfold to the graph
-        every: whether the layout is walls, with a cube for every weight, if the network has both
+        walks: whether operations are shown one by one; then a compiled function is shown as a
+            graph instead of a formula or walls
+        every: whether to choose walls, with a cube for every weight, if there is another layout
     """
     now = TrainingState.of(session)
     network, program, own = now.network, now.network.program, names_of(now)
@@ -78,12 +79,12 @@ def layout_of(
 
 
 def without_balls(layout: Layout) -> Layout:
-    """Return a layout in which neurons without known values are dots."""
+    """Return the layout with all neurons as dots, because their values are unknown."""
     return replace(layout, neurons=[replace(each, radius=UNKNOWN) for each in layout.neurons])
 
 
 def of_modules(program: Program, about: About, shape: float) -> Layout:
-    """Return the layout of a followed model, with only names and weights of modules known."""
+    """Return the layout of a followed model, whose modules are known only by name and weights."""
     is_large = longest_row(program) > LONG_ROW or len(program.operations) > FEW_MODULES
     made = (walls if is_large else trays_layout)(program, about, {}, shape)
     written = []
@@ -96,10 +97,10 @@ def of_modules(program: Program, about: About, shape: float) -> Layout:
 
 
 def sees_places(session: Session | TrainingState) -> bool:
-    """Return whether hidden neurons are squares that show their function over all positions.
+    """Return whether hidden neurons are drawn as squares that show their outputs for all positions.
 
-    The positions are the plane of the data, or the line along one of a few inputs; colors and
-    pictures have none.
+    The positions are the plane of the data, or the line along one of a few inputs; data sets of
+    colors and pictures have no positions.
     """
     now = TrainingState.of(session)
     inputs = now.network.program.inputs
@@ -108,14 +109,14 @@ def sees_places(session: Session | TrainingState) -> bool:
 
 
 def has_walls(session: Session | TrainingState) -> bool:
-    """Return whether walls are a second layout of a network: its rows are too long for trays."""
+    """Return whether a network with long rows has walls (a cube per weight) as a second layout."""
     network = session.network
     is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
     return is_long and not shows_every_weight(session)
 
 
 def shows_every_weight(session: Session | TrainingState) -> bool:
-    """Return whether walls are the only layout: very long rows, and inputs without positions."""
+    """Return whether walls (a cube per weight) are the only layout: long rows, no positions."""
     program = session.network.program
     has_place = program.inputs.size == 2 or bool(program.inputs.shape)
     return longest_row(program) > LONGEST_ROW and not has_place
@@ -135,10 +136,10 @@ def values_of(
     inputs: Sequence[str] = (),
     square: bool = False,
 ) -> Layout:
-    """Return the layout of a compiled function: walls, its formula, or its graph.
+    """Return the layout of a compiled function: walls or trays, its formula, or its graph.
 
     Args:
-        inputs: their names, or empty
+        inputs: names of the inputs, or empty
         square: whether hidden neurons are squares
     """
     rows, program = row_numbers(network), network.program
@@ -161,9 +162,9 @@ def values_of(
 
 
 def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]:
-    """Return a layer's label: its name; its neurons, or shapes, and activation.
+    """Return two lines for a layer: its name, and its neurons or shapes with the activation.
 
-    The label of a nested layer combines the labels of the outer layer and its index: 2.0.
+    The label of a nested layer joins the label of the outer layer and an index, such as 2.0.
     """
     first, *parts = map(int, label.split("."))
     layer = session.network.layers[first]
@@ -178,13 +179,13 @@ def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]
     if activation not in ("", "linear"):
         kind.append(activation)
     sizes = size_of(layer.input_shape, layer.inputs), size_of(layer.output_shape, layer.outputs)
-    if layer.output_shape and sizes[0] == sizes[1]:  # there is little room beside images
+    if layer.output_shape and sizes[0] == sizes[1]:  # there is little space next to images
         return name, " ".join(kind)
     return name, f"{' → '.join(sizes)}  {' '.join(kind)}"
 
 
 def size_of(shape: Shape, count: int) -> str:
-    """Return a count, or the sizes of an image: 8×4×4."""
+    """Return a count as text or, for an image, its shape such as 8×4×4."""
     return "×".join(map(str, shape)) if shape else str(count)
 
 

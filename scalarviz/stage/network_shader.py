@@ -38,10 +38,10 @@ ShaderTask = Callable[[HiddenContext | None], Iterator[None]]
 
 @final
 class Service:
-    """The hidden OpenGL context of this process and its thread, which ends when idle.
+    """A thread with the hidden OpenGL context of this process; it ends when idle.
 
     Attributes:
-        lack: why OpenGL is not available; "" if it is, or before the first request
+        lack: why OpenGL is not available; "" if available, or before the first request
     """
 
     def __init__(self) -> None:
@@ -67,7 +67,7 @@ class Service:
         """Add a task to the end of the queue.
 
         Args:
-            waits: returns whether the task cannot begin because its inputs have not arrived
+            waits: function that returns whether the task must wait for its inputs
         """
         with self._guard:
             self._tasks.append((task, waits))
@@ -76,7 +76,7 @@ class Service:
                 self._thread.start(self._work())
 
     def _take(self) -> ShaderTask | None:
-        """Return the first task that can begin; None if all wait or the queue is empty."""
+        """Return the first task that can begin; None if all must wait or the queue is empty."""
         with self._guard:
             for i, (task, waits) in enumerate(self._tasks):
                 if not waits():
@@ -279,7 +279,7 @@ class Core:
     def _compute(
         self, task: Evaluation, samples: FloatArray, unknown: FloatArray, found: FloatArray
     ) -> Iterator[None]:
-        """Evaluate a network by the cpu engine."""
+        """Evaluate a network with the cpu engine."""
         known, twin = self._twin
         if twin is None or known is not task.program:
             twin = task.network.copy().to("cpu")
@@ -453,7 +453,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         return self.request(x).read()
 
     def request(self, x: object) -> ShaderResult:
-        """Request the outputs for some samples, and return their ShaderResult at once.
+        """Request the outputs for some samples, and return their ShaderResult immediately.
 
         Args:
             x: shape (inputs,) or (batch, inputs); or the ShaderResult of another shader
@@ -508,7 +508,7 @@ class NetworkShader(AbstractContextManager["NetworkShader"]):
         self._closed()
 
     def _shader(self) -> tuple[Shader | None, str]:
-        """Return the current network as shader code, or the reason why that is impossible."""
+        """Return the current network as shader code, or None and the reason for the failure."""
         net = self._network
         if self._text[0] is not net.program:
             self._text = (net.program, *text_of(net))

@@ -29,7 +29,7 @@ APART = 0.2  # minimum seconds between maps during playback
 
 @final
 class SessionMaps:
-    """The maps of the neurons for one reading."""
+    """The maps of all neurons of a session, for its current numbers."""
 
     def __init__(self, reading: LiveValues) -> None:
         self._reading = reading
@@ -41,9 +41,9 @@ class SessionMaps:
         """Return the maps for the shown numbers; during playback, possibly older ones.
 
         Args:
-            chosen: a neuron: if it is an input, curves are drawn over it from now on
+            chosen: a neuron, or None; an input becomes the axis over which curves are drawn
 
-        Return None for data without positions, and for a network that is too large.
+        Return None if the data have no positions, or if the network is too large.
         """
         reading, now, sample = self._reading, self._reading.now, self._reading.shown_inputs
         if sample is None:
@@ -80,14 +80,14 @@ class SessionMaps:
 
 
 def side_of(network: Model) -> int:
-    """Return the cells along the maps of a network; 0 if even few cells are too slow."""
+    """Return the number of cells on a side of each map; 0 if even the smallest map is too slow."""
     cost = max(network.program.products, KEPT * sum(buffers_of(network).values()))
     cost *= SLOWER if network.engine == "python" else 1
     return next((side for side in SIDES if side * side * cost <= MOST), 0)
 
 
 def layers_in(network: Model) -> Chain | None:
-    """Return the layers of an expression that is a network of single Values, or None."""
+    """Return the layers of an expression that is a network made of Values; None for others."""
     program = network.program
     return chain_of(program, network.all_walls) if isinstance(program, TraceProgram) else None
 
@@ -101,7 +101,7 @@ def buffers_of(network: Model) -> dict[str, int]:
 
 
 def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
-    """Return the values of all neurons for some inputs, (neurons, samples) by buffer."""
+    """Return the values of all neurons for some inputs, by buffer, shape (neurons, samples)."""
     found, chain = network.survey(inputs), layers_in(network)
     if chain is not None:
         return chain.numbers(found["values"].T)
@@ -109,13 +109,13 @@ def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
 
 
 def painting(session: Session | TrainingState) -> list[Operation]:
-    """Return the operation that mixes outputs that are colors, else an empty list."""
+    """Return, in a list, the last affine operation if its outputs are colors; else []."""
     weighted = [each for each in session.network.program.operations if each.weights != NONE][-1:]
     is_color = session.data.output_tint == "rgb"
     return [each for each in weighted if is_color and each.kind == "affine"]
 
 
 def weights_of(operation: Operation, value: FloatArray) -> FloatArray:
-    """Return the weights of an operation by its sources, from the values of a bank."""
+    """Return the weights of an operation as an array of shape (inputs, outputs)."""
     shape = operation.target.size, operation.source.size
     return value[operation.weights :][: shape[0] * shape[1]].reshape(shape).T

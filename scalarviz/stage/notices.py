@@ -1,4 +1,4 @@
-"""Messages: temporary notices, background work, and permanent buttons."""
+"""Messages: temporary notices, the progress of background work, and permanent buttons."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_NOTICES = 2
 
 @dataclass
 class Notice:
-    """A notice; `until` is infinite before the first `tick`."""
+    """A message that is shown until the time `until`, which is infinite before the first `tick`."""
 
     text: str
     action: str
@@ -30,7 +30,7 @@ class Notice:
 
     @property
     def seconds(self) -> float:
-        """Duration of the notice."""
+        """Duration of the notice in seconds."""
         return max(
             BUTTON_SECONDS if self.action else NOTICE_SECONDS, len(self.text) / READING_SPEED
         )
@@ -41,8 +41,8 @@ class Messages(ABC):
 
     Attributes:
         status: permanent message until it is cleared
-        work: background work, shown until it is cleared; or None
-        end_work: called by the button of the work
+        work: background work to show until it is cleared; or None
+        end_work: function called by the button that ends the work
     """
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Messages(ABC):
 
     @final
     def notice(self, text: str, action: str = "", then: Callable[[], None] | None = None) -> None:
-        """Show a message for some seconds, replacing the one of its kind.
+        """Show a message for a few seconds, in place of an earlier message of the same kind.
 
         `action` is the label of its button, or "".
         """
@@ -104,7 +104,7 @@ class Messages(ABC):
 
     @final
     def chips(self) -> list[tuple[str, str]]:
-        """Return the messages, at most two: the status and the latest notices."""
+        """Return at most two messages to show: the status and the latest notices."""
         status = [(self.status, "")] if self.status else []
         notices = [(each.text, each.action) for each in self._notices]
         return [*status, *notices[len(status) - MOST_NOTICES :]]

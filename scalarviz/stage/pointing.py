@@ -1,4 +1,4 @@
-"""Find the cube, sphere or image under the pointer, in a direction, or named in code."""
+"""Finds a cube, sphere or image: under the pointer, in a direction, or named in code."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PointerTarget:
 
     @property
     def part(self) -> int | Neuron | None:
-        """The cube or the neuron."""
+        """The cube or the neuron, or None."""
         return self.row if self.neuron is None else self.neuron
 
     def __bool__(self) -> bool:
@@ -56,11 +56,11 @@ def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> Poi
 
 
 def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
-    """Return the neuron of a Perceptron or a pair; None for anything else.
+    """Return the neuron given by a Perceptron or a pair; None for anything else.
 
     Args:
-        network: its network; raises OwnershipError for a perceptron of another one
-        layout: the layout that contains it
+        network: the network; OwnershipError is raised for a perceptron of another network
+        layout: the layout that contains the neuron
         part: a Perceptron, or the name of a buffer and the index in it
 
     Raises:
@@ -82,12 +82,12 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
 
 
 def neuron_lines(layout: Layout) -> list[NeuronLine]:
-    """Return the lines of neurons of a picture, for cards."""
+    """Return the rows of neurons in a picture, as cards use them."""
     return [NeuronLine(each.values, each.sums, each.also, each.count) for each in layout.neurons]
 
 
 def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | None:
-    """Return a neuron of the previous layout in a layout with other operations, or None."""
+    """Return the neuron of `layout` that matches a neuron of the layout `before`, or None."""
     if neuron is None or len(layout.neurons) != len(before.neurons):
         return None
     name, place = neuron
@@ -99,13 +99,13 @@ def same_in(layout: Layout, before: Layout, neuron: Neuron | None) -> Neuron | N
 def next_target(
     frame_data: FrameData, see: Projection, box: Box, now: PointerTarget, way: str = ""
 ) -> PointerTarget:
-    """Return the closest cube or neuron in a direction, or `now` without one.
+    """Return the closest cube or neuron in a direction; `now` if there is no such item.
 
     Args:
         frame_data, see: the picture
-        box: the area of the network in it
-        now: the present target; NOTHING: start in the middle of the box
-        way: a key of DIRECTIONS; "", the default: the closest one
+        box: the area of the network in the picture
+        now: the present target; NOTHING starts in the middle of the box
+        way: a key of DIRECTIONS; "" (default) selects the closest item
     """
     parts, places = parts_seen(frame_data.layout, see, box)
     here = parts.index(now.part) if now.part in parts else None

@@ -202,7 +202,7 @@ def record(
     fixed = bool(cameras) or move != "orbit"  # otherwise the camera is fitted to the network
 
     def seen_from(count: int) -> Frame:
-        """Return frame `count`, seen from its position on the camera path."""
+        """Return frame number `count`, rendered with the camera at its position on the path."""
         for each, path_of in zip(stage.panes, paths, strict=True):
             if path_of:
                 camera = along_path(path_of, count / max(1, total - 1))
@@ -285,7 +285,7 @@ def story(
     look: RenderOptions,
     tell: Callable[[int, int], object] = nothing,
 ) -> tuple[int, str]:
-    """Return a storyboard's number of pictures and its HTML page; report progress to `tell`."""
+    """Return the number of pictures of a storyboard and its HTML; call `tell` with the progress."""
     with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
         stills, program = [], shown.session.network.program
         names = names_of_cells(program)
@@ -300,7 +300,7 @@ def story(
 
 
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:
-    """Advance to each step of `goals`, counted from the current step, and yield.
+    """Advance to each of the steps `goals`, counted from the current step, and yield there.
 
     Stops early if `stop` is set or when the last session has stopped by itself.
     """
@@ -324,7 +324,7 @@ def by_operations(session: Session | SharedClock, steps: int, pictures: int) -> 
 
 
 def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Camera]:
-    """Return the cameras that a video passes; empty for a fixed camera."""
+    """Return the cameras along the path of a video; empty for a fixed camera."""
     if cameras:
         return list(cameras)
     now = stage.eyes.camera
@@ -335,7 +335,7 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
 
 @contextmanager
 def replaying(show: Show) -> Iterator[Show]:
-    """Return a show at the start of the step: of a copy, or the show itself for an expression."""
+    """Yield a show at the start of the step, on a copy of the session if it can be copied."""
     session = show.session
     if session.network.layers:
         twin = session.copy()
@@ -360,12 +360,12 @@ def telling(
     total: int,
     session: Session | SharedClock | None = None,
 ) -> Iterator[Callable[[int, int], None]]:
-    """Return a function that reports progress: `progress`, or a function that draws a bar.
+    """Yield a function that reports progress: `progress` itself, or one that draws a bar.
 
     Args:
         total: number of pictures; 0 if not yet known
-        session: the session whose loss is shown beside the bar, the first one of several; None
-            shows no loss
+        session: the session whose loss is shown next to the bar, or the clock shared by several;
+            None shows no loss
     """
     if callable(progress):
         with Progress(0, wanted=False):  # suppresses nested bars
@@ -381,7 +381,7 @@ def telling(
 
 
 def along_path(path: Sequence[Camera], part: float) -> Camera:
-    """Return the camera at position `part` of a path, from 0, the first camera, to 1, the last.
+    """Return the camera at position `part` of a path: 0 is the first camera, 1 the last.
 
     Raise InputError if the path has no cameras.
     """

@@ -32,7 +32,7 @@ PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
 
 
 class RenderArgs(LookArgs, total=False):
-    """The fields of RenderOptions as arguments of a function."""
+    """The fields of RenderOptions as keyword arguments of a function."""
 
     size: tuple[int, int]
     ratio: float
@@ -99,7 +99,7 @@ class RenderOptions(Look):
 
     @contextmanager
     def on(self, show: object) -> Iterator[Stages]:
-        """Return the stage of a session, or several, with these options; closed with the block."""
+        """Yield the stages of a show with these options; they are closed after the block."""
         stage = stages_of(show, Look(theme=self.theme, camera=self.preset), reduced_motion=True)
         try:
             stage.common.silent = True
@@ -131,7 +131,7 @@ PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:
-    """Return `look` with the given fields; raise InputError if `look` is no RenderOptions."""
+    """Return `look` with the given fields changed; raise InputError unless it is RenderOptions."""
     require(
         isinstance(look, RenderOptions),
         f"look takes a RenderOptions, not {shorten(look)}: leave it out",
@@ -147,13 +147,13 @@ LINE = re.compile(r"^ {8}(\w+): (.*(?:\n {12,}.*)*)", re.MULTILINE)  # a field i
 def with_fields(
     look: Look, gone: Mapping[str, str] | None = None
 ) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function that accepts fields of a look as `**view`.
+    """Return a decorator for a function that accepts view options as `**view`.
 
-    The signature and the docstring list the fields, with their values in `look` as defaults; wrong
-    names raise UnknownNameError.
+    Its signature and docstring then list the options, with their values in `look` as defaults;
+    unknown names raise UnknownNameError.
 
     Args:
-        gone: the error message for each removed argument
+        gone: error messages for arguments that no longer exist, by name
     """
     said: dict[str, str] = dict(LINE.findall(f"{Look.__doc__}\n{type(look).__doc__}"))
     usual = {each.name: getattr(look, each.name) for each in fields(look)}
@@ -185,7 +185,7 @@ def with_fields(
 
 
 def shown(given: object) -> Show | Several:
-    """Return a Show of a session, or several of a list; raise InputError for anything else."""
+    """Return the Show of a session or the Several of a list; raise InputError for anything else."""
     if not isinstance(given, (Several, list, tuple, Mapping)):
         return Show.of(given)
     several = Several.of(given)

@@ -1,6 +1,6 @@
 """Forward and backward pass of one sample, on a copy of the numbers.
 
-The session is not accessed, so that training can continue meanwhile.
+The session is not accessed, so training can continue at the same time.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ FLAT = 0.1  # below this share of the steepest slope, an activation is saturated
 
 @dataclass(frozen=True)
 class SamplePass:
-    """The focus sample's values and gradients (flows) by buffer name.
+    """Values and gradients (`flows`) of one sample, by buffer name.
 
     Attributes:
         saturated: 1 where the slope of an activation is nearly 0, else 0
         left_out: 1 where dropout drops a number, else 0
-        target: its targets; None if unknown
+        target: targets of the sample; None if unknown
         passed: the operations of a network, and the inputs of each
         nodes: the numbers of a compiled function; None for a network
-        later: computes the backward pass on request, or None
+        later: functions that compute the backward pass on request
     """
 
     values: dict[str, FloatArray] = field(default_factory=dict)
@@ -48,21 +48,21 @@ class SamplePass:
 
     @property
     def flows(self) -> dict[str, FloatArray]:
-        """The gradients of the loss, for each buffer."""
+        """The gradients of the loss, by buffer name."""
         while self.later:
             self.later.pop()(self)
         return self._flows
 
     @property
     def grown(self) -> list[dict[str, FloatArray]]:
-        """Flows of a compiled function after the loss and each node that contributes to them."""
+        """Gradients of a compiled function after the loss and after each node, as a list."""
         return self._grown if self.flows else []
 
 
 def by_sample(operation: Operation) -> bool:
-    """Return whether an operation computes for one sample as in training.
+    """Return whether an operation computes one sample without the others, as in training.
 
-    Batch statistics are not available here; running statistics replace them.
+    An operation with batch statistics does not: running statistics replace them here.
     """
     return not operation.about.statistics(operation)
 
@@ -80,11 +80,11 @@ def forward(
 
     Args:
         program: the program of the network
-        value: its parameters, in bank order; `state` is its state
+        value, state: parameters in bank order, and state of the network
         sample: one sample, shape (inputs,)
         step: steps taken by the network
         place: index of the sample in its batch
-        target: its targets; None if unknown
+        target: targets of the sample; None if unknown
     """
     if isinstance(program, TraceProgram):
         return forward_of_graph(program, value, sample, target)
@@ -115,7 +115,7 @@ def forward_of_graph(
 
 
 def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
-    """Return the numbers of a sample by buffer; the mean for a node that represents several."""
+    """Return the numbers of a sample by buffer; the mean if a node represents several nodes."""
     program = nodes.program
     results = {each.target.name: nodes.of(numbers, each.target)[0] for each in program.operations}
     known = {buffer.name: nodes.of(numbers, buffer)[0] for buffer in program.given}
@@ -125,7 +125,7 @@ def numbers_of_nodes(nodes: Nodes, numbers: Rows) -> dict[str, FloatArray]:
 
 
 def gradients_now(nodes: Nodes, moment: Moment) -> dict[str, FloatArray]:
-    """Return the gradients of nodes, inputs and outputs changed by a moment."""
+    """Return the gradients of nodes, inputs and outputs that a moment of the step changes."""
     program, now, found = nodes.program, nodes.gradients, dict[str, FloatArray]()
     for buffer in moment.gradients:
         if program.place_of.get(buffer.name) == buffer.offset:  # else a parameter of this label
@@ -147,11 +147,11 @@ def flatness(operation: Operation, numbers: OperationArrays, y: FloatArray) -> F
 def backward(
     program: Program, way: SamplePass, target: FloatArray, loss: Loss, batch: int
 ) -> SamplePass:
-    """Add the gradients of a sample in a batch of `batch` samples.
+    """Add the gradients of one sample, as part of a batch of `batch` samples, to its pass.
 
     Args:
         program: the program of the network
-        way: the forward pass, to which the flows are added
+        way: the forward pass, to which the gradients are added
         target: target of the sample, shape (outputs,)
         loss: the loss function
     """
@@ -180,7 +180,7 @@ def backward(
 def forward_products(program: Program, value: FloatArray, way: SamplePass) -> FloatArray:
     """Return w * x for every parameter; a bias is multiplied by 1.
 
-    For a weight with several uses, it is their mean.
+    For a weight with several uses, the product is the mean over them.
     """
     found = np.asarray(value, np.float64).copy()
     for operation in program.operations:

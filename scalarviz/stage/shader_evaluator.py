@@ -1,7 +1,7 @@
-"""Evaluator: a network in a fragment shader of a hidden context, evaluated for many samples.
+"""Evaluator: a network as a fragment shader in a hidden context, evaluated for many samples.
 
-A sample is a pixel of a float32 picture; its inputs are texels. Pictures are drawn in strips of a
-few milliseconds, so that a window on the same GPU is drawn in between.
+A sample is a pixel of a float32 picture; its inputs are texels. Pictures are drawn in strips that
+take a few milliseconds each, so that a window on the same GPU can be drawn in between.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ INTS, PLACES = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_void_p)
 
 @final
 class HiddenContext:
-    """An OpenGL context, current in one thread at a time.
+    """A hidden OpenGL context, which is current in one thread at a time.
 
     Attributes:
         renderer: name of the renderer, such as "llvmpipe (LLVM 15.0.6, 256 bits)"
@@ -69,7 +69,7 @@ class HiddenContext:
         self._egl.eglMakeCurrent(self._display, None, None, None)
 
     def _made(self) -> tuple[Any, Any, Any]:
-        """Return display, surface and current context; GPUs are tried first."""
+        """Return display, surface and the context, made current; GPUs are tried first."""
         failed: Exception = RuntimeError("EGL knows no device")
         for display in self._displays():
             try:
@@ -124,7 +124,7 @@ class HiddenContext:
         return [(DEVICE, device) for device in sorted(found[: count.value], key=is_software)]
 
     def _function(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any] | None:
-        """Return an extension function of EGL, or None."""
+        """Return an extension function of EGL, or None if it is missing."""
         find = self._egl._lib.eglGetProcAddress
         find.restype, find.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
         address = find(name.encode())
@@ -149,15 +149,15 @@ POINTER = ctypes.c_void_p
 
 @final
 class Evaluator:
-    """A compiled network; the context must be current in all calls.
+    """A network compiled to a shader; the context must be current in all calls.
 
     Args:
         context: the hidden context
         shader: the network, with its parameters in groups of four
-        inputs: number of inputs of a sample; `outputs` likewise
+        inputs, outputs: number of inputs and of outputs of a sample
 
     Raises:
-        DisplayError: if the driver cannot compile it, or does not support float textures.
+        DisplayError: if the driver cannot compile the shader or lacks float textures.
     """
 
     def __init__(self, context: HiddenContext, shader: Shader, inputs: int, outputs: int) -> None:
@@ -203,9 +203,9 @@ class Evaluator:
         self._fill(0, texels)
 
     def evaluate(self, samples: Floats, found: Floats) -> Iterator[None]:
-        """Write the outputs of samples, one in each row, to `found`; yield after each strip.
+        """Write the outputs for samples to `found`, one sample per row; yield after each strip.
 
-        No other evaluator may draw before it is finished.
+        No other evaluator may draw before this one has finished.
         """
         blocks = -(-self.inputs // 4)
         high = max(1, min(HIGH, self._largest // blocks))
@@ -236,7 +236,7 @@ class Evaluator:
     # Resources on the GPU.
 
     def _begin(self, texels: Floats, wide: int, rows: int, start: int) -> None:
-        """Prepare a picture of `rows` rows, for the outputs from `start` on."""
+        """Prepare a picture of `rows` rows for the outputs that begin at index `start`."""
         gl = self.gl
         self._resize(wide, rows)
         self._fill(1, texels)
@@ -258,7 +258,7 @@ class Evaluator:
             gl.glUniform1f(gl.glGetUniformLocation(self._program, name), float(value))
 
     def _draw(self, first: int, end: int, wide: int) -> int:
-        """Draw some rows, wait for them, and return their number; choose the next number."""
+        """Draw some rows and wait for them; return their number, and choose how many are next."""
         gl = self.gl
         gl.glScissor(0, first, wide, end - first)
         start = perf_counter()
@@ -270,7 +270,7 @@ class Evaluator:
         return end - first
 
     def _read(self, i: int, wide: int, rows: int) -> Floats:
-        """Return a picture."""
+        """Return the numbers in picture `i`."""
         gl = self.gl
         self._native("glReadBuffer", ctypes.c_uint)(FIRST_COLOR + i)
         pixels = np.empty((rows, wide, 4), np.float32)
@@ -340,7 +340,7 @@ class Evaluator:
         return int(found[0] if isinstance(found, tuple) else found)
 
     def _native(self, name: str, *arguments: Any) -> Any:
-        """Return a function of OpenGL that vispy does not wrap, or wraps with a copy."""
+        """Return an OpenGL function that vispy does not wrap, or wraps with an unnecessary copy."""
         return self.gl._get_gl_func(name, None, arguments)
 
     def _check(self, when: str) -> None:

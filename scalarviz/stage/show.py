@@ -30,7 +30,7 @@ from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import settings_now
 from scalarviz.training.session.value_session import session_of
 
-# What to write instead of objects that are no session, by class.
+# What to pass instead of objects that are not sessions, by class.
 A_SESSION = "write sv.Session(network, data)"
 INSTEAD = (
     (Model, A_SESSION),
@@ -49,7 +49,7 @@ LARGEST = 2**16  # largest size that a scene accepts
 
 
 def whole_number(value: object, what: str, low: int = 1, high: int = LARGEST) -> int:
-    """Return an integer option of a scene; raise InputError if it is out of range.
+    """Return an option of a scene as an integer; raise InputError if it is out of range.
 
     Args:
         value: the option
@@ -128,7 +128,7 @@ class Show:
             interacts; with animations turned off it pauses instead. By default False
 
     Raises:
-        InputError: if `session` is no Session or a number is out of range.
+        InputError: if `session` is not a Session or a number is out of range.
     """
 
     session: Session
@@ -162,8 +162,9 @@ class Show:
     def of(shown: object, about: object = None) -> Show:
         """Return a Show of a Session or a fitted estimator, or `shown` itself if it is a Show.
 
-        A missing title is the one saved with the session, else the first line of the docstring of
-        `about`, else the description of the network. Raises InputError for anything else.
+        A missing title is replaced by the title saved with the session, else by the first line of
+        the docstring of `about`, else by the description of the network. Raises InputError for
+        anything else.
         """
         shown = trained_by(shown)
         if isinstance(shown, Session):
@@ -204,7 +205,7 @@ SLOWEST, FASTEST = 2.0, 30.0  # moments of a record per second
 
 
 def speed_of(session: Session) -> float | None:
-    """Return how many moments of a record are shown per second; None for other sessions."""
+    """Return how many recorded moments to show per second; None if the session is not a record."""
     run = session.trainer.run
     if not isinstance(run, RecordedRun):
         return None
@@ -221,7 +222,7 @@ MOST_SESSIONS = 6  # sessions
 @final
 @dataclass(frozen=True)
 class Several:
-    """Sessions shown side by side, each with a name; created by `of`.
+    """Sessions to show side by side, each with a name; create one with `Several.of`.
 
     Attributes:
         replays: whether a video replays the past: each session stops at the end of its branch
@@ -237,7 +238,7 @@ class Several:
 
     @property
     def steps(self) -> int:
-        """Number of training steps if none is given."""
+        """Default number of training steps: the maximum over the shows."""
         return max(show.steps for show in self.shows)
 
     @property
@@ -247,15 +248,15 @@ class Several:
 
     @property
     def title(self) -> str:
-        """All names."""
+        """Title of all sessions together: their names."""
         return " | ".join(self.names)
 
     @staticmethod
     def of(given: Several | Sequence[object] | Mapping[str, object]) -> Several:
         """Return the sessions of a list, or of a dict from names to sessions.
 
-        A Several is returned unchanged. Raise InputError unless they are 1 to 6 different Sessions
-        or Shows.
+        A Several is returned unchanged. Raises InputError unless `given` has 1 to 6 different
+        Sessions or Shows.
         """
         if isinstance(given, Several):
             return given
@@ -312,7 +313,7 @@ def check_different(sessions: Sequence[Session]) -> None:
 
 
 def names_of(parts: Sequence[Session | Show]) -> list[str]:
-    """Return unique names: titles of Shows, else network sizes with other differences."""
+    """Return unique names: titles of Shows, else network sizes, completed by other differences."""
     sessions = [part.session if isinstance(part, Show) else part for part in parts]
     names = [
         (part.title if isinstance(part, Show) else "")
@@ -330,7 +331,7 @@ def names_of(parts: Sequence[Session | Show]) -> list[str]:
 
 
 def sizes_of(session: Session | TrainingState) -> str:
-    """Return the sizes of a network as in titles, such as "3-8-3"; "" without layers."""
+    """Return the layer sizes of a network as a title, such as "3-8-3"; "" without layers."""
     layers = session.network.layers
     if not layers:
         return ""
@@ -356,7 +357,7 @@ FEATURES: Sequence[Callable[[Session], str]] = (
 
 
 def differences(sessions: Sequence[Session]) -> list[str]:
-    """Return a unique text for each session: its differences, numbered if necessary."""
+    """Return a unique text for each session: its differences to the others, or a number."""
     known: list[list[str]] = []
     joined = [""] * len(sessions)
     for feature in FEATURES:
@@ -379,7 +380,7 @@ def differences(sessions: Sequence[Session]) -> list[str]:
 
 
 def alike(first: Session | TrainingState, second: Session | TrainingState) -> bool:
-    """Return whether the networks of two sessions have equal shapes, so weights are comparable."""
+    """Return whether two networks have equal shapes, so that their weights can be compared."""
     shapes = [
         [(each.kind, each.shape, each.parameters) for each in session.network.program.operations]
         for session in (first, second)

@@ -123,11 +123,11 @@ class Common:
     Attributes:
         scales: the scales of colors and sizes
         curve_view: the steps that the loss curve shows
-        keys: the list of keys, and `help`, whether it is shown
+        keys: the list of keys; `help` is whether it is shown
         present: whether text is larger, and title and loss are hidden
         silent: whether the picture has no buttons, as in a file
-        menus: pixels of the picture under the menus of a window, and `panel`, under its panel
-        nodes: called with the ViewBox of each new picture; or None
+        menus: pixels of the picture covered by the menus of a window; `panel`, by its panel
+        nodes: function called with the ViewBox of each new picture; or None
     """
 
     scales: Scales
@@ -143,29 +143,29 @@ class Common:
 
 @final
 class Stage(Messages):
-    """The view of a show, and its state.
+    """The view of a show: camera, channels, pinned items, and everything else that a picture needs.
 
     Attributes:
         look: view options of the user
         common: shared state of all panes of a picture
-        marks: whether the key to the marks is shown, as while the mouse is on the legend
-        travel: called with a signed number of operations, for a click on the strip
-        patience: seconds that a picture waits for results of the session; later ones are shown when
-            available
-        part_of_tour: the part of the tour of the caption, or ""
+        marks: whether the key to the marks is shown, for example while the mouse is on the legend
+        travel: function called with a signed number of operations on a click on the strip
+        patience: seconds that a picture waits for results of the session; later results are shown
+            when available
+        part_of_tour: the part of the tour that the caption describes, or ""
         adding: number of accumulated batch samples in the picture, fractional while one is being
             added; 0: the gradients are shown completely
         given: seconds that a slow step adds to the next operation, or 0
-        pane: how the picture is one of several, or None
+        pane: scale, name and color of the pane if there are several; else None
         peers: the stages with common scales, in the order of their panes; usually only itself
-        unfolded: whether a compiled function is shown as its graph even at rest
-        pinned, hover: bank indices, or None
-        pinned_neuron, hover_neuron: the neuron instead, or None
-        beside: additionally pinned weights
-        walking: whether the keyboard selects: the hovered item stays until the mouse is elsewhere
+        unfolded: whether a compiled function is shown as its graph even between operations
+        pinned, hover: bank index of the pinned and of the hovered weight, or None
+        pinned_neuron, hover_neuron: the pinned or hovered neuron instead of a weight, or None
+        beside: bank indices of additionally pinned weights
+        walking: whether the item was selected by keyboard, and is kept until the mouse moves on
         guess: the current guess, or None
-        held: the item dragged when paused, and its previous state; None a while later
-        over: the mouse over the strip, the caption and the loss curve
+        held: the item dragged while paused, and its previous state; None some time later
+        over: the item under the mouse in the strip, the caption and the loss curve
         on_top: overlays of the last picture; empty before the first
     """
 
@@ -252,15 +252,15 @@ class Stage(Messages):
         return names_of(list(slots), self.reading.has_layers)
 
     def take(self, **given: Any) -> None:
-        """Change fields of the look.
+        """Change view options.
 
-        Raise UnknownNameError for an unknown name or channel, InputError for a wrong
+        Raises UnknownNameError for an unknown name or channel, and InputError for an invalid
         value.
         """
         self.look_as(self.look.changed(checked(given, self.channels)), given)
 
     def look_as(self, look: Look, changed: Collection[str]) -> None:
-        """Set a look with some changed fields."""
+        """Set the view options; `changed` names the fields that differ."""
         self.look = self.common.scales.look = look.in_theme(self.look.theme)
         if "camera" in changed:
             self.eyes.look(look.preset)
@@ -271,22 +271,22 @@ class Stage(Messages):
 
     @property
     def has_walls(self) -> bool:
-        """Whether the network has a layout with every weight as a cube, and one without."""
+        """Whether there are two layouts: with a cube for every weight, and without."""
         return has_walls(self.reading.now)
 
     @property
     def has_plane(self) -> bool:
-        """Whether the data are in a plane and can have maps."""
+        """Whether the data are points in a plane, so that maps can be drawn."""
         return isinstance(self.reading.learned, Plane)
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Set scales for the shown numbers, or read `anew`; afterwards they adapt slowly."""
+        """Fit the scales to the shown numbers; if `anew`, read the numbers again first."""
         for each in self.peers if anew else ():
             each.refresh()
         self.common.scales.choose([each.shown() for each in self.peers])
 
     def shown(self) -> Shown:
-        """Return the inputs of the scales: the numbers of the last reading, and the plates."""
+        """Return what the scales are fitted to: the numbers last read, and the plates."""
         return self._source(), self.plan.plates
 
     # Dragging.
@@ -338,7 +338,7 @@ class Stage(Messages):
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """A value that changes with the view, beside session and settings, to trigger redrawing."""
+        """A value that changes with the view, to trigger redrawing; it excludes the session."""
         return (
             *self.common.curve_view.looks,
             self.beside,
@@ -350,7 +350,7 @@ class Stage(Messages):
     # The mouse.
 
     def click(self, x: float, y: float) -> None:
-        """Press the button at a pixel, else go to the operation or pin the cube there, or unpin."""
+        """Press the button at a pixel, else go to the operation or pin the item there, or unpin."""
         if (name := self.on_top.button_at(x, y)) is not None:
             self.press(name)
             return
@@ -375,7 +375,7 @@ class Stage(Messages):
     def read(self) -> Position:
         """Read the session for the next picture; return its position.
 
-        Controls beside the picture show the same moment if the session is read before drawing.
+        Controls next to the picture show the same moment if the session is read before drawing.
         """
         self.reading.patience = self.patience
         if self.pane is not None:
@@ -532,9 +532,9 @@ class Stage(Messages):
         return self._seen
 
     def _with_new_numbers(self) -> FrameData | None:
-        """Return the last frame data with the present numbers; None if more may have changed.
+        """Return the last frame data with new numbers; None if anything else may have changed.
 
-        While pictures follow rapidly, everything else is updated in turns.
+        While pictures follow rapidly, only numbers are updated in some of them.
         """
         before, self._chosen = self._chosen, CHOSEN(self)
         seen, reading, look = self._seen, self.reading, self.look
@@ -554,7 +554,7 @@ class Stage(Messages):
         return self._seen
 
     def _follow_thread(self) -> None:
-        """Show in squares the cubes of the path with the largest contribution.
+        """Choose the path with the largest contributions, whose cubes are drawn in squares.
 
         The path is kept during playback, and until the sample is computed.
         """
@@ -568,7 +568,7 @@ class Stage(Messages):
             self.plan = with_thread(plan, thread)
 
     def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
-        """Return the result, and the functions of the neurons if they are shown."""
+        """Return the exhibit, and the functions of the neurons if they are shown."""
         look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
@@ -581,7 +581,7 @@ class Stage(Messages):
         return exhibit, maps
 
     def _pushed(self, part: float, added: BatchSum | None = None) -> FloatArray | None:
-        """Return the gradients shown by arrows, accumulated over the batch so far."""
+        """Return the gradients to draw as arrows, as far as they are accumulated over the batch."""
         reading, (before, after) = self.reading, (each.grad for each in self.motion.ends)
         if added is not None:
             after = added.pushes(after, self.adding)
@@ -594,7 +594,7 @@ class Stage(Messages):
         return found if (np.abs(found) > 0.0).any() else None
 
     def _words(self, instead: Caption | None) -> PictureWords:
-        """Return all texts; `instead` replaces the caption of the operation."""
+        """Return all texts of the picture; `instead` replaces the caption of the operation."""
         neurons = self.motion.neurons
         told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
         told = (self.guess.row, None) if self.guess is not None else told
@@ -608,7 +608,7 @@ class Stage(Messages):
         return found
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
-        """Return the caption that replaces the operation's, or None."""
+        """Return a caption that replaces the caption of the operation, or None."""
         if self.own is not None and self.reading.way.values:
             reading = self.reading
             outputs = reading.way.values[reading.program.outputs.name]
@@ -623,7 +623,7 @@ class Stage(Messages):
         return None if added is None else added.caption(self.adding)
 
     def _fit(self, seen: FrameData) -> None:
-        """Fit the network to the free stage: the layout without card and panel, the camera with."""
+        """Fit layout and camera to the free area; only the camera makes room for card and panel."""
         shape = self._shape_for(seen)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         every = self.look.every_weight and self.has_walls
@@ -641,7 +641,7 @@ class Stage(Messages):
             self.eyes.unfold()
 
     def _shape_for(self, seen: FrameData) -> float:
-        """Return the aspect ratio of the free stage without card and panel."""
+        """Return the aspect ratio of the free area if card and panel were closed."""
         return shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
 
     def captioned(self) -> Caption:
@@ -649,7 +649,7 @@ class Stage(Messages):
         return self.narration.caption(self.pinned, self.pinned_neuron)
 
     def moved(self, row: int) -> str | None:
-        """Return which samples moved a weight most lately; None until known."""
+        """Return as text which samples moved a weight most recently; None until known."""
         self.refresh()
         return self._cards.moved(row)
 
@@ -658,12 +658,12 @@ class Stage(Messages):
         return self._cards.pinned(self._targets()[1], self._source(), self.plan, done)
 
     def unfold(self) -> None:
-        """Show a compiled function as its graph from now on."""
+        """Show a compiled function always as its graph."""
         self.unfolded = self._walks = True
         self._lay_out()
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
-        """Compute the layout of the present operations; camera, scales and thread are unchanged."""
+        """Compute the layout for the present operations; camera, scales and `thread` are kept."""
         made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
@@ -703,7 +703,7 @@ class Stage(Messages):
             self._picture, self.on_top = None, OnTop()
 
     def picture(self) -> Any:
-        """Return the Picture, bound to the first context that it is used in."""
+        """Return the Picture, which is bound to the first OpenGL context in which it is used."""
         from scalarviz.scene.picture import Picture
 
         if self._picture is None:
@@ -725,7 +725,7 @@ class Stage(Messages):
         return cast(Projection, self._picture.see(seen, self.eyes.camera, *self._extent))
 
     def hover_at(self, x: float, y: float) -> None:
-        """Point with the mouse."""
+        """Set the hovered item to the item under the mouse."""
         self._resting = NOTHING
         found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
         if found or not self.walking:
@@ -759,7 +759,7 @@ class Stage(Messages):
     def handle_at(self, x: float, y: float) -> Handle | None:
         """Return the handle for dragging the weight of the cube at a pixel, or None.
 
-        While a guess is requested, only its arrow has one.
+        While a guess is requested, only the arrow of the guess can be dragged.
         """
         row, seen = self.target_at(x, y).row, self._seen
         if seen is not None and self.hidden is not None:
@@ -770,7 +770,7 @@ class Stage(Messages):
 
     @property
     def own(self) -> FloatArray | None:
-        """Custom inputs, shown in place of the sample; None: the sample is shown."""
+        """Custom inputs that are shown in place of the sample, or None."""
         return self.reading.own
 
     @own.setter
@@ -796,17 +796,17 @@ class Stage(Messages):
 
     @property
     def hidden(self) -> Guess | None:
-        """The number to guess, while it is hidden."""
+        """The guess whose number is still hidden, or None."""
         return self.guess if self.guess is not None and self.guess.result is None else None
 
     def put_in(self) -> None:
-        """Start a custom input: the shown one, or an empty image to draw on."""
+        """Begin a custom input, with the shown input or an empty image to draw on."""
         shown = self.reading.way.values.get(self.reading.program.inputs.name)
         if shown is not None:
             self.own = blank_of(self.session, shown)
 
     def pin(self, part: Weight | int | Perceptron | Neuron | None) -> None:
-        """Pin a Weight or bank index: its history is recorded and its arithmetic shown.
+        """Pin a Weight or a bank index, to record its history and show its arithmetic.
 
         For a Perceptron, or a neuron given as buffer name and index, the sum is shown. A history
         that was recorded before is kept when the weight is unpinned.
@@ -828,9 +828,9 @@ class Stage(Messages):
         self.reading.recall(row)
 
     def pin_beside(self, x: float, y: float) -> bool:
-        """Pin the weight at a pixel in addition to the pinned one, or unpin it there.
+        """Pin the weight at a pixel in addition to the pinned weight, or unpin it again.
 
-        Returns whether both exist.
+        Returns False if either weight is missing.
         """
         row = self.target_at(x, y).row
         if row is None or self.pinned is None or row == self.pinned:
@@ -846,13 +846,13 @@ class Stage(Messages):
         return self._targets()[1].part
 
     def _targets(self) -> tuple[PointerTarget, PointerTarget]:
-        """The hovered and the pinned item."""
+        """Return the hovered and the pinned item."""
         return PointerTarget(self.hover, self.hover_neuron), PointerTarget(
             self.pinned, self.pinned_neuron
         )
 
     def walk(self, way: str) -> None:
-        """Point at the next cube or neuron: "left", "right", "up" or "down"; "" begins."""
+        """Select the next item "left", "right", "up" or "down"; "" selects the first one."""
         if self._picture is not None and self._seen is not None:
             hovered, pinned = self._targets()
             box = self._seen.division(*self._extent).view

@@ -1,4 +1,4 @@
-"""Stages: the picture of an interface, a pane per session; several share scales and a table."""
+"""Stages: the picture of an interface, with a pane per session; panes share scales and a table."""
 
 from __future__ import annotations
 
@@ -76,11 +76,12 @@ class Stages(Messages):
         panes: the stage of each session
         names: names of several sessions, which include current network sizes
         chosen: index of the selected pane, the target of commands on one session
-        together: whether cameras rotate together, and weights of equal networks are pinned together
+        together: whether sessions are linked: cameras rotate together, and weights of equal
+            networks are pinned together
         on_top: overlays of several panes in the last picture; empty before the first
-        over: the mouse over the loss curves of several sessions
-        still: returns a context in which no session moves, which holds True; False if that would
-            take too long
+        over: the item under the mouse in the loss curves of several sessions
+        still: returns a context manager in which no session advances; it yields False if that would
+            take too long, else True
     """
 
     def __init__(self, panes: Sequence[Stage], names: Sequence[str] = ("",)) -> None:
@@ -118,7 +119,7 @@ class Stages(Messages):
         return self.panes[self.chosen]
 
     def rescale(self, *, anew: bool = False) -> None:
-        """Set scales for the numbers of all panes, or for numbers that are read `anew`."""
+        """Fit the scales to the numbers of all panes; if `anew`, read the numbers again first."""
         self.panes[0].rescale(anew=anew)
 
     # Settings.
@@ -129,24 +130,24 @@ class Stages(Messages):
         return self.panes[0].look
 
     def take(self, **given: Any) -> None:
-        """Change fields of the look; raise an error as `Stage.take` does."""
+        """Change view options of all panes; raise the same errors as `Stage.take`."""
         look = self.look.changed(checked(given, self.channels))
         for stage in self.panes:
             stage.look_as(look, given)
 
     @property
     def has_walls(self) -> bool:
-        """Whether a network has a layout with every weight as a cube, and one without."""
+        """Whether a network has two layouts: with a cube for every weight, and without."""
         return any(stage.has_walls for stage in self.panes)
 
     @property
     def has_plane(self) -> bool:
-        """Whether the data of a session are in a plane."""
+        """Whether the data of a session are points in a plane."""
         return any(stage.has_plane for stage in self.panes)
 
     @property
     def channels(self) -> list[str]:
-        """Names of the channels for color and size that a session has, or that compare several."""
+        """Names of the channels for color and size that a session has, or that compare sessions."""
         found = dict.fromkeys(name for stage in self.panes for name in stage.channels)
         first, *others = self.panes
         if any(alike(first.reading.now, other.reading.now) for other in others):
@@ -162,16 +163,16 @@ class Stages(Messages):
 
     @property
     def looks(self) -> tuple[object, ...]:
-        """A value that changes with the view beside the sessions, to trigger redrawing."""
+        """A value that changes with the views, to trigger redrawing; it excludes the sessions."""
         return tuple(stage.looks for stage in self.panes)
 
     @property
     def moved(self) -> list[Stage]:
-        """The stages whose cameras move: all together, or the selected one."""
+        """The stages whose cameras move: all if they are linked, else the selected one."""
         return self.panes if self.together else [self.lead]
 
     def zoom(self, factor: float, x: float, y: float) -> None:
-        """Zoom in on a pixel of a pane, and on the same position of the others."""
+        """Zoom in on a pixel of a pane, and on the same position in linked panes."""
         number = self._boxes.at(x, y)
         if number is None:
             return
@@ -187,7 +188,7 @@ class Stages(Messages):
             stage.frame_pinned()
 
     def restore(self) -> None:
-        """Close help or the large chart of several; else the open parts of the moving stages."""
+        """Close help or the large chart of several sessions, else restore the stages `moved`."""
         if self.several and self.common.help:
             self.common.help = False
         elif not (self.several and self.common.curve_view.close()):
@@ -214,7 +215,7 @@ class Stages(Messages):
         return self.on_top.on_chart(x, y) or self.on_top.button_at(x, y) is not None
 
     def _within(self, x: float, y: float) -> tuple[Stage | None, float, float]:
-        """Return the stage whose pane is at a pixel, and the corner of the pane."""
+        """Return the stage whose pane is at a pixel, and the upper left corner of the pane."""
         number = self._boxes.at(x, y)
         if number is None or self._covers(x, y):
             return None, 0.0, 0.0
@@ -222,7 +223,7 @@ class Stages(Messages):
         return self.panes[number], box.x, box.y
 
     def hover_at(self, x: float, y: float) -> None:
-        """Point with the mouse."""
+        """Set the hovered item to the item under the mouse."""
         found, left, top = self._within(x, y)
         for stage in self.panes:
             if stage is found:
@@ -243,7 +244,7 @@ class Stages(Messages):
         return None if grip is None else grip.within(left, top)
 
     def click(self, x: float, y: float) -> None:
-        """Press the button at a pixel, else select the session there, and pin the item there."""
+        """Press the button at a pixel or, if none is there, select the session and pin the item."""
         if not self.several:
             return self.lead.click(x, y)
         if (name := self.on_top.button_at(x, y)) is not None:
@@ -259,13 +260,13 @@ class Stages(Messages):
         return None
 
     def _press(self, name: str) -> None:
-        """Press the button of the picture, or the buttons of this name in the sessions."""
+        """Press the named button of the whole picture or, without one, of each session."""
         if not self.press(name):
             for stage in self.panes:
                 stage.press(name)
 
     def _pin_alike(self, pinned: Stage) -> None:
-        """Pin the same in all sessions of equal networks, if they are linked."""
+        """Pin the pinned item of a stage in all linked sessions with equal networks."""
         for stage in self.panes if self.together else ():
             if stage is not pinned and alike(stage.session, pinned.session):
                 stage.pin(pinned.pinned_part)
@@ -276,10 +277,10 @@ class Stages(Messages):
         self._pin_alike(self.lead)
 
     def pin(self, part: Pin) -> None:
-        """Pin a row of the bank in each session that has it, a Perceptron in its own, or nothing.
+        """Pin a bank index in all sessions that have it, or a Perceptron in its session.
 
-        A list has a part, or None, for each session. Raises InputError for a part that no session
-        has.
+        A list contains an item, or None, for each session. Raises InputError for an item that no
+        session has.
         """
         count = len(self.panes)
         given = list_of_parts(part, count) if self.several else None
@@ -305,7 +306,7 @@ class Stages(Messages):
             self.lead.resize(width, height)
 
     def _place(self) -> None:
-        """Assign panes to several stages."""
+        """Give each of several stages its pane: area, name and color."""
         colors = line_colors(CURVE_CLASSES[: len(self.panes)], THEMES[self.look.theme])
         for i, (stage, box) in enumerate(zip(self.panes, self._boxes.panes, strict=True)):
             before, sizes = self._sizes[i], sizes_of(stage.reading.now)
@@ -317,7 +318,7 @@ class Stages(Messages):
             stage.resize(box.width, box.height)
 
     def _compared_with(self, stage: Stage) -> str:
-        """Return why a pane shows no difference to the first network; "" if it does."""
+        """Return why a pane cannot show the difference to the first network, or ""."""
         if DIFFERENCE not in (self.look.color, self.look.cubes):
             return ""
         if stage is self.panes[0]:
@@ -342,7 +343,7 @@ class Stages(Messages):
         return found[self.chosen] if found else self.lead.reading.here
 
     def frame_data(self) -> list[FrameData]:
-        """Return all data of several panes, on common scales."""
+        """Return the frame data of several panes, with common scales."""
         if not self._is_read:
             self.read()
         self._is_read = False
@@ -351,7 +352,7 @@ class Stages(Messages):
         return in_common([stage.frame_data() for stage in self.panes])
 
     def compared(self, panes: list[FrameData]) -> Compared:
-        """Return the surroundings of several panes."""
+        """Return what surrounds several panes: the table, the loss curves and the messages."""
         self.over.again(self.on_top)
         pinned = any(stage.pinned is not None for stage in self.panes)
         columns = COLUMNS if pinned else COLUMNS[:PLAIN_COLUMNS]
@@ -427,7 +428,7 @@ class Stages(Messages):
             raise
 
     def _draw(self, width: int, height: int, ratio: float) -> None:
-        """Draw several panes, and their surroundings."""
+        """Draw several panes, and the table, loss curves and messages around them."""
         from scalarviz.scene.canvas.renderer import clear
         from scalarviz.scene.compared_picture import ComparedPicture
 
@@ -455,7 +456,7 @@ class Stages(Messages):
 
 
 def done_of(stage: Stage) -> str:
-    """Return the last finished operation during a step; else ""."""
+    """Return the name of the last finished operation during a step; "" between steps."""
     reading, done = stage.reading, stage.reading.place[1]
     return label(cells_in(reading.program)[done - 1]) if done else ""
 
@@ -468,7 +469,7 @@ def device_box(box: Box, high: float, ratio: float) -> tuple[int, int, int, int]
 
 
 def in_common(panes: list[FrameData]) -> list[FrameData]:
-    """Return the panes with common scales for all activations, and for all gradients."""
+    """Return the panes with one scale for all activations, and one for all gradients."""
     activations = max(data.buffers.scale for data in panes)
     tops = [data.cubes.longest_push for data in panes]
     top = max((each for each in tops if each is not None), default=None)
@@ -492,7 +493,7 @@ def legend_of(panes: list[FrameData]) -> CubeValues:
 
 
 def stages_of(show: object, *given: Any, **more: Any) -> Stages:
-    """Return the picture of a show, or of several; further arguments as for `Stage`."""
+    """Return the Stages of a Show or a Several; further arguments are passed to `Stage`."""
     if not isinstance(show, Several):
         return Stages([Stage(show, *given, **more)])
     return Stages([Stage(each, *given, **more) for each in show.shows], show.names)
@@ -519,13 +520,13 @@ TIMES = (1.0, "s"), (1e-3, "ms"), (1e-6, "µs")
 
 
 def loss_of(stage: Stage) -> str:
-    """Return the loss of the shown step."""
+    """Return the loss of the shown step as text."""
     loss = stage.reading.here.loss
     return NO_NUMBER if math.isnan(loss) else f"{loss:#.3g}"
 
 
 def accuracy_of(stage: Stage) -> str:
-    """Return the last measured accuracy of the samples, else how many are right, or off."""
+    """Return the last measured accuracy as text, else the number of right samples, or the error."""
     step = stage.reading.place[0]
     metrics = series(stage.reading.here.branch, step)
     for name in reversed(metrics):
@@ -542,7 +543,7 @@ def accuracy_of(stage: Stage) -> str:
 
 
 def time_of(stage: Stage) -> str:
-    """Return the measured time of a step."""
+    """Return the measured time of a step as text."""
     seconds = stage.seconds_a_step
     if math.isnan(seconds):
         return NO_NUMBER
@@ -551,7 +552,7 @@ def time_of(stage: Stage) -> str:
 
 
 def pinned_of(stage: Stage) -> tuple[str, str, str]:
-    """Return value, gradient and name of the pinned weight, or empty texts."""
+    """Return value, gradient and name of the pinned weight as texts; dashes without one."""
     row, reading = stage.pinned, stage.reading
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER
@@ -560,7 +561,7 @@ def pinned_of(stage: Stage) -> tuple[str, str, str]:
 
 
 def cells_of(stage: Stage, heads: Sequence[object]) -> list[str]:
-    """Return the table cells of a stage, in the order of its heads."""
+    """Return the table cells of a stage, in the order of the column heads."""
     step, operation = stage.reading.place[:2]
     place = f"{step:,}" + (f" + {operation}" if operation else "")
     weights = f"{len(stage.reading.numbers.value):,}"

@@ -1,7 +1,7 @@
 """A storyboard as one HTML page: pictures, captions, and a slider through the operations.
 
-The page is self-contained, pictures included, and loads nothing. Equal stills give equal text.
-Without scripts, and in print, all stills are shown below each other.
+The page is self-contained, pictures included, and loads nothing. Equal stills give equal HTML.
+Without scripts, and in print, all stills are shown one below the other.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FRAME = Template(text_beside(__file__, "storyboard_frame.html").rstrip("\n"))
 
 @dataclass(frozen=True)
 class StoryboardStill:
-    """One operation: its name and caption, its picture (PNG), and the picture's alt text."""
+    """One operation of a storyboard: its name, caption, picture (PNG) and alt text."""
 
     name: str
     caption: Caption

@@ -66,7 +66,7 @@ class SweepLook:
 
     @property
     def column(self) -> str:
-        """The column of the order, without its direction."""
+        """The column of `order`, without the prefix for the direction."""
         return self.order.removeprefix(FALLING)
 
     @property
@@ -76,7 +76,7 @@ class SweepLook:
     def arranged(self, known: Known, ranking: Ranking) -> list[tuple[int, str]]:
         """Return the indices of settings in the order of their panels, each with its group.
 
-        A group is a name, "" without groups. Empty cells come last.
+        A group is given by its name, "" without groups. Settings with empty cells come last.
         """
 
         def cells_in(column: str) -> dict[int, Any]:
@@ -94,7 +94,7 @@ class SweepLook:
         return [(number, name) for name in groups for number in numbers if names[number] == name]
 
     def order_of_networks(self, outcome: Outcome, ranking: Ranking) -> Any:
-        """Return the rows of an outcome in the order of the pictures."""
+        """Return the indices of the networks of an outcome in drawing order."""
         keys = keys_of(outcome, self.column, ranking)
         return np.lexsort((outcome.scores(ranking), -keys if self.is_falling else keys))
 
@@ -158,10 +158,10 @@ def sweep_look(
     group: str | None = None,
     against: int | None = None,
 ) -> SweepLook:
-    """Return the look of these options, None for the default of one.
+    """Return the SweepLook with these options; None means the default.
 
     Raises:
-        InputError: for an object that is no sweep, or an option that it does not support.
+        InputError: for an object that is not a sweep, or an option that it does not support.
     """
     from scalarviz.sweeps.sweep import Sweep
 

@@ -51,7 +51,7 @@ def means_of(outcome: Outcome) -> FloatArray:
 
 
 def values_in_a_row(sweep: Sweep) -> int:
-    """Return the number of values of the last name if the settings are a full grid, else 0."""
+    """Return the number of values of the last parameter if the settings are a full grid, else 0."""
     names = list(sweep.settings[0])
     if not names:
         return 1
@@ -87,19 +87,19 @@ class Maker:
 
     @cached_property
     def cells(self) -> Cells:
-        """The row of the bank shown by each cube, NONE for empty cells."""
+        """The bank index shown by each cube; NONE for empty cells."""
         cells = layers_side_by_side(self.session.network.program)
         step = math.ceil(max(cells.shape) / COARSEST)  # larger ones are subsampled
         return cells[::step, ::step]
 
     @cached_property
     def plane(self) -> PlanePoints | None:
-        """The plane of the data."""
+        """The plane that contains the samples, or None."""
         return plane_points(self.session.data, self.samples)
 
     @cached_property
     def network(self) -> Any:
-        """A network that evaluates others with their weights."""
+        """A network that takes the weights of other networks to compute their outputs."""
         own = self.session.network
         network = own.fresh(0)
         return network.to("cpu", own.precision) if self.session.engine == "cpu" else network
@@ -118,12 +118,12 @@ class Maker:
         return found
 
     def make(self, kind: str, values: FloatArray, networks: int, *, playing: bool) -> SmallPictures:
-        """Return thumbnails of networks with these weights; cubes if the kind is not available.
+        """Return thumbnails of networks with these weights, as cubes if `kind` is not available.
 
         Args:
             values: shape (networks, parameters)
-            networks: number of networks of the sweep; all are drawn
-            playing: whether the sweep trains, so that maps must be fast
+            networks: number of networks of the sweep, which are all drawn
+            playing: whether the sweep trains, so that maps must be computed quickly
         """
         if kind == MAPS and MAPS in self.kinds:
             classes = is_one_hot(self.samples[1])
@@ -167,9 +167,9 @@ class Maker:
 
 
 def layers_side_by_side(program: Program) -> Cells:
-    """Return the rows of all parameters, layers side by side, vertically centered.
+    """Return the bank indices of all parameters as a grid: layers side by side, centered.
 
-    A row of cells is a perceptron with its bias last, or a column if it has more inputs than its
+    A perceptron is a row of cells with its bias last, or a column if it has more inputs than its
     layer has perceptrons. Parameters of other kinds fill a square.
     """
     blocks = [block for block in map(block_of, program.operations) if block.size]
@@ -185,7 +185,7 @@ def layers_side_by_side(program: Program) -> Cells:
 
 
 def block_of(operation: Any) -> Cells:
-    """Return the rows of an operation's parameters as a matrix, higher than wide."""
+    """Return the bank indices of an operation's parameters as a matrix, not wider than high."""
     rows = np.array(operation.parameters, np.int64)
     shape = operation.shape
     if len(shape) == 2 and len(rows) in (shape[0] * shape[1], shape[0] * (shape[1] + 1)):

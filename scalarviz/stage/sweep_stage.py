@@ -55,12 +55,12 @@ class SweepStage:
     Attributes:
         look: display options of the sweep
         chosen: setting and seed of the selected network, or None
-        first: number of settings before the shown ones
-        networks: boxes of the networks in the last picture
+        first: number of settings before the first one shown
+        networks: boxes of the networks in the last picture, by setting and seed
     """
 
     def __init__(self, sweep: Sweep, theme: str, look: SweepLook | None = None) -> None:
-        """Set the look; raise InputError if this sweep does not support it."""
+        """Set the display options; raise InputError if this sweep does not support them."""
         pick(THEMES, theme, "theme")
         self.sweep, self.theme, self.look = sweep, theme, look or SweepLook()
         first = sweep.seeds[0]
@@ -85,7 +85,7 @@ class SweepStage:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of thumbnails that the first setting, or the next one, can have."""
+        """The kinds of thumbnails available for the first setting that can be created."""
         for number in range(len(self.sweep.settings)):
             try:
                 found = self._maker(number).kinds
@@ -95,16 +95,16 @@ class SweepStage:
         return [CUBES, LOSSES]
 
     def change(self, look: SweepLook) -> None:
-        """Change the look, and start from the first setting."""
+        """Change the display options, and start from the first setting."""
         self.look, self.first = look, 0
 
     @property
     def has_pages(self) -> bool:
-        """Whether there are more settings than in the last picture."""
+        """Whether there are settings that the last picture does not show."""
         return len(self.shown.panels) + self.first > self._count
 
     def page(self, pages: int) -> None:
-        """Show the settings after those in the last picture, or before them."""
+        """Show the next settings, or the previous ones if `pages` is negative."""
         first = self.first + pages * max(1, self._count)
         if first < self.first + len(self.shown.panels):
             self.first = max(0, first)
@@ -148,7 +148,7 @@ class SweepStage:
         return self.chosen
 
     def move(self, across: int, down: int) -> None:
-        """Select a network beside the selected one; without one, the best of all."""
+        """Select the nearest network in a direction; the best one if none is selected."""
         if self.chosen not in self.networks:
             self.chosen = next(iter(self.networks), None)
             return
@@ -176,7 +176,7 @@ class SweepStage:
     # Drawing.
 
     def panels(self) -> SweepPanels:
-        """Return the panels of the sweep in its present state, without the `first` settings."""
+        """Return the panels of the sweep in its present state, beginning at setting `first`."""
         sweep, look, ranking = self.sweep, self.look, self.sweep.ranking
         outcomes = sweep.outcomes()
         known = {
@@ -215,7 +215,7 @@ class SweepStage:
         return SweepPanels(title, panels, groups, columns, *about)
 
     def _panel(self, number: int, outcome: Outcome | None) -> SweepPanel:
-        """Return the panel of a setting, its networks in the order of the look.
+        """Return the panel of a setting, with networks in the selected order.
 
         It is cached while its networks are unchanged.
         """
@@ -253,7 +253,7 @@ class SweepStage:
         return panel
 
     def _other(self, scores: Mapping[int, FloatArray]) -> int | None:
-        """Return the setting with which the others are compared, by the scores of each."""
+        """Return the setting with which the others are compared: the selected or the best one."""
         if self.look.against is not None:
             return self.look.against if self.look.against in scores else None
         means = {number: float(interquartile_mean(scores[number])) for number in scores}
@@ -262,10 +262,10 @@ class SweepStage:
     def _compared(
         self, number: int, other: int | None, scores: Mapping[int, FloatArray]
     ) -> list[str]:
-        """Return how often the networks of a setting are better than another setting's.
+        """Return texts on how often a setting's networks are better than another setting's.
 
-        The texts are of decreasing width; empty if one of the settings is unknown. During training
-        the interval is left out because it takes several milliseconds.
+        The texts are of decreasing width; there are none if one of the settings is unknown. During
+        training, the interval is left out, because it takes several milliseconds.
         """
         if other is None or number not in scores:
             return []
@@ -286,7 +286,7 @@ class SweepStage:
         return [*sure, *alone, text("sweep.picture.beats.short", share=share, name=brief)]
 
     def _scale_of(self, panels: list[SweepPanel]) -> tuple[float, bool]:
-        """Return a scale that most weights of successful networks do not exceed, and if some do.
+        """Return a scale for most weights of successful networks, and whether any exceeds it.
 
         It shrinks only if it is far too large, to avoid flicker.
         """
@@ -311,7 +311,7 @@ MOST_SETTINGS = 100  # maximum settings to compare with
 
 
 def choices_of(stage: SweepStage) -> dict[str, Mapping[Any, str]]:
-    """Return the valid values of each field of a SweepLook for a sweep, with their texts."""
+    """Return the valid values of each field of SweepLook for a sweep, and their texts."""
     sweep = stage.sweep
     orders = {"": text("sweep.choose.order.grid")}
     groups = {"": text("sweep.choose.group.none")}

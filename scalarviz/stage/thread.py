@@ -1,6 +1,6 @@
-"""The thread of a step: the sample that is explained from the prediction to the update.
+"""The sample with which a step is explained, from the prediction to the update.
 
-It is computed before the step is shown, on a copy of the session.
+It is chosen before the step is shown, by running the step on a copy of the session.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NUDGE = 1e-4  # change of each parameter to find its effect on the result
 
 
 def sample_to_explain(session: Session) -> int | None:
-    """Return the sample of the coming step that is easiest to follow; None if unknown."""
+    """Return the sample of the next step that is easiest to follow; None if unknown."""
     facts, weights = facts_of(session), len(session.network.bank)
     batch = session.trainer.batches.size
     if not (weights <= FEW if facts.is_graph else can_choose(facts, weights, batch)):
@@ -38,11 +38,11 @@ def sample_to_explain(session: Session) -> int | None:
 
 
 def sample_of_formula(twin: Session) -> int | None:
-    """Return the sample of the coming step with the largest blame of each parameter, or None.
+    """Return the sample of the next step whose gradients of all parameters are largest, or None.
 
-    Its result comes closer to its target. Its gradients agree with those of the batch in most
-    parameters, and the smallest of them, compared with other samples, is largest. The step is run
-    on the `twin`.
+    Only samples whose result moves closer to the target fit. Of these, the best sample has
+    gradients with the sign of the batch gradients in most parameters; ties are resolved by its
+    smallest gradient, relative to other samples. The step is run on `twin`, a session copy.
     """
     value, step = twin.network.bank.value, twin.step_index
     inputs, targets = twin.trainer.batches.at(step)

@@ -63,7 +63,7 @@ A_NAME = re.compile(r"\ba(?![A-Za-z_0-9])", re.ASCII)
 
 
 def delta(ctx: TracedWeight) -> Caption:
-    """Gradient of the sums: from the loss for outputs, otherwise from the incoming gradient."""
+    """Explain the gradient of a weighted sum, from the loss or through the activation after it."""
     name, place = ctx.operation.formula, ctx.place[0]
     row = ctx.facts.activations.get(name)
     arrived = float(ctx.upstream[place])
@@ -98,9 +98,10 @@ def delta(ctx: TracedWeight) -> Caption:
 
 
 def error_words(ctx: TracedWeight, miss: Miss) -> str:
-    """Return how the error of an output's sum comes from its miss, as a product that closes.
+    """Return, as a sentence, the product that gives the gradient of an output's weighted sum.
 
-    It is "" for an error that is no such product, for example of a sample with a weight.
+    The factors come from the error `miss`. The result is "" if their product does not give the
+    gradient, for example for a sample with a weight.
     """
     function, place = ctx.facts.loss, ctx.place[0]
     p, t = (float(each[place]) for each in ctx.answers)
@@ -136,7 +137,7 @@ def error_words(ctx: TracedWeight, miss: Miss) -> str:
 
 
 def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple[CaptionLine, str]:
-    """Return incoming gradient times slope as a line, and the formula of the slope."""
+    """Return a line with incoming gradient times slope, and the formula of the slope."""
     z, a = ctx.through
     result, known = float(ctx.gradient[ctx.place[0]]), {"z": z, "a": a}
     own = case_of(row.slope_cases, known)
@@ -154,7 +155,7 @@ def slope_line(ctx: TracedWeight, row: ActivationFacts, arrived: float) -> tuple
 
 
 def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
-    """Return the slope of an activation; without a derivative, from the backward values."""
+    """Return the slope of an activation; without a derivative, the ratio of the two gradients."""
     if row.derivative is not None:
         return row.derivative(*ctx.through)
     place = ctx.place[0]
@@ -163,7 +164,7 @@ def slope_at(ctx: TracedWeight, row: ActivationFacts) -> float:
 
 
 def slope_words(ctx: TracedWeight, row: ActivationFacts) -> tuple[str, str]:
-    """Return how much of the blame passes the slope of a curve, as text and as a product."""
+    """Return how much of the gradient passes an activation, as a sentence and as a product."""
     slope, steepest = slope_at(ctx, row), row.steepest
     if slope == 0.0:
         return text("captions.delta.zero"), ""
@@ -187,7 +188,7 @@ def sign_of(number: float) -> float:
 
 
 def loss_derivative(ctx: TracedWeight, value: float, name: str) -> tuple[str, CaptionLine]:
-    """Return the derivative of the loss by a prediction: as a formula, and as a line."""
+    """Return the derivative of the loss by a prediction: the formula, and a line with numbers."""
     function, samples, place = ctx.facts.loss, ctx.state.batch, ctx.place[0]
     prediction, target = (floats(each) for each in ctx.answers)
     p, t, slope = prediction[place], target[place], function.slope
@@ -255,7 +256,7 @@ def weighted_back(ctx: TracedWeight) -> Caption:
 
 
 def named_part(bar: Bar, operation: OperationFacts, names: Sequence[str]) -> str:
-    """Return what blame comes from, if it has a name, its error, and the weight that it passes."""
+    """Return the label of a bar: error and weight, after the name of the output if it has one."""
     if bar.row == NONE:
         return bar.name
     unit = (bar.row - operation.weights) // per_unit(operation)
@@ -297,9 +298,9 @@ def norm_back(ctx: TracedWeight) -> Caption:
 
 
 def normed(ctx: TracedWeight) -> tuple[list[list[float]], float] | None:
-    """Return the inputs and outputs of a norm, their gradients, and its eps; None if unknown.
+    """Return inputs, outputs and output gradients of a norm, and its eps; None if unknown.
 
-    They belong to the sample, to a group in it, or to a feature of the batch.
+    The numbers are normalized together: a sample, a group in it, or a feature of the batch.
     """
     operation, settings = ctx.operation, ctx.operation.settings
     if operation.kind != "batch_norm":
@@ -339,7 +340,7 @@ def log_softmax_back(ctx: TracedWeight) -> Caption:
 
 
 def branch_back(ctx: TracedWeight) -> Caption:
-    """The sum of the gradients of the branch and of the other paths."""
+    """Explain a branch: the gradients of the branch and of the other paths are added up."""
     column, around = ctx.place[1], ctx.operation.around
     through, result = float(ctx.upstream[column]), float(ctx.gradient[column])
     rest = EquationTerm((result - through,))
@@ -361,7 +362,7 @@ def unchanged_back(ctx: TracedWeight) -> Caption:
 
 
 def product_back(ctx: TracedWeight) -> Caption:
-    """The gradient of each factor: the incoming gradient times the other factor."""
+    """Explain a product: each factor gets the incoming gradient times the other factor."""
     place, (a, b) = ctx.place[0], ctx.operation.sources
     found = float(ctx.upstream[place])
     lines = []
@@ -397,7 +398,7 @@ def dropout_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_back(ctx: TracedWeight) -> Caption:
-    """Explain gradients through pooling windows: to the maximum of each, or to all numbers."""
+    """Explain gradients through pooling: to the maximum of each window, or to all its numbers."""
     upstream, column = ctx.upstream, ctx.place[1]
     x, y, result = ctx.inputs, ctx.outputs, float(ctx.gradient[column])
     name, mine = ctx.operation.target, []
@@ -418,7 +419,7 @@ def pool_back(ctx: TracedWeight) -> Caption:
 
 
 def pool_words(ctx: TracedWeight, reached: bool) -> tuple[str, str]:
-    """Return title and formula of the backward pass of a pooling."""
+    """Return title and formula of a pooling's backward pass, with or without a gradient."""
     kind = "reached" if reached else "missed"
     title = text(f"captions.pool_back.{ctx.operation.formula}.{kind}")
     return sentence(title), text(f"captions.pool_formula.{ctx.operation.formula}")

@@ -34,10 +34,10 @@ class Bar:
 
     Attributes:
         name: label or term, such as "1.00 × .26"
-        value: its length
+        value: the number, which is the length of the bar
         row: bank index of its weight; NONE without a weight
         before: the number before a step, or None
-        said: the number in print; "" with two digits
+        said: the number as printed; "" prints two digits
     """
 
     name: str
@@ -52,11 +52,11 @@ class Bars:
     """Inputs or outputs of an operation as bars.
 
     Attributes:
-        rows: in the order of the picture
+        rows: the bars, in the order of the picture
         total: the sum if the bars are drawn end to end; None if each starts at zero
         marked: index of the explained bar, or NONE
-        unit: unit of the numbers: "number", "share", or "blame", which has no digits
-        said: the sum in print
+        unit: unit of the numbers: "number", "share" (probability), or "blame", without digits
+        said: the sum as printed
     """
 
     rows: tuple[Bar, ...]
@@ -68,10 +68,10 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """An output of the shown sample as the loss reads it, and its target.
+    """An output of the shown sample, after the activation of the loss, and its target.
 
     Attributes:
-        is_share: whether it is a percentage
+        is_share: whether the output is a probability, printed as a percentage
     """
 
     neuron: Neuron
@@ -83,7 +83,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The change of a neuron of the shown sample by a step or by another weight."""
+    """The change of a neuron of the shown sample due to a step or to another weight."""
 
     neuron: Neuron
     name: str
@@ -93,13 +93,13 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class BlamePart:
-    """The blame that reaches a neuron through one weight to the next layer.
+    """The part of the negative gradient ("blame") of a neuron that comes through one weight.
 
     Attributes:
         row: bank index of the weight
         neuron: the neuron of the next layer
-        amount: requested change of the number: positive for higher, negative for lower
-        words: labels of both neurons
+        amount: the negative gradient: positive if the neuron should be higher
+        words: text with the labels of both neurons
     """
 
     row: int
@@ -110,15 +110,15 @@ class BlamePart:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The blame that reaches a weight from the outputs, drawn as converging paths.
+    """The negative gradient ("blame") of a weight's neuron, drawn as paths from the outputs.
 
     Attributes:
         row: bank index of the weight
-        parts: by neuron of the next layer
-        total: their sum, the blame of the neuron of the weight
-        words: what that neuron should say
-        earlier: weights of the ways between later layers
-        stays: whether all of it was shown by the operation before
+        parts: the parts that come from each neuron of the next layer
+        total: their sum, the blame of the neuron
+        words: text: whether the neuron should be higher or lower
+        earlier: bank indices of the weights on the paths between later layers
+        stays: whether the previous operation already showed all parts
     """
 
     row: int
@@ -134,10 +134,10 @@ class Trial:
     """The outputs of the network with one weight changed and all others fixed.
 
     Attributes:
-        step: the change; `weight` is the value before and after
-        neuron: neuron of the weight; None in a formula
-        outputs: outputs as the loss reads them
-        between: weights from the neuron to each output; empty if layers are between
+        step: the change of the weight; `weight` is its value before and after
+        neuron: change of the weight's neuron; None in a formula
+        outputs: changes of the outputs, after the activation of the loss
+        between: weights from the neuron to each output; empty if there are layers in between
         off: mean error of the outputs, before and after
         name: name of the weight, or ""
     """
@@ -156,15 +156,16 @@ class Outcome:
     """The effect of a step on the shown sample.
 
     Attributes:
-        outputs: outputs as the loss reads them; for classes, the right one
-        goals: their targets
+        outputs: changes of the outputs, after the activation of the loss; for classes, of the
+            output of the right class only
+        goals: targets of these outputs
         off: mean error of all outputs, before and after
         others: number of other samples of the batch
         weights: number of trainable weights
         shares: probabilities of all classes, before and after; None without classes
-        moved: named trainable numbers, if they are few
-        closer: number of samples that moved closer to their targets, if known
-        wrong: whether the only output is on the wrong side of the middle of two targets
+        moved: changes of the trainable numbers, if they are few and have names
+        closer: number of samples that moved closer to their targets, or 0 if unknown
+        wrong: whether a single output with two possible targets is closer to the wrong one
     """
 
     outputs: tuple[Effect, ...]
@@ -180,13 +181,13 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """All samples of a step.
+    """The samples of a step, one number for each.
 
     Attributes:
-        amounts: for each sample its loss, its pull towards a higher weight, or its improvement;
+        amounts: for each sample its loss, its negative gradient for a weight, or its improvement;
             empty if unknown
-        count: number of samples; `place` is the index of the shown one
-        silent: number of those whose input of a weight is 0
+        count: number of samples; `place` is the index of the shown sample
+        silent: number of samples in which the input of the weight is 0
     """
 
     amounts: tuple[float, ...]
@@ -197,13 +198,13 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Bent:
-    """The effect of an activation on a number, or on the blame on the way back.
+    """The effect of an activation on a number or, in the backward pass, on its gradient.
 
     Attributes:
-        before, after: the number, and the result
+        before, after: the input and the output of the activation
         points: points of its curve, from left to right
-        slope: slope of the curve there in the backward pass; otherwise None
-        is_share: whether the curve is the loss of a probability
+        slope: slope of the curve at the input, in the backward pass; else None
+        is_share: whether the curve is the loss of a probability, instead of an activation
     """
 
     before: float
@@ -214,9 +215,9 @@ class Bent:
 
 
 def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
-    """Return the begin and end of bars, from 0 to 1; the last is their sum, if they have one.
+    """Return start and end of each bar, scaled to 0 to 1; if there is a sum, it comes last.
 
-    Bars of a sum begin where the previous one ends, all others at zero.
+    Bars of a sum start where the previous bar ends, all other bars start at zero.
     """
     ends: list[tuple[float, float]] = []
     reached: float = 0.0
@@ -241,25 +242,27 @@ class Caption:
         formula: the formula without numbers, or ""
         lines: lines of pieces: the formula with numbers, abbreviated for long sums
         whole: the same lines with all terms; empty if nothing is omitted
-        rows: bank indices of weights in the caption beside those of the pieces; the first one is
-            the subject
-        neurons: neurons in the caption beside those of the pieces; the first one is the subject if
-            there are no rows
+        rows: bank indices of further weights of the caption, to which no piece refers; the first
+            one is the subject
+        neurons: further neurons of the caption, to which no piece refers; the first one is the
+            subject if `rows` is empty
         why: a sentence below the title, or ""
-        bars: what goes in or comes out, as bars; None for none
-        bent: what an activation made of the subject's number; None if it is none
-        misses: outputs that it is about, and their goals
-        blame: how it comes to the weight; None in the last layer, and where layers are not dense
-        trial: what comes of another value of the weight, where blame comes to it
-        wish: the weight before and after its step, or what its gradient asks for; "" if unknown
-        comes: how the shown sample comes to its blame for the weight, and the mean of all; or ""
-        rolls: whether its step is to move it against its arrow; then `why` says so
-        tried: what becomes of the right class with another weight, or ""
-        outcome: what a step makes of the outputs of the shown sample
-        group: the samples of the step, of which the caption shows one; None for one alone
-        losses: loss of the samples of a step, before and after it; before its loss is known, that
-            of the step before; None where it is not known
-        thread: neurons that the whole step explains, one for each layer that is computed
+        bars: inputs or outputs of the operation as bars, or None
+        bent: effect of an activation on the subject; None for other operations
+        misses: the outputs that the caption is about, and their targets
+        blame: negative gradients on the paths to the weight; None in the last layer, and if layers
+            are not dense
+        trial: effect of another value of the weight on the outputs, or None
+        wish: the weight before and after its update, as text; "" if unknown
+        comes: products that give the sample's negative gradient of the weight, and the mean of all
+            samples, as text; or ""
+        rolls: whether the weight will move up its gradient because of momentum, as `why` says
+        tried: effect of another weight on the probability of the right class, as text; or ""
+        outcome: effect of a step on the outputs of the shown sample, or None
+        group: the samples of the step; None for a single sample
+        losses: the loss, as text, before and after a step; only the loss of the previous step until
+            the new one is computed; None if unknown
+        thread: neurons with which the step is explained, one for each layer computed so far
     """
 
     title: str
@@ -285,13 +288,13 @@ class Caption:
 
     @property
     def linked(self) -> list[int]:
-        """Bank indices of the weights through which the gradient of its weight is computed."""
+        """Bank indices of the weights on the paths by which the gradient reaches the weight."""
         blame = self.blame
         return [] if blame is None else [*[each.row for each in blame.parts], *blame.earlier]
 
     @property
     def subject(self) -> Neuron | None:
-        """The neuron that the picture explains."""
+        """The neuron that the picture explains, or None."""
         return self.neurons[0] if len(self.neurons) else None
 
     @property
@@ -301,7 +304,7 @@ class Caption:
 
     @property
     def pieces(self) -> tuple[Piece, ...]:
-        """The pieces about weights and neurons: in the lines, then those only in `whole`."""
+        """The pieces with a weight or a neuron: from `lines`, then further ones from `whole`."""
         told = [p for line in self.lines for p in line if p.row != NONE or p.neuron is not None]
         known = {(p.row, p.neuron) for p in told}
         rest = [piece for line in self.whole for piece in line]
@@ -319,13 +322,13 @@ class Caption:
 
 
 def head_of(caption: Caption) -> str:
-    """Return the title of a gradient, with the numbers of its weight unless they are said below."""
+    """Return the title, with the weight before and after its update unless shown below."""
     is_shown = caption.wish != "" and not caption.rolls and " → " not in caption.comes
     return f"{caption.title[:-1]}: {caption.wish}" if is_shown else caption.title
 
 
 def plain_lines(*lines: str) -> tuple[tuple[Piece, ...], ...]:
-    """Return lines of one piece each, without a position in the picture."""
+    """Return lines of one piece each, not connected to a cube or neuron of the picture."""
     return tuple((Piece(line),) for line in lines)
 
 
@@ -336,7 +339,7 @@ class CardLine:
     Attributes:
         look: "plain", "quiet", "strong" for a heading, "bold", or "large" for the numbers of a
             change
-        aside: quiet words behind it
+        aside: less prominent words at its end
     """
 
     words: str
@@ -351,7 +354,7 @@ class CardTable:
     Attributes:
         head: names of the columns
         rows: the cells of each row
-        rests: replacement of the omitted rows if the first 0, 1, 2 ... are shown
+        rests: row that replaces the omitted rows if the first 0, 1, 2 ... rows are shown
         total: cells of the last row, or empty
         marked: index of the row of the focus sample, or NONE
     """
@@ -369,7 +372,7 @@ class Card:
 
     Attributes:
         row: bank index; NONE for a neuron
-        facts: pairs of name and value, beside the cube or sphere
+        facts: pairs of name and value, shown next to the cube or sphere
         blocks: contents of the inspector, from top to bottom: lines, tables, and drawings of
             `scene`
     """
@@ -382,13 +385,13 @@ class Card:
 
 @dataclass(frozen=True)
 class Cell:
-    """One operation of a step, in the strip.
+    """One operation of a step, as a cell of the strip below the network.
 
     Attributes:
         part: FORWARD, ERROR, BACKWARD or STEP
         layer: its layer, such as "layer 0", or ""
         name: plain name; `technical` is the name used by the session
-        done: number of finished operations of the step after it
+        done: number of operations of the step that are finished after this one
     """
 
     part: str
@@ -399,7 +402,7 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Key that the operations of one layer in one part share; unique for all others."""
+        """Key shared by the operations of one layer in one part; unique for all other cells."""
         return self.part, self.layer, 0 if self.layer else self.done
 
 

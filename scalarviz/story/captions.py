@@ -86,14 +86,14 @@ from scalarviz.story.trial import misses_of, nearer_of, outcome_of, share_with, 
 # The step: the optimizer's arithmetic for one weight, and the new loss.
 
 RATE_DIGITS = 6
-ALMOST, HALF = 1e-2, 0.499  # of a change in half precision, and of a digit that it is rounded by
-CLOSE = 0.06  # of a change that it is rounded by
-FEW_INPUTS = 4  # inputs that are framed where a step begins
+ALMOST, HALF = 1e-2, 0.499  # relative error in half precision; rounding error in last digits
+CLOSE = 0.06  # maximum relative rounding error of a printed change
+FEW_INPUTS = 4  # maximum inputs that are framed at the start of a step
 PLACE_OF_NUMBER = re.compile(r"_(\d+)_", re.ASCII)  # index of a name in a numbered formula
 
 
 def step(ctx: TracedWeight) -> Caption:
-    """The optimizer's arithmetic, and the new loss."""
+    """Explain a step: the optimizer's arithmetic, and the new loss."""
     state = ctx.state
     if ctx.row == NONE or state.explained is None:
         return Caption(text("captions.step.empty"))
@@ -120,7 +120,7 @@ def step(ctx: TracedWeight) -> Caption:
 
 
 def rolling_words(state: State, rows: Sequence[int]) -> str:
-    """Return a sentence on a weight that momentum moves up its gradient; "" if none."""
+    """Return a sentence about a weight that momentum moved up its gradient, or ""."""
     before = state.before
     for row in rows if before is not None and len(state.slots_before) > 0 else []:
         assert before is not None
@@ -142,7 +142,7 @@ def moved(found: Explained, now: float, name: str) -> Caption:
 
     Args:
         now: the weight at the shown moment
-        name: its name
+        name: name of the weight
     """
     row, old = found.row, found.value
     if not found.lines and (found.frozen or now == old):
@@ -193,7 +193,7 @@ def changed(found: Explained, now: float, name: str) -> Caption:
 
 
 def ending(found: Explained, exactly: Collection[str], digits: int) -> tuple[CaptionLine, str]:
-    """Return the last line of an optimizer, and the old number as written."""
+    """Return the last line of an optimizer, and the old weight as written in it."""
     line = formula_line(found.lines[-1], exactly=exactly, row=found.row, least=digits)
     if not any(each.name == "w" for each in found.lines[:-1]):  # otherwise the one after decay
         for piece in line:
@@ -203,12 +203,12 @@ def ending(found: Explained, exactly: Collection[str], digits: int) -> tuple[Cap
 
 
 def is_folded(line: CaptionLine) -> bool:
-    """Return whether a line is too long to be shown unabridged."""
+    """Return whether a line is too long to be shown in full."""
     return sum(len(piece.words) for piece in line) > LONGEST_FORMULA
 
 
 def folded(line: CaptionLine) -> CaptionLine:
-    """Return a line; if it is long, shortened to the weight, "..." and the result."""
+    """Return a line, shortened to the weight, "..." and the result if it is long."""
     if not is_folded(line):
         return line
     own = [replace(piece, words=f"{piece.words} ") for piece in line[:-1] if piece.row != NONE][:1]
@@ -228,10 +228,10 @@ def formula_line(
     """Return a line of the optimizer with numbers in place of its names.
 
     Args:
-        line: the line
+        line: a line of the optimizer's formula
         exactly: names whose numbers are not rounded
         start: words before the formula
-        row: bank index of the weight `w` in it; NONE without a weight
+        row: bank index of the weight `w` in the formula; NONE without a weight
         least: minimum number of digits; by default 2
     """
     numbered = line.numbered
@@ -272,9 +272,9 @@ def caption_of_state(
     """Return the caption of the last moment of a state.
 
     Args:
-        row: bank index of the weight whose numbers are shown; None uses `explained_neuron`
+        row: bank index of the weight whose numbers are shown; None selects one automatically
         neuron: the neuron whose numbers are shown instead, as buffer and index; or None
-        tellers: captions by kind of moment; by default for a network
+        tellers: functions that return captions, by kind of moment; by default those for networks
     """
     if state.moment == NONE:
         return Caption(text("captions.before"))
@@ -307,7 +307,7 @@ def caption_of_state(
 
 
 def first_row(facts: Facts, state: State) -> int:
-    """Return the default weight to follow, preferably a trainable one; NONE without weights."""
+    """Return the first trainable weight, else the first weight; NONE without weights."""
     learning = (row for row, frozen in enumerate(state.frozen) if not frozen)
     return next(learning, facts.first_row)
 
@@ -343,14 +343,14 @@ def zero_grad(ctx: TracedWeight) -> Caption:
 
 
 def forward(ctx: TracedWeight) -> Caption:
-    """Result of the operation on its inputs, for the output on the signal path."""
+    """Explain an operation of the forward pass, for the output on the signal path."""
     told = FORWARD_KINDS.get(ctx.operation.kind, plain)(ctx)
     formula = RESULT.sub("p =", told.formula) if ctx.is_last else told.formula
     return replace(told, formula=formula, neurons=(ctx.behind,))
 
 
 def weight_gradient(ctx: TracedWeight) -> Caption:
-    """Input times delta: of the focus sample, over its positions, summed over the batch."""
+    """Explain a weight's gradient: input times delta, for the focus sample and the whole batch."""
     operation, row = ctx.operation, ctx.own_row
     if not operation.multiplies:
         return slope_times_signal(ctx, row)
@@ -414,12 +414,12 @@ def weight_gradient(ctx: TracedWeight) -> Caption:
     return replace(caption, misses=tuple(misses[written[0] : written[0] + 1]))
 
 
-PLACES = 3  # products of a filter's weight that are shown
-TRIED = 0.2  # by which a weight is changed to see what becomes of the right class
+PLACES = 3  # shown products of a weight of a filter
+TRIED = 0.2  # change of a weight to see its effect on the right class
 
 
 def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
-    """Return how another weight would raise the probability of the right class; "" if not."""
+    """Return how moving a weight raises the probability of the right class; "" if it does not."""
     found, right = (
         share_with(ctx.facts, ctx.state, row, way * TRIED),
         right_output(ctx.facts, ctx.state),
@@ -433,21 +433,21 @@ def tried_words(ctx: TracedWeight, row: int, way: float) -> str:
 
 
 def blame_terms(ctx: TracedWeight, products: GradientProducts) -> list[EquationTerm]:
-    """Return the inputs of the shown sample times the errors that ask for a higher sum."""
+    """Return the products of input and negative delta, for the shown sample."""
     count = 1 if ctx.facts.loss.mean == "none" else ctx.state.batch  # of one sample
     factors = text("reason.factors", input="{}", error="{}").format
     return [EquationTerm((x, -count * delta), factors) for x, delta in products.own]
 
 
 def places_of(ctx: TracedWeight, products: GradientProducts) -> Bars | None:
-    """Return the largest products of a weight that is used at many places, or None."""
+    """Return the largest gradient products of a weight that is used at many positions, or None."""
     terms = blame_terms(ctx, products)
     is_used = len(terms) > PLACES + 1
     return bars_of(terms, exact_sum([each.value for each in terms]), PLACES) if is_used else None
 
 
 def sorted_words(ctx: TracedWeight) -> str:
-    """Return which pixels blame comes to, behind a filter with pooling; or ""."""
+    """Return which pixels get a gradient if relu and max pooling follow a filter; or ""."""
     first = ctx.moment.operation + 1
     after = ctx.facts.operations[first : first + 2]
     if [each.formula for each in after] != ["relu", "max_pool"]:
@@ -456,12 +456,13 @@ def sorted_words(ctx: TracedWeight) -> str:
 
 
 def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, moves: bool) -> str:
-    """Explain the blame of the shown sample for a weight, and the mean blame of all samples.
+    """Explain the negative gradient of a weight for the shown sample, and its mean for all.
 
-    Blame is what asks for a higher weight, an error what asks for a higher sum.
+    Texts call it blame: the weight should be higher if it is positive. The negative gradient of a
+    weighted sum is called an error.
 
     Args:
-        moves: whether the weight follows this blame, so that its step is also written
+        moves: whether the weight moves against its gradient, so that its step is also written
     """
     own = blame_terms(ctx, products)
     blame, key = exact_sum([each.value for each in own]), "one" if len(own) == 1 else "many"
@@ -480,7 +481,7 @@ def product_words(ctx: TracedWeight, row: int, products: GradientProducts, *, mo
 
 
 def rule_words(state: State, row: int) -> str:
-    """Return the step of a weight by blame × rate, in numbers that close; "" for other steps."""
+    """Return the step of a weight as negative gradient × rate; "" if it has another formula."""
     lines = [] if state.explained is None else list(state.explained(row).lines)
     if len(lines) == 0 or any(each.name != "lr" for each in lines[:-1]):
         return ""
@@ -504,13 +505,13 @@ def rule_words(state: State, row: int) -> str:
 
 
 def asked_for(ctx: TracedWeight, row: int, kind: str, grad: float) -> str:
-    """Return the direction in which a weight should change, in a text of a kind."""
+    """Return a text on the direction in which a weight should change; `kind` selects the text."""
     way = text(f"captions.way.{'down' if grad > 0.0 else 'up'}")
     return sentence(text(f"captions.weight_gradient.{kind}", name=ctx.name_of(row), way=way))
 
 
 def slope_times_signal(ctx: TracedWeight, row: int) -> Caption:
-    """The gradient of a parameter that is not a factor of an input."""
+    """Explain the gradient of a parameter that is not multiplied by an input."""
     grad = float(ctx.state.grad[row])
     kind = "none" if grad == 0.0 else "nan" if grad != grad else "slope"
     title = asked_for(ctx, row, kind, grad)
@@ -528,7 +529,7 @@ class GradientProducts:
 
     Attributes:
         own: factors of the products of the focus sample
-        every: factors of each sample; None if the state has only the focus sample
+        every: factors of the products of each sample; None if only the focus sample is known
         grad: the gradient in the bank
     """
 
@@ -538,7 +539,7 @@ class GradientProducts:
 
     @cached_property
     def sums(self) -> list[float]:
-        """Sums of the products of each sample, if known."""
+        """Sum of the products of each sample; empty if unknown."""
         return [] if self.every is None else [added_up(pairs) for pairs in self.every]
 
     @property
@@ -547,7 +548,7 @@ class GradientProducts:
 
     @property
     def lacking(self) -> str:
-        """Which factors are all 0, as part of the key of a text."""
+        """Which factors are all 0, as key of a text: "no_delta", "no_input" or "none"."""
         pairs = [pair for each in self.every or () for pair in each]
         if pairs and all(delta == 0.0 for _, delta in pairs):
             return "no_delta"
@@ -565,7 +566,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
     written, read = ctx.uses(row)
 
     def pairs(x: Numbers, deltas: Numbers, first: int, behind: int) -> Pairs:
-        """Return input and delta at each position of a sample."""
+        """Return input and delta at each position at which a sample uses the weight."""
         numbers = [1.0] * len(written) if read is None else [float(x[first + i]) for i in read]
         return [(a, float(deltas[behind + i])) for a, i in zip(numbers, written, strict=True)]
 
@@ -581,7 +582,7 @@ def products_of(ctx: TracedWeight, row: int) -> GradientProducts:
 def gradient_lines(
     ctx: TracedWeight, row: int, products: GradientProducts
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...]]:
-    """Return the gradient of a weight in lines, abridged, and complete if samples are omitted."""
+    """Return the gradient of a weight as short lines, and as full lines if samples are omitted."""
     sample, own, every, start = (
         sample_of(ctx.state),
         terms_of(ctx, row, products.own),
@@ -617,7 +618,7 @@ def gradient_lines(
 
 
 def terms_of(ctx: TracedWeight, row: int, pairs: Pairs) -> list[EquationTerm]:
-    """Return the products of the focus sample, whose numbers belong to the neurons."""
+    """Return the products of the focus sample as terms, each linked to its input neuron."""
     written, read = ctx.uses(row)
     before: list[Neuron | None] = [None] * len(written)
     if read is not None:
@@ -670,7 +671,7 @@ CAPTIONS: dict[str, CaptionFn] = {
 
 
 def rest_of(step: int, loss: float, is_edited: bool) -> str:
-    """Return the progress of training; with `is_edited`, the loss is the one before changes."""
+    """Return the progress of training as text; `is_edited`: the loss is from before an edit."""
     return plural(
         "captions.rest.edited" if is_edited else "captions.rest", step, loss=f"{loss:.3g}"
     )
@@ -697,13 +698,13 @@ def progress_of(
     losses_between: Callable[[int, int], Numbers],
     verdict: str,
 ) -> str:
-    """Return the number of right samples, or the loss, and its trend.
+    """Return the progress during playback as text: right samples or loss, with the trend.
 
     Args:
         step: finished whole steps
         loss: loss of the last step
         changed: first step after the user's last change
-        losses_between: returns the losses of the steps from one to before another
+        losses_between: function that returns the losses in a range of steps, without its end
         verdict: number of right samples as text; "" if unknown
     """
     if not step and not verdict:

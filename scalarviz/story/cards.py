@@ -39,7 +39,7 @@ class NeuronNumbers:
     """A neuron of the focus sample and its numbers computed so far.
 
     Attributes:
-        line: line of neurons that contains it; `place` is its index there
+        line: row of neurons that contains it; `place` is its index there
     """
 
     facts: Facts
@@ -49,16 +49,16 @@ class NeuronNumbers:
 
     @cached_property
     def buffers(self) -> list[str]:
-        """Names of the buffers in its line."""
+        """Names of the buffers of its row of neurons."""
         return [name for name in (self.line.sums, self.line.values, *self.line.also) if name]
 
     @property
     def name(self) -> str:
-        """Name of the buffer that names the neurons of its line."""
+        """Name of the buffer from which the neurons of its row get their names."""
         return self.line.values or self.line.sums
 
     def find(self, arrays: Mapping[str, Numbers], name: str) -> Numbers | None:
-        """Return the array of a buffer; None if missing or not computed for this neuron."""
+        """Return the numbers of a buffer; None if missing or not yet computed for this neuron."""
         if name not in arrays:
             return None
         found = arrays[name]
@@ -70,7 +70,7 @@ class NeuronNumbers:
 
     @property
     def value(self) -> float | None:
-        """Its value; the sum until the activation is computed; None before that."""
+        """Its value, or its sum until the activation is computed; None if neither is known."""
         for name in (self.line.values, *self.line.also, self.line.sums):
             found = self.array(name)
             if found is not None:
@@ -79,7 +79,7 @@ class NeuronNumbers:
 
     @property
     def delta(self) -> float | None:
-        """The gradient of the loss with respect to its sum, or to its value without a sum."""
+        """The gradient of the loss with respect to its sum or, without a sum, its value."""
         flow = self.find(self.state.gradients, self.line.sums or self.line.values)
         is_input = self.line.values == self.facts.inputs
         return None if flow is None or is_input else float(flow[self.place])
@@ -101,14 +101,14 @@ class NeuronNumbers:
 
     @property
     def answer(self) -> float | None:
-        """Value passed to the loss; None without a target."""
+        """Its value after the activation of the loss; None without a target."""
         if self.outputs is None or self.wanted is None:
             return None
         return read_answers(self.outputs, self.facts.loss.logits)[self.place]
 
     @cached_property
     def writers(self) -> list[OperationFacts]:
-        """The operations that compute this line: those after the previous line's."""
+        """The operations that compute this row of neurons from the previous row."""
         found: list[OperationFacts] = []
         name, writers = self.name, {each.target: each for each in self.facts.operations}
         while name in writers:
@@ -130,7 +130,7 @@ class NeuronNumbers:
         ]
 
     def in_table(self, name: str, place: int) -> str:
-        """Return the name of a neuron in a table; for a pixel, its map, row and column."""
+        """Return the name of a neuron for a table; for a pixel, its channel, row and column."""
         shape = self.facts.buffers[name].shape
         if not shape:
             return neuron_name(self.facts, (name, place))
@@ -162,7 +162,7 @@ def neuron_card(
     """Return the card of a neuron; None if it is not in the picture.
 
     Args:
-        drawn: returns a drawing of the neuron's function, or None
+        drawn: function that returns a drawing of the neuron's function, or None
     """
     known = numbers_of(facts, state, neuron)
     if known is None:
@@ -198,12 +198,12 @@ def blocks_of(known: NeuronNumbers) -> list[CardLine | CardTable]:
 
 
 def line_of(pieces: Sequence[Piece]) -> CardLine:
-    """Return a line of a caption as a line of a card."""
+    """Return a line of a caption, as a line of a card."""
     return CardLine("".join(piece.words for piece in pieces))
 
 
 def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
-    """Return the error of an output, by the formula of the loss, and a piecewise formula."""
+    """Return the error of an output as lines; a formula with cases has a second line."""
     name, part = known.facts.outputs, known.facts.loss.error
     if known.outputs is None or part.compute is None:
         return []
@@ -215,7 +215,7 @@ def error_lines(known: NeuronNumbers, target: float) -> list[CardLine]:
 
 
 def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
-    """Return value, sum, prediction, target and delta of a neuron, as names and texts."""
+    """Return value, sum, prediction, target and delta of a neuron, as pairs of name and text."""
     sums, logits = known.array(known.line.sums), known.facts.loss.logits
     is_there = known.array(known.line.values) is not None
     numbers = [
@@ -237,7 +237,7 @@ def neuron_facts(known: NeuronNumbers) -> list[tuple[str, str]]:
 
 
 def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | CardTable]:
-    """Return the known part of how an operation computes the number of a neuron."""
+    """Return how an operation computes the number of a neuron, as far as it is known."""
     arrived, made, place = (
         known.array(operation.source),
         known.array(operation.target),
@@ -262,7 +262,7 @@ def made_by(known: NeuronNumbers, operation: OperationFacts) -> list[CardLine | 
 
 
 def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> CardTable:
-    """Return weight times input of each term of a sum, and the sum, as a table."""
+    """Return a table with the terms of a sum, weight times input, and the sum."""
     value, source = known.state.value, operation.source
     rows, read = weights_into(known.facts, operation, known.place)
     weights, inputs = [float(value[row]) for row in rows], [float(x[i]) for i in read]
@@ -280,7 +280,7 @@ def sum_table(known: NeuronNumbers, operation: OperationFacts, x: Numbers) -> Ca
 
 
 def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
-    """Return the outgoing numbers of a neuron and their destinations."""
+    """Return the numbers that a neuron passes on, and the neurons that get them."""
     found: list[CardLine | CardTable] = []
     is_known = known.array(known.name) is not None
     names: list[str] = []
@@ -296,7 +296,7 @@ def sent_by(known: NeuronNumbers) -> list[CardLine | CardTable]:
 
 
 def sent_table(known: NeuronNumbers, operation: OperationFacts) -> CardTable:
-    """Return the products that reach each neuron of an operation with weights, as a table."""
+    """Return a table with the product that a neuron adds to each neuron of an operation."""
     value, facts = known.value, known.facts
     assert value is not None
     rows, outputs = weights_from(facts, operation, known.place)
@@ -314,9 +314,9 @@ def terms_of(
     places: Sequence[int],
     name: Callable[[int], str],
 ) -> list[ProductRow]:
-    """Return value times weight of each term: in order, or the largest first if there are many.
+    """Return the terms as rows of value times weight, the largest first if there are many.
 
-    Only those that fit in a table get names, returned by `name` for their indices.
+    Only rows that fit into a table get a name, which `name` returns for their index.
     """
     order = [*range(len(weights))]
     if len(order) > FEW_TERMS:

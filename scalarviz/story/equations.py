@@ -1,4 +1,4 @@
-"""Equations and tables with numbers that agree with a calculator on every line."""
+"""Equations and tables whose printed numbers agree with a calculator on every line."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class EquationTerm:
     """A term of an equation with numbers.
 
     Attributes:
-        numbers: the numbers; a term of a sum is their product
-        words: returns its text for the numbers as written
+        numbers: the numbers of the term; in a sum, the term is their product
+        words: function that returns its text for the numbers as written
         row: bank index of its weight, or NONE
         neuron: its neuron, or None
         stays: whether it is always shown, however long the sum
-        exact: whether its numbers are not rounded
-        opens: whether it represents omitted terms
+        exact: whether its numbers are written without rounding
+        opens: whether it represents omitted terms, which a click shows
     """
 
     numbers: tuple[float, ...]
@@ -76,9 +76,9 @@ def equation(
 
     Args:
         parts: terms, and words between them
-        compute: computes the result from the numbers of all terms
-        result: the value in the engine
-        about: neuron of the result, or None
+        compute: function that computes the result from the numbers of all terms
+        result: the value as computed by the engine
+        about: neuron whose number is the result, or None
         least: minimum number of digits; by default 2
     """
     terms = [part for part in parts if not isinstance(part, str)]
@@ -121,12 +121,12 @@ def between(parts: Sequence[EquationTerm], sign: str = " + ") -> list[EquationTe
 
 
 def signed(value: float) -> list[EquationTerm | str]:
-    """Return the terms of a subtracted number, with its sign."""
+    """Return the parts that subtract a number: the sign, and a term with the magnitude."""
     return [" + " if value < 0.0 else " - ", EquationTerm((abs(value),))]
 
 
 def in_brackets(number: str) -> str:
-    """Return a number for use next to a sign or a power: a negative one in brackets."""
+    """Return a number for use next to a sign or a power: negative numbers get brackets."""
     return f"({number})" if number.startswith("-") else number
 
 
@@ -142,12 +142,12 @@ def sum_line(
     """Return a sum of products and its result, or a note if a weight has changed since.
 
     Args:
-        terms: all terms in picture order; permanent ones last
-        result: the value in the engine
+        terms: all terms in picture order; terms that are always shown come last
+        result: the value as computed by the engine
         keep: index of a term that is always shown
-        about: neuron of the result
+        about: neuron whose number is the result
         start: words before the sum
-        most: shown terms of a long sum; the others are combined
+        most: number of shown terms of a long sum; the others are combined
     """
     if is_changed(terms, result):
         return (Piece(text("captions.changed", result=said(result, 3)), neuron=about),)
@@ -164,11 +164,11 @@ def is_changed(terms: Sequence[EquationTerm], result: float) -> bool:
 
 
 def bars_of(terms: Sequence[EquationTerm], result: float, most: int) -> Bars | None:
-    """Return the largest terms of a sum as bars, and one for the rest; None if unknown.
+    """Return bars for the largest terms of a sum, and one bar for the rest; None if unknown.
 
     Args:
         terms: all terms in picture order
-        result: the value in the engine
+        result: the value as computed by the engine
         most: maximum number of separate terms
     """
     size = exact_sum([abs(each.value) for each in terms])
@@ -201,14 +201,14 @@ def whole_line(
     about: Neuron | None = None,
     start: str = "",
 ) -> CaptionLine:
-    """Return a sum with all its terms, with digits chosen independently of the short form."""
+    """Return a line with all terms of a sum, whose digits do not depend on the short form."""
     return written_apart(
         lambda: sum_line(terms, result, keep=keep, about=about, start=start, most=MOST_TERMS)
     )
 
 
 def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[EquationTerm]:
-    """Return the largest terms of a long sum in order, and one term for the rest."""
+    """Return the largest terms of a long sum in their order, and one term for the rest."""
     free = [i for i, term in enumerate(terms) if not term.stays]
     if len(free) <= most + 1:
         return list(terms)
@@ -221,7 +221,7 @@ def shortened(terms: Sequence[EquationTerm], keep: int, most: int) -> list[Equat
 
 
 def is_long(terms: Sequence[EquationTerm]) -> bool:
-    """Return whether a line omits some terms."""
+    """Return whether the line of a sum omits some terms, since it is too long."""
     return sum(not term.stays for term in terms) > SHOWN_TERMS + 1
 
 
@@ -242,7 +242,7 @@ SPREAD = 5  # digits of the largest number of a column
 
 @dataclass(frozen=True)
 class ProductRow:
-    """A table row: its name, two factors, and their product."""
+    """A row of a table: a name, two factors, and their product."""
 
     name: str
     first: float
@@ -261,14 +261,14 @@ def product_table(
     marked: int = NONE,
     least: int = FEW,
 ) -> CardTable:
-    """Return products, one per row, and their sum.
+    """Return a table of products, one per row, and their sum.
 
     Args:
         head: names of the four columns
         products: all products, in order
-        total: name of the sum, or ""
+        total: name of the sum; "" omits the sum
         marked: index of the row of the focus sample, or NONE
-        least: digits of the sum, if possible; by default 2
+        least: minimum number of digits of the sum, if possible; by default 2
     """
     shown, values = products[:MOST_ROWS], [each.value for each in products]
     rests = [0.0]  # sums of the products from each index on
@@ -298,11 +298,11 @@ def product_table(
 
 @dataclass(frozen=True)
 class NumberColumn:
-    """Numbers with the same last decimal place, 10 ** place.
+    """A column of numbers rounded at the same decimal place, 10 ** place.
 
     Attributes:
         terms: the numbers, rounded
-        rests: the rounded sums of all numbers from each index on
+        rests: for each index, the rounded sum of all numbers from there on
         exponent: power of ten of the largest number
     """
 
@@ -319,7 +319,7 @@ class NumberColumn:
 def column_of(
     values: Sequence[float], rests: Sequence[float], place: int, exponent: int
 ) -> NumberColumn:
-    """Return numbers rounded at a decimal place."""
+    """Return a column of numbers rounded at a decimal place."""
     terms = [rounded_to(value, place) for value in values]
     return NumberColumn(terms, [rounded_to(rest, place) for rest in rests], place, exponent)
 
@@ -327,7 +327,7 @@ def column_of(
 def places_of(
     largest: float, total: float, digits: int, count: int, has_total: bool
 ) -> tuple[int, int]:
-    """Return the last decimal places of numbers and their sum, for a given number of digits."""
+    """Return the last decimal place of numbers, and of their sum with the given digits."""
     top = exponent_of(largest)
     finest = top - SPREAD
     total_place = max(exponent_of(total) - digits + 1, finest + 1)
@@ -341,7 +341,7 @@ def places_of(
 def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
     """Return whether numbers as written add up to their sum as written.
 
-    It must hold for any number of written rows, with the rest combined.
+    This must hold for any number of written rows if the other rows are combined.
     """
     shown, sums = 0.0, [column.rests[0]]
     for term, rest in zip(column.terms, column.rests[1:], strict=True):
@@ -351,7 +351,7 @@ def adds_up(column: NumberColumn, total: float, total_place: int) -> bool:
 
 
 def exponent_of(value: float) -> int:
-    """Return the power of ten of the first digit."""
+    """Return the power of ten of the first digit of a number."""
     if value == 0.0:
         return LEAST_POWER
     return max(LEAST_EXPONENT, int(f"{value:.16e}".partition("e")[2]))
@@ -363,7 +363,7 @@ def rounded_to(value: float, place: int) -> float:
 
 
 def written_to(value: float, place: int, exponent: int) -> str:
-    """Return a number that ends at a decimal place, in a column whose largest has this exponent."""
+    """Return a number as text, up to a decimal place; `exponent` is the column's largest."""
     if value == 0.0:
         return "0"
     if LEAST_POWER <= exponent < MOST_POWER:
@@ -373,7 +373,7 @@ def written_to(value: float, place: int, exponent: int) -> str:
 
 
 def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
-    """Return two factors with the fewest digits whose product is the written one."""
+    """Return two factors with the fewest digits whose product is the written product."""
     for digits in range(FEW, MOST + 3):
         shown = said(product.first, digits), said(product.second, digits)
         if abs(float(shown[0]) * float(shown[1]) - result) < 0.4999 * 10.0**place:
@@ -382,11 +382,11 @@ def factors(product: ProductRow, result: float, place: int) -> tuple[str, str]:
 
 
 def rests_of(count: int, rests: Sequence[str]) -> list[tuple[str, ...]]:
-    """Return the replacement of omitted rows, by the number of shown rows.
+    """Return, for each number of shown rows, the row that replaces the omitted rows.
 
     Args:
         count: number of all rows
-        rests: sums of the omitted rows, as written
+        rests: sum of the omitted rows as written, for each number of shown rows
     """
     return [
         (text("card.more", count=count - i), "", "", rest) if i < count else ()
@@ -401,7 +401,7 @@ def largest_first(numbers: Sequence[float]) -> list[int]:
 
 
 def change_between(old: float, new: float) -> tuple[str, str, str]:
-    """Return two numbers and their difference, with the fewest digits that agree."""
+    """Return two numbers and their difference as texts, with the fewest digits that agree."""
     least = digits_between(old, new)
     if not math.isfinite(new - old):
         return said(old, least), said(new, least), said(new - old)
@@ -451,7 +451,7 @@ def optimizer_rows(found: Explained, before: str, after: str, grad: str) -> list
 
 
 def is_exact(line: UpdateLine) -> bool:
-    """Return whether a number is written exactly: a rate, or a short constant."""
+    """Return whether the number of a line is written exactly: a rate, or a short constant."""
     return line.name == "lr" or (line.same and is_short(line.value))
 
 
@@ -470,7 +470,7 @@ def title_of_line(name: str, is_last: bool) -> str:
 
 
 def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
-    """Return a line for each number divided by a correction, such as Adam's m and v."""
+    """Return a line for each number that is divided by a correction, such as Adam's m and v."""
     found = []
     for each in line.corrections:
         value = line.known[each.name] / line.known[each.by]
@@ -481,7 +481,7 @@ def corrections(line: UpdateLine, changing: Collection[str]) -> list[CardLine]:
 
 
 def corrected(line: UpdateLine) -> UpdateLine:
-    """Return a line with the corrected numbers added."""
+    """Return a line with the corrected numbers added to the known numbers."""
     known = {**line.known}
     for each in line.corrections:
         known[f"{each.name}_corrected"] = known[each.name] / known[each.by]
@@ -496,15 +496,15 @@ def equation_of(
     own: Mapping[str, str] | None = None,
     result: str = "",
 ) -> CardLine:
-    """Return a formula with numbers: "new w = 0.54 - 0.5 × 0.036 = 0.52".
+    """Return a formula with numbers, such as "new w = 0.54 - 0.5 × 0.036 = 0.52".
 
     Args:
-        line: has the numbers and the result
+        line: line of the optimizer, with the numbers and the result
         card: the formula
-        name: name of the value
-        changing: names of numbers that may be rounded; the others are settings
-        own: numbers already written elsewhere, by name
-        result: the value as written elsewhere; "" uses the fewest digits that agree
+        name: name of the result
+        changing: names of numbers that may be rounded; all others are settings
+        own: numbers that are already written elsewhere, by name
+        result: the result as written elsewhere; "" uses the fewest digits that agree
     """
     known, names = line.known, card.names
     fixed = {n: exactly(known[n]) for n in names if n not in changing}
@@ -530,7 +530,7 @@ def equation_of(
 def evaluating(
     card: NamedFormula, given: Mapping[str, str], names: Sequence[str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return a formula with some numbers fixed as written, as a function of the others."""
+    """Return a formula as a function of the numbers `names`; other numbers are fixed as written."""
     known = {name: float(number) for name, number in given.items()}
 
     def compute(numbers: Sequence[float]) -> float:
@@ -543,7 +543,7 @@ def evaluating(
 def until(
     values: Sequence[float], compute: Callable[[Sequence[float]], float], result: str
 ) -> tuple[list[str], bool]:
-    """Return numbers with the fewest digits that give the written result."""
+    """Return numbers with the fewest digits that give the written result, and whether they do."""
     mantissa, _, power = result.partition("e")
     place = 10.0 ** (int(power or "0") - len(mantissa.partition(".")[2]))
     for digits in range(FEW, MOST + 3):

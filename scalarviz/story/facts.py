@@ -23,7 +23,7 @@ Numbers = Sequence[float]
 
 @dataclass(frozen=True)
 class BufferFacts:
-    """An array of each sample: the neurons of a layer, or their sums.
+    """An array with numbers of each sample: the neurons of a layer, or their sums.
 
     Attributes:
         shape: (channels, height, width) if it is a picture, else ()
@@ -31,7 +31,7 @@ class BufferFacts:
             compiled function
         names: names of its neurons, if they have any
         layer: label of the layer if needed to distinguish neurons of several layers, else ""
-        wave: whether a frequency encoding writes it
+        wave: whether it is the output of a frequency encoding
     """
 
     size: int
@@ -47,20 +47,22 @@ class OperationFacts:
     """An operation on every sample of a batch.
 
     Attributes:
-        source, target: names of the first buffer that it reads, and of the one that it writes
-        sources: all buffers that it reads
-        around: for a branch: the sum that its other path leads to directly, as in a Residual
-        weights, biases: first rows of its parameters in the bank, or NONE; `count` of both
-        shape: of the weights, perceptrons first
+        source, target: names of the first buffer that it reads, and of the buffer that it writes
+        sources: names of all buffers that it reads
+        around: for a branch: name of the sum to which its other path leads directly, as in a
+            Residual; else None
+        weights, biases: bank index of the first weight and of the first bias, or NONE; `count` is
+            the number of both together
+        shape: shape of the weights, perceptrons first
         each: number of consecutive outputs that share a bias
         state: index of its first number in the bank state, or NONE
         multiplies: whether its weights are factors of its inputs
-        held: rows of its layer, first and end, if running statistics stop while all of them are
-            frozen
-        meaning: of its kind; `plain` its name in plain words
+        held: first bank index of its layer and the index after the last, if running statistics stop
+            while all these parameters are frozen
+        meaning: description of its kind; `plain` is its name in plain words
         caption, written: for a formula on a whole sample: its sentence, and its formula
-        uses: for a custom kind: the outputs that a row adds to, and the inputs it multiplies, None
-            for a bias
+        uses: for a custom kind: function from a bank index to the outputs that it adds to, and the
+            inputs that it multiplies (None for a bias)
     """
 
     kind: str
@@ -90,7 +92,7 @@ class OperationFacts:
 
 @dataclass(frozen=True)
 class MomentFacts:
-    """A moment of a step: "layer 0: add up", and the buffers that it writes."""
+    """A moment of a step, such as "layer 0: add up", and the buffers that it writes."""
 
     kind: str
     phase: str
@@ -104,12 +106,12 @@ class MomentFacts:
 
 @dataclass(frozen=True)
 class FormulaCase:
-    """The text of a formula in captions where its conditions hold.
+    """The text of a formula in captions, and the conditions under which it is used.
 
     Attributes:
-        tests: conditions, functions of all names, each with its required result
-        text: text as a factor, with brackets for a sum; `alone` without them
-        compute: a function of all names
+        tests: conditions as functions of all names, each with its required result
+        text: the formula as a factor, with brackets if it is a sum; `alone` is without brackets
+        compute: the formula as a function of all names
     """
 
     tests: Sequence[tuple[Function, bool]]
@@ -127,11 +129,11 @@ class ActivationFacts:
 
     Attributes:
         value, derivative: functions of z, and of z and a; None if a page cannot compute them
-        steepest: largest slope, at most 1
+        steepest: largest slope, but at most 1
         alone: its formula; "" if it has custom captions
-        cases, slope_cases: texts of both, by the numbers
-        slope: the formula of the slope; `slope_text` if it was written manually
-        caption, zero, back: sentences, with {unit} for the neuron; "" for the default ones
+        cases, slope_cases: cases of the formula of the value, and of the slope
+        slope: the formula of the slope; `slope_text` is the formula if it was written manually
+        caption, zero, back: sentences, with {unit} for the neuron; "" means the default sentence
     """
 
     value: Function | None
@@ -152,7 +154,7 @@ class ParametricFacts:
     """A formula with parameters: functions of the input and the parameters.
 
     Attributes:
-        value, derivative: None if a page cannot compute them
+        value, derivative: the functions; None if a page cannot compute them
     """
 
     parameters: Sequence[str]
@@ -162,11 +164,11 @@ class ParametricFacts:
 
 @dataclass(frozen=True)
 class LossPart:
-    """The error of a loss, or its slope: a text, its cases, a function of prediction and target.
+    """The error of a loss, or its slope: the formula, its cases, and a function.
 
     Attributes:
-        compute: includes the weight of the target; None if a page cannot compute it, and for a loss
-            that combines all outputs
+        compute: function of prediction and target, which includes the weight of the target; None if
+            a page cannot compute it, and for a loss that combines all outputs
     """
 
     text: str
@@ -176,15 +178,15 @@ class LossPart:
 
 @dataclass(frozen=True)
 class LossFacts:
-    """A loss.
+    """The facts about a loss function.
 
     Attributes:
-        factor, mean, divisor: as in `Loss`; the divisor is per sample
+        factor, mean, divisor: as in `Loss`, with the divisor for one sample
         logits: the activation that it applies to the outputs, or ""
         scalar: whether each output has a separate error
-        of_row: otherwise the error of a sample as a function of its outputs and targets, lists;
-            None if a page cannot compute it
-        is_value: whether it is the returned number of a compiled function
+        of_row: if not scalar, the error of a sample as a function of two lists, its outputs and
+            targets; None if a page cannot compute it
+        is_value: whether it is the number returned by a compiled function
     """
 
     name: str
@@ -205,8 +207,8 @@ class ArrayFacts:
 
     Attributes:
         first: index of its first parameter
-        shape: of the array; `kept` of the recorded parameters
-        steps: row and column strides if only every n-th is recorded; else ()
+        shape: shape of the array; `kept` is the shape of its recorded parameters
+        steps: row and column strides if only every n-th parameter is recorded; else ()
     """
 
     name: str
@@ -231,17 +233,17 @@ class Facts:
     """Properties that do not change while a network trains.
 
     Attributes:
-        inputs, outputs: names of the buffers
-        buffers: by name
-        first_parameters: the first operation with weights
-        first_row: the first parameter of the network, or NONE
-        row_names: names of parameters not named by the neurons they join, by row
+        inputs, outputs: names of the input and the output buffer
+        buffers: all buffers by name
+        first_parameters: index of the first operation with weights
+        first_row: bank index of the first parameter, or NONE
+        row_names: names of parameters that are not named after two neurons, by bank index
         arrays: arrays of a followed model, which name its parameters
         lines: rows of neurons of the picture
         learning: whether an operation differs in training and evaluation
         is_graph: whether it is a compiled function, with the TraceProgram `program`
         tint: color of the inputs: "rgb", "grey" or ""
-        is_part: whether a step learns from a part of all samples, another one than the last step
+        is_part: whether each step trains on another part of the samples
     """
 
     inputs: str
@@ -269,7 +271,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class NamedFormula:
-    """A formula: its text, the names in order, and a function of their numbers.
+    """A formula: its text, its names in order, and a function of the numbers with these names.
 
     A numbered formula has _0_, _1_ ... in its text in place of the names.
     """
@@ -294,16 +296,16 @@ class UpdateLine:
 
     Attributes:
         name: name of the result: "w", "g", "lr", a slot, or a name defined by the optimizer
-        formula: with numbers, or a sentence
-        value: its result
-        known: the numbers of the names
+        formula: the formula with numbers, or a sentence
+        value: the result
+        known: the numbers by name
         words: the formula as captions write it
-        numbered: the formula with places for the numbers; None for a sentence
+        numbered: the formula with placeholders for the numbers; None for a sentence
         card: the formula on a card, or None
         corrections: corrections that a card writes before it
-        same: whether it is the same for all weights, such as the learning rate
+        same: whether the result is the same for all weights, such as the learning rate
         own_rate: whether it is a learning rate of only some weights
-        follows: whether the computation of the number is known
+        follows: whether it is known how the result was computed
     """
 
     name: str
@@ -328,15 +330,15 @@ class UpdateLine:
 
 @dataclass(frozen=True)
 class UpdateStep:
-    """A line of an optimizer's formula without numbers, or a condition.
+    """A line of an optimizer's formula, before numbers are inserted, or a condition.
 
     Attributes:
-        place: index of its result
+        place: index of its result among the numbers of the update
         names: names in its formula, and the indices of their numbers
-        constants: numbers of a custom function defined outside it, by name
-        compute: a function of the numbers of the names; None if a page cannot compute it
-        holds: required result of the condition
-        line: its text; None for a condition
+        constants: numbers that a custom function uses but does not define, by name
+        compute: a function of the numbers in `names`; None if a page cannot compute it
+        holds: required result of a condition
+        line: the line; None for a condition
     """
 
     place: str
@@ -350,7 +352,7 @@ class UpdateStep:
 
 @dataclass(frozen=True)
 class UpdateCase:
-    """The steps of an update under its conditions; `last` of its lines is the new weight."""
+    """The steps and conditions of an update; line `last` is the new weight."""
 
     steps: Sequence[UpdateStep]
     last: int
@@ -361,16 +363,17 @@ class OptimizerFacts:
     """An optimizer: its settings, and the steps of its update for each case.
 
     Attributes:
-        given: its other numbers: l1, l2, and the gradient limit
+        given: its further settings: l1, l2, and the gradient limit
         clip_norm: limit of the norm of all gradients, or None
         refuses: whether it refuses a non-finite gradient
-        schedule: name of its schedule; "" for a constant rate. `schedule_text` has its settings
-        factor: factor of the rate, a function of the number of steps and `factor_settings`
+        schedule: name of its schedule; "" for a constant rate. `schedule_text` has the settings
+        factor: factor of the rate as a function of the number of steps and `factor_settings`
         before: the steps from the gradient to the update
         constants: numbers that are equal for all weights
         names: names of the numbers of the update
-        results: functions of these: the new weight, and the new slots; None like `compute`
-        whole: for an update that cannot be traced: the line of the weight
+        results: functions of these numbers for the new weight and the new slots; None if a page
+            cannot compute them
+        whole: the line of the weight if the update cannot be traced
     """
 
     lr: float
@@ -393,15 +396,15 @@ class OptimizerFacts:
 
 @dataclass(frozen=True)
 class MovingWeight:
-    """A weight in the shown step.
+    """A weight with its numbers before the shown step.
 
     Attributes:
-        value, new: before the step; and the present value, if known
+        value, new: its value before the step, and its present value if known
         grad: its gradient; `scale` is the factor applied to all gradients
         kept: optimizer slots of the weight before the step, by name
         own_rate: separate learning rate of the weight, or None
         own: separate settings of the weight, by name
-        taken: number of steps taken before
+        taken: number of steps taken before this one
     """
 
     value: float
@@ -419,14 +422,14 @@ class Explained:
     """The update of one weight in the shown step.
 
     Attributes:
-        value: before the step
+        value: its value before the step
         grad: its gradient
         kept: optimizer slots of the weight before the step, by name
         settings: names of the optimizer's settings
         frozen: whether it is frozen; `is_any_frozen` whether any weight is
         lines: the optimizer's arithmetic, from the gradient to the new value; empty if the weight
             is frozen or the numbers before the step are unknown
-        clips: whether all gradients are limited together, so that a step waits for all of them
+        clips: whether all gradients are clipped together, so that the update needs all of them
     """
 
     row: int
@@ -445,8 +448,8 @@ class LastChange:
     """The last change of one weight.
 
     Attributes:
-        step: number of whole steps at that time, including the step that moved it
-        is_edit: whether a user made the change, instead of a step
+        step: number of whole steps after the change, including the step that made it
+        is_edit: whether the user made the change, not a step
         old, new: its values before and after
     """
 
@@ -464,7 +467,7 @@ class BatchNumbers:
     """Values and gradients of all samples by buffer, and the targets, flat in sample order.
 
     Attributes:
-        weights: weight of each sample, as `State.weight`; None for equal weights
+        weights: weight of each sample, as in `State.weight`; None for equal weights
     """
 
     values: Mapping[str, Numbers]
@@ -478,26 +481,27 @@ class State:
     """One moment of training.
 
     Attributes:
-        step, operation: the clock: finished steps, and finished operations of the next one;
-            `moment` is the last finished moment, NONE between steps during playback
+        step, operation: the clock: finished steps, and finished operations of the next step;
+            `moment` is the index of the last finished moment, NONE between steps during playback
         loss: loss of the batch
-        value, grad: numbers of the bank; `bank_state` its other ones; `frozen` 1 or 0 for each row
+        value, grad: values and gradients of the bank; `bank_state` is its state, and `frozen` is 1
+            or 0 for each parameter
         grad_before: gradients at the start of the step, before they are cleared
-        before: values before the step; None before the first one. During a step, `earlier` has the
-            values before the previous step
+        before: values before the step; None before the first step. During a step, `earlier` has
+            the values before the previous step
         slots_before: the optimizer slots before the step, by name
         values: computed values of the focus sample by buffer
         gradients: gradients of the focus sample by buffer
         target: targets of the sample, or None
-        weight: weight of the sample, relative to a mean of 1 in the batch, or as given for a summed
-            loss; None for equal weights
-        batch, focus: number of samples, and the index of the focus sample
-        all: numbers of all samples; None if they are too many
+        weight: weight of the sample, scaled to a mean of 1 in the batch, or as given if the loss is
+            a sum; None for equal weights
+        batch, focus: number of samples, and index of the focus sample
+        all: numbers of all samples; None if there are too many
         again, answer: the loss of the same batch after the step, and the outputs of the focus
             sample; None if unknown
-        edited: changes of a user since the last step: the values before, by row
-        explained: returns the update of a weight
-        run: for a compiled function: holds its numbers
+        edited: values before the user's changes since the last step, by bank index
+        explained: function that returns the update of a weight, or None
+        run: the object with the numbers of a compiled function, or None
     """
 
     step: int = 0

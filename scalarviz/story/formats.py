@@ -1,4 +1,4 @@
-"""Numbers and formulas in captions: few digits, and every line agrees with a calculator."""
+"""Numbers and formulas in captions, with few digits that still agree with a calculator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CaptionDigits:
     """The digits of the numbers in one caption.
 
     Attributes:
-        least: minimum digits of a number, by its `key_of`
+        least: minimum number of digits of each number, by the key that `key_of` returns
         writings: texts of each number so far, with their digits
     """
 
@@ -42,9 +42,9 @@ DIGITS: ContextVar[CaptionDigits | None] = ContextVar("digits", default=None)
 
 
 def written_alike(make: Callable[[], Made]) -> Made:
-    """Return the result of `make`, with each number written with the same digits everywhere.
+    """Return the result of `make`, in which each number has the same digits everywhere.
 
-    If an equation needs more digits of a number than the title, both use them.
+    If an equation needs more digits of a number than the title, the title also uses them.
     """
     digits = CaptionDigits()
     token = DIGITS.set(digits)
@@ -66,7 +66,7 @@ def written_alike(make: Callable[[], Made]) -> Made:
 
 
 def written_apart(make: Callable[[], Made]) -> Made:
-    """Return the result of `make`, with digits that do not depend on other numbers."""
+    """Return the result of `make`, in which digits do not depend on the rest of the caption."""
     token = DIGITS.set(None)
     try:
         return make()
@@ -80,7 +80,7 @@ def key_of(value: float) -> str:
 
 
 def digits_of(value: float, digits: int) -> int:
-    """Return the digits of a number, at least the given ones."""
+    """Return how many digits to write a number with: `digits` or more."""
     known = DIGITS.get()
     return digits if known is None else max(digits, known.least.get(key_of(value), 0))
 
@@ -93,7 +93,7 @@ def keep(value: float, writing: str, digits: int) -> None:
 
 
 def said(value: float, digits: int = FEW) -> str:
-    """Return a number with some digits, or with those it has elsewhere in the caption."""
+    """Return a number as text; within a caption, it has the same digits everywhere."""
     digits = digits_of(value, digits)
     writing = rounded(value, digits)
     keep(value, writing, digits)
@@ -106,7 +106,7 @@ def figures(writing: str) -> int:
 
 
 def last_place(value: float, digits: int) -> float:
-    """Return the value of a 1 in the last digit of `rounded(value, digits)`."""
+    """Return the place value of the last digit of `rounded(value, digits)`."""
     if value == 0.0:
         return 10.0**-MOST
     if not math.isfinite(value):
@@ -117,7 +117,7 @@ def last_place(value: float, digits: int) -> float:
 
 
 def both(old: float, new: float) -> tuple[str, str]:
-    """Return two numbers with enough digits to distinguish them."""
+    """Return two numbers as texts, with enough digits to distinguish them."""
     digits = digits_of(new, digits_of(old, digits_between(old, new)))
     return said(old, digits), said(new, digits)
 
@@ -141,13 +141,13 @@ def agreeing(
 
     Args:
         values: the numbers
-        compute: computes the result from them
-        result: the value in the engine
+        compute: function that computes the result from the numbers
+        result: the value as computed by the engine
         least: minimum number of digits; by default 2
-        exact: which numbers are not rounded; by default none
+        exact: for each number, whether it is not rounded; by default all are rounded
 
     Returns:
-        The numbers, the result, and whether they agree: in half precision some do not.
+        The numbers and the result as texts, and whether they agree: in half precision some do not.
     """
     is_number = math.isfinite(result)
     for wanted in dict.fromkeys((digits_of(result, least), least)):
@@ -167,7 +167,7 @@ def agreeing(
 
 
 def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
-    """Return numbers with some digits, and exact ones with more."""
+    """Return numbers as texts with the given digits, but exact numbers with more."""
     pairs = zip(values, exact or [False] * len(values), strict=True)
     return [
         rounded(value, max(digits, MOST) if is_exact else digits_of(value, digits))
@@ -185,7 +185,7 @@ def keep_all(
 
 
 def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) -> float:
-    """Return the result of numbers as written."""
+    """Return the result of a computation from numbers as written."""
     try:
         return compute([float(each) for each in shown])
     except (ArithmeticError, ValueError):  # such as the log of 0
@@ -193,7 +193,7 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
 
 
 def exact_sum(values: Iterable[float]) -> float:
-    """Return a compensated sum (Neumaier); not finite if it overflows or has infinities.
+    """Return the Neumaier compensated sum; not finite on overflow or for infinities.
 
     It is exact to the last digit or two.
     """
@@ -207,13 +207,13 @@ def exact_sum(values: Iterable[float]) -> float:
 
 
 def pretty(formula: str) -> str:
-    """Return a formula of a table in text notation: ×, and ² for a square."""
+    """Return a Python formula in mathematical notation: × for *, and ² for a square."""
     formula = BESIDE.sub(r"\1 × ", formula.replace("**", "^").replace("*", "×"))
     return SQUARE.sub("²", formula).replace("- -", "+ ")
 
 
 def fill(formula: str, numbers: Mapping[str, str]) -> str:
-    """Return a formula with written numbers in place of known names."""
+    """Return a formula in which written numbers replace known names."""
 
     def number(found: re.Match[str]) -> str:
         name = found[0].rstrip("^")

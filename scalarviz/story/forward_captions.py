@@ -62,7 +62,7 @@ RESULT = re.compile(r"^\w+ =", re.ASCII)  # beginning of a formula
 
 
 def caption_of(key: str, *lines: CaptionLine, **fields: object) -> Caption:
-    """Return the caption with the texts of a key and the given lines of numbers."""
+    """Return a caption with the texts of a key, and with lines of numbers."""
     title, formula = (text(f"captions.{key}.{part}", **fields) for part in ("title", "formula"))
     return Caption(sentence(title), formula, lines)
 
@@ -135,7 +135,7 @@ def weighted(ctx: TracedWeight) -> Caption:
 
 
 def sum_name(ctx: TracedWeight) -> str:
-    """Return the name of the result of an operation; only the name of a named output."""
+    """Return the name of an operation's result; for a color output, only the color's name."""
     name, place = ctx.behind
     names = ctx.facts.buffers[name].names
     own = names[place] if place < len(names) else ""
@@ -156,7 +156,7 @@ def activation(ctx: TracedWeight) -> Caption:
 
 
 def bent_words(before: float, after: float, name: str) -> str:
-    """Return the effect on a number as a sentence; for a channel, with its color."""
+    """Return the effect of an activation on a number as a sentence; `name` can be a color."""
     if after == 0.0 and before < 0.0:
         return text("captions.bend.off")
     if after == before:
@@ -169,7 +169,7 @@ def bent_words(before: float, after: float, name: str) -> str:
 def bent_at(
     value: Callable[[float], float], z: float, a: float, least: float = REACH
 ) -> Bent | None:
-    """Return the curve of an activation around 0, up to its input."""
+    """Return the curve of an activation in a range around 0 that contains its input, or None."""
     reach: float = max(least, 1.25 * abs(z))
     places = [reach * (i - CURVE) / CURVE for i in range(2 * CURVE + 1)]
     points = [(place, value(place)) for place in places]
@@ -180,8 +180,8 @@ def bent_at(
 def case_of(cases: Cases, numbers: Mapping[str, float]) -> FormulaCase | None:
     """Return the case of a formula for the given numbers, by name; None if there is no match.
 
-    It is the first case whose conditions hold, preferably one with the formulas of called
-    functions.
+    It is the first case whose conditions hold, preferably of those in which formulas replace calls
+    of functions.
     """
     values = [*numbers.values()]
     for each in cases:
@@ -209,12 +209,12 @@ def activation_line(
     *,
     least: int = FEW,
 ) -> CaptionLine:
-    """Return the effect of an activation on a number, as a line.
+    """Return the effect of an activation on a number as a line of a caption.
 
     Args:
-        name, row: the activation, which can be computed
-        z, a: the number, and the result
-        before, behind: their neurons
+        name, row: name and facts of the activation, whose value can be computed
+        z, a: input and output of the activation
+        before, behind: neurons of the input and of the output
         least: minimum number of digits; by default 2
     """
     parts: list[EquationTerm | str] = [f"{name}(", EquationTerm((z,), neuron=before), ")"]
@@ -229,7 +229,7 @@ def activation_line(
 
 
 def parametric(ctx: TracedWeight) -> Caption:
-    """Explain a formula with parameters, of one number."""
+    """Explain an elementwise formula with parameters, for one number."""
     name, place, numbers = ctx.operation.formula, ctx.place[0], ctx.state.value
     x, y = ctx.through
     row = ctx.facts.parametrics[name]
@@ -247,7 +247,7 @@ def parametric(ctx: TracedWeight) -> Caption:
 
 
 def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
-    """Return the rows of a formula's parameters for an output."""
+    """Return the bank indices of the parameters of a formula for an output."""
     rows, first = [], ctx.operation.weights
     for each in ctx.operation.settings:  # number of consecutive outputs that share a parameter
         rows.append(first + output // int(each))
@@ -256,7 +256,7 @@ def parameter_rows(ctx: TracedWeight, output: int) -> list[int]:
 
 
 def plain(ctx: TracedWeight) -> Caption:
-    """Caption of a kind without a custom one: the meaning in its table row."""
+    """Explain an operation of a kind without a special caption, by the meaning of the kind."""
     name = (ctx.operation.formula or ctx.operation.kind).replace("_", " ")
     inputs = ", ".join(listed(ctx.state.values[each]) for each in ctx.operation.sources)
     lines = plain_lines(f"{inputs} → {listed(ctx.outputs)}")
@@ -264,7 +264,7 @@ def plain(ctx: TracedWeight) -> Caption:
 
 
 def unchanged(ctx: TracedWeight) -> Caption:
-    """A branch or a concatenation: the numbers are unchanged."""
+    """Explain a branch or a concatenation, which leaves the numbers unchanged."""
     is_branch, line = ctx.operation.kind == "branch", plain_lines(listed(ctx.outputs))
     return caption_of("branch" if is_branch else "concatenation", *line)
 
@@ -370,7 +370,7 @@ def is_held(ctx: TracedWeight) -> bool:
 
 
 def feature_of(ctx: TracedWeight, numbers: Numbers, feature: int) -> list[float]:
-    """Return a feature of all samples of a batch norm."""
+    """Return the numbers of one feature of a batch norm, for all samples and pixels."""
     features, pixels = int(ctx.operation.settings[0]), int(ctx.operation.settings[1])
     size = features * pixels
     return [float(each) for i, each in enumerate(numbers) if i % size // pixels == feature]
@@ -382,7 +382,7 @@ LineFn = Callable[[TracedWeight, list[float], float], tuple[CaptionLine, ...]]
 
 
 def row_formula(ctx: TracedWeight) -> Caption:
-    """One number of a row formula, with its arithmetic if available."""
+    """Explain one number of a formula on a whole sample, with its arithmetic if available."""
     operation, own = ctx.operation, float(ctx.outputs[ctx.place[0]])
     if operation.formula in ROW_LINES:
         lines = ROW_LINES[operation.formula](ctx, floats(ctx.inputs), own)
@@ -430,7 +430,7 @@ def layer_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine
 
 
 def in_group(ctx: TracedWeight, numbers: list[float], place: int) -> list[float]:
-    """Return the numbers that a norm normalizes together with the one at an index."""
+    """Return the numbers that a norm normalizes together with the number at an index."""
     size = int(ctx.operation.settings[0])
     return numbers[place // size * size :][:size]
 
@@ -445,7 +445,7 @@ def rms_norm(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, 
 
 
 def softmax(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """The lines of a softmax or a log-softmax."""
+    """Return the lines of a caption for softmax or log-softmax."""
     top, own = largest(x), EquationTerm((x[ctx.place[0]],), neuron=ctx.before)
     total = exact_sum(math.exp(each - top) for each in x)
     head: list[EquationTerm | str] = [own, " - ", EquationTerm((top,))]
@@ -480,7 +480,7 @@ def waves(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...
 
 
 def copied(ctx: TracedWeight, x: list[float], y: float) -> tuple[CaptionLine, ...]:
-    """Explain a number that is broadcast to all pixels of its channel, or selected by a slice."""
+    """Return a line for a number broadcast to all pixels of a channel, or selected by a slice."""
     operation, by = ctx.operation, int(ctx.operation.settings[0])
     place = ctx.place[0] // by if operation.formula == "spread" else ctx.place[0] + by
     number = EquationTerm((x[place],), neuron=(ctx.operation.source, place))
@@ -549,7 +549,7 @@ def is_small(samples: int, outputs: int) -> bool:
 
 
 def loss(ctx: TracedWeight) -> Caption:
-    """The errors of the focus sample, and the loss of the batch."""
+    """Explain the loss of the batch, with the errors of the focus sample."""
     function, behind = ctx.facts.loss, ctx.facts.outputs
     outputs, whole = len(ctx.answers[0]), ctx.state.loss
     way = "sum" if function.mean == "none" else "mean"
@@ -594,20 +594,20 @@ def losses_of(ctx: TracedWeight) -> list[float]:
 
 
 def group_of(ctx: TracedWeight, amounts: Sequence[float]) -> Group | None:
-    """Return the samples of a step, with a number of each if known."""
+    """Return the samples of a step, with their `amounts` if known; None for a single sample."""
     count = ctx.state.batch
     return Group(tuple(amounts), count, sample_of(ctx.state)) if count > 1 else None
 
 
 def loss_title(count: int, whole: float) -> str:
-    """Return the loss of some samples."""
+    """Return the loss of one or several samples as a sentence."""
     shown = said(whole, 3)
     together = text("captions.loss.together", count=number_word(count), loss=shown)
     return together if count > 1 else text("captions.loss.single", loss=shown)
 
 
 def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
-    """Return the error of the shown sample as a caption, as it is drawn."""
+    """Return a caption of the error of the shown sample, with the bars or curve to draw."""
     right, neurons = right_output(ctx.facts, ctx.state), tuple([each.neuron for each in misses])
     if right is not None:
         share = misses[right[1]].out
@@ -627,9 +627,10 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
 
 
 def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int) -> Bars | None:
-    """Return the largest scores, e to their power, and their shares, which follow in print.
+    """Return bars for the largest scores: score, exp(score), and the probability that follows.
 
-    The last bars are all others, and the sum; None if digits of captions do not suffice.
+    The last bars are all other scores and the sum. Returns None if captions have too few digits for
+    the printed probabilities to follow.
     """
     count = LARGEST + (len(scores) == LARGEST + 1)  # no single other
     order = sorted([*range(len(scores))], key=lambda i: -scores[i])
@@ -658,7 +659,7 @@ def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int)
 
 
 def read(printed: str) -> float:
-    """Return a printed number."""
+    """Return the value of a printed number."""
     return float(printed.replace(",", ""))
 
 
@@ -673,7 +674,7 @@ def loss_of_share(share: float) -> Bent | None:
 
 
 def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
-    """Return the weight of the focus sample as a factor, if samples have weights."""
+    """Return the weight of the focus sample as a factor; [] if samples have no weights."""
     weight = ctx.state.weight
     return [] if weight is None else [EquationTerm((weight,)), " × "]
 
@@ -681,22 +682,22 @@ def weighed(ctx: TracedWeight) -> list[EquationTerm | str]:
 def by_weight(
     compute: Callable[[Sequence[float]], float], weight: Sequence[EquationTerm | str]
 ) -> Callable[[Sequence[float]], float]:
-    """Return a function that computes an equation, optionally with a weight of `weighed` first."""
+    """Return `compute`, with its result multiplied by the first number if `weight` is not empty."""
     return (lambda v: v[0] * compute(v[1:])) if weight else compute
 
 
 def factor_of(function: LossFacts) -> str:
-    """Return the leading factor of a loss in formulas."""
+    """Return the leading factor of a loss as text; "" if it is 1."""
     return "" if function.factor == 1.0 else f"{said(function.factor, MOST)} × "
 
 
 def only(whole: float) -> str:
-    """Return the loss without its parts, as text."""
+    """Return a text with the loss alone, without the errors of the samples."""
     return text("captions.loss.only", loss=said(whole, 3))
 
 
 def errors_of(ctx: TracedWeight) -> tuple[list[float], CaptionLine]:
-    """Return the errors of the focus sample, and a line with some of them."""
+    """Return the errors of the focus sample, and a line that shows some of these errors."""
     function, name = ctx.facts.loss, ctx.facts.outputs
     p, t = (floats(each) for each in ctx.answers)
     errors = errors_in(function, p, t)
@@ -714,7 +715,7 @@ def errors_of(ctx: TracedWeight) -> tuple[list[float], CaptionLine]:
 
 
 def errors_in(function: LossFacts, p: Sequence[float], t: Sequence[float]) -> list[float]:
-    """Return the error of each output of a sample, or the single one of a loss on whole samples."""
+    """Return the error of each output of a sample; a single error if the loss combines outputs."""
     if not function.scalar:
         assert function.of_row is not None
         return [function.of_row(p, t)]
@@ -726,9 +727,9 @@ def errors_in(function: LossFacts, p: Sequence[float], t: Sequence[float]) -> li
 def loss_term(
     part: LossPart, p: float, t: float, neuron: Neuron
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
-    """Return the error of a loss or its slope as a term, and a function that computes it.
+    """Return the error of a loss, or its slope, as a term, and a function that computes it.
 
-    For a formula with conditions, the term is the case of p and t.
+    If the formula has cases, the case that holds for p and t is used.
     """
     known = {"p": p, "t": t}
     own = case_of(part.cases, known)
@@ -744,7 +745,7 @@ def term_of(
     function: Callable[..., float],
     neuron: Neuron,
 ) -> tuple[EquationTerm, Callable[[Sequence[float]], float]]:
-    """Return a formula with numbers as a term, and a function of the term's numbers.
+    """Return a formula with inserted numbers as a term, and a function of the term's numbers.
 
     Args:
         formula: the formula, which may use only some of the numbers
@@ -787,9 +788,9 @@ def row_line(ctx: TracedWeight, p: list[float], t: list[float], error: float) ->
 def part_lines(
     ctx: TracedWeight, errors: list[float], whole: float
 ) -> tuple[list[CaptionLine], CaptionLine | None]:
-    """Return lines in which the errors of the focus sample, then of all, add up to the loss.
+    """Return lines in which errors add up to the loss: of the focus sample, then of all samples.
 
-    The second part is the last line with all samples, if some are omitted.
+    The second result is the last line with all samples, if the first lines omit some; else None.
     """
     function, samples = ctx.facts.loss, ctx.state.batch
     divisor = (function.divisor or 1) if function.scalar else 1
@@ -831,7 +832,7 @@ def part_lines(
 
 
 def mean_line(terms: Sequence[EquationTerm], count: int, whole: float) -> CaptionLine:
-    """Return the loss as the mean, or the sum if `count` is 1, of the samples' parts."""
+    """Return the loss as the mean of the samples' losses, or as their sum if `count` is 1."""
     add = sums(terms)
     parts: list[EquationTerm | str] = ["L = ", *between(terms)]
     if count > 1:

@@ -1,8 +1,8 @@
 """Guidance through a training session: the tour, stepping by neuron, guesses, and manual changes.
 
-The tour lasts until the network has learned, ten to thirty seconds. A guess gets a reply.
+The tour lasts ten to thirty seconds, until the network has learned. A guess gets a reply.
 
-The seconds of the tour are counted only between consecutive pictures, at most SLOWEST for each.
+The tour's clock adds the time between consecutive pictures, at most SLOWEST for each.
 """
 
 from __future__ import annotations
@@ -32,11 +32,12 @@ FIRST, LAST = 8, 32  # steps over which the initial and the present loss are ave
 
 @final
 class Tour:
-    """One step by operations, then further steps with increasing speed.
+    """The schedule of the tour: one step operation by operation, then more steps ever faster.
 
     Attributes:
-        kinds: kinds of the moments of the step, which always takes eight seconds
-        stills: whether each part is a single picture, for reduced motion; by default False
+        kinds: kinds of the moments of the first step, which always takes eight seconds
+        stills: whether each part of the tour is a single picture, for reduced motion; by default
+            False
         ends: number of finished operations at the end of each part
 
     Report started steps and operations with `count`.
@@ -63,7 +64,7 @@ class Tour:
         self._operations, self._steps = 0, 0
 
     def due(self, seconds: float) -> tuple[int, int]:
-        """Return how many steps, or else operations, are due after `seconds`."""
+        """Return how many steps and operations are due after `seconds`; one of the two is 0."""
         operations = sum(time <= seconds for time in self._times) - self._operations
         if operations or seconds <= STEP:
             return 0, operations
@@ -76,25 +77,25 @@ class Tour:
         self._operations += operations
 
     def took(self, steps: int, seconds: float) -> None:
-        """Record the time that some steps have taken."""
+        """Record that `steps` steps have taken `seconds`."""
         self._pace = min(self._pace, max(seconds, 1e-6) / steps)
 
     def part(self, done: int) -> str:
-        """Return the name of the part that is shown after `done` operations."""
+        """Return the name of the part of the tour that is shown after `done` operations."""
         return next((name for name, end in self.ends.items() if done <= end), "faster")
 
     def is_over(self, seconds: float, *, learned: bool) -> bool:
-        """Return whether the tour ends: the network has learned, or it takes too long."""
+        """Return whether the tour is over: the network has learned, or learning takes too long."""
         return seconds >= END and (learned or seconds > END + MORE)
 
 
 def spread(start: float, end: float, count: int) -> list[float]:
-    """Return times for `count` operations, the first at the start."""
+    """Return `count` evenly spaced times from `start` to before `end`."""
     return [start + (end - start) * i / count for i in range(count)]
 
 
 def steps_after(seconds: float) -> int:
-    """Return the number of steps, after the first one, that are finished after `seconds`."""
+    """Return the number of steps finished after `seconds`, not counting the first one."""
     each, done = (END - STEP) / len(SPEEDS), SPEEDS[-1] * max(0.0, seconds - END)
     for i, speed in enumerate(SPEEDS):
         done += speed * min(each, max(0.0, seconds - STEP - i * each))
@@ -102,10 +103,10 @@ def steps_after(seconds: float) -> int:
 
 
 def has_learned(loss_at: Callable[[int], float], first: int, end: int) -> bool:
-    """Return whether the losses from a step on have fallen far enough; also if they are unknown.
+    """Return whether the loss has fallen far enough since a step; True if losses are unknown.
 
     Args:
-        loss_at: returns the loss of each step up to `end`, NaN if unknown
+        loss_at: function that returns the loss of each step up to `end`, NaN if unknown
     """
     if end - first < LAST:
         return False
@@ -118,7 +119,7 @@ FEW = 4  # maximum outputs for which the largest error is shown
 
 
 def tour_caption(part: str, facts: Facts, state: State) -> Caption:
-    """Return the sentence of a part of the tour, with the numbers of the focus sample.
+    """Return the caption of a part of the tour, with the numbers of the focus sample.
 
     Args:
         part: "stand", "forward", "error", "backward", "step" or "faster"
@@ -151,24 +152,24 @@ class ByNeuron:
     """Position within the last operation when stepping by neuron.
 
     Attributes:
-        shown: number of shown neurons by finished operations, 0 for the whole operation
-        aim: number of finished operations at the destination
+        shown: number of shown neurons, by number of finished operations; 0 is the whole operation
+        aim: number of operations that are finished at the destination
     """
 
     shown: dict[int, int] = field(default_factory=dict)
     aim: int = 0
 
     def at(self, done: int) -> int:
-        """Return how many neurons are shown after `done` operations; 0: the whole operation."""
+        """Return how many neurons are shown after `done` operations; 0 is the whole operation."""
         return self.shown.get(done, 0)
 
     def go(self, sizes: Sequence[int], done: int, by: int, *, waits: bool) -> int:
-        """Step by neurons, forward or backward; return the operations that the session must take.
+        """Step by neurons; return the operations for the session to take, negative if backward.
 
         Args:
-            sizes: number of neurons of each moment of a step, 1 for one without neurons
-            done: finished operations of the session
-            by: number of neurons, negative for backward
+            sizes: number of neurons of each moment of a step; 1 for moments without neurons
+            done: number of finished operations of the session
+            by: number of neurons to step; negative values step backward
             waits: whether the session has not yet reached the previous destination
         """
         if not (waits and self.shown):
@@ -200,12 +201,12 @@ OF_STEP, OF_NUMBER = 7919, 104729  # multipliers for choosing a weight
 
 @dataclass(frozen=True)
 class GuessQuestion:
-    """A question about a number of the step.
+    """A question that asks the user to guess a number of the step.
 
     Attributes:
-        kind: "value", the weight before it moves; or "gradient", before it is summed
+        kind: "value", asked before the weight moves; or "gradient", asked before it is computed
         row: bank index of the weight
-        at: finished operations of the step at that time
+        at: number of finished operations of the step when the question is asked
     """
 
     kind: str
@@ -214,20 +215,20 @@ class GuessQuestion:
 
 
 def number_asked(question: GuessQuestion, state: State) -> float:
-    """Return the present value of the requested number."""
+    """Return the present value of the number that a question asks for."""
     return float((state.value if question.kind == "value" else state.grad)[question.row])
 
 
 def can_guess(facts: Facts, state: State) -> bool:
-    """Return whether there are layers and a trainable weight."""
+    """Return whether guesses are possible: the network has layers and a trainable weight."""
     return not facts.is_graph and not all(state.frozen)
 
 
 def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> GuessQuestion:
-    """Return a question by its index, from 0; even ones ask for a value.
+    """Return question `number`, from 0; even numbers ask for a value, odd ones for a gradient.
 
     Args:
-        pinned: bank index of the weight in question; None chooses a trainable one
+        pinned: bank index of the weight to ask for; None selects a trainable weight
     """
     rows = [row for row, is_frozen in enumerate(state.frozen) if not is_frozen]
     place = state.step * OF_STEP + number * OF_NUMBER
@@ -251,7 +252,7 @@ def way_of(old: float, new: float) -> int | None:
 
 
 def is_near(typed: str, old: float, new: float) -> bool:
-    """Return whether a typed number is close to the new one, or matches its digits.
+    """Return whether a typed number is close to the new number, or matches it in all typed digits.
 
     Args:
         old: the number before the change; 0 for a gradient
@@ -264,11 +265,13 @@ def is_near(typed: str, old: float, new: float) -> bool:
 def reply_to_guess(
     kind: str, way: int, label: str, typed: str, before: float, after: float
 ) -> tuple[bool, str]:
-    """Return whether a guess is right, and the reply.
+    """Return whether a guess is right, and the reply as text.
 
     Args:
-        kind: kind of the question; `way` and `label` belong to the guess, `typed` is a number or ""
-        after: the requested number; `before` is its previous value
+        kind: kind of the question
+        way, label: guessed direction, and the label of its button
+        typed: the guessed number as typed, or ""
+        before, after: the requested number before and after the change
     """
     came, (old, new) = way_of(before, after), both(before, after)
     key = kind if came or kind == "gradient" else "stays"
@@ -286,7 +289,7 @@ MOST_SAID = 4  # numbers that a sentence lists
 
 
 def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: str) -> str:
-    """Return how the output changes that a change between two steps moved most, or ""."""
+    """Return how a manual change of a weight changes the most affected output, as text; or ""."""
     moved = [abs(float(b) - float(a)) for a, b in zip(before, after, strict=True)]
     if not all(math.isfinite(each) for each in moved):
         return ""
@@ -300,7 +303,7 @@ def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: s
 
 
 def custom_answer(facts: Facts, inputs: Numbers, outputs: Numbers, what: str = "") -> str:
-    """Return the sentence about the outputs for a custom input.
+    """Return a sentence about the outputs for a custom input.
 
     Args:
         outputs: outputs of the network

@@ -1,4 +1,4 @@
-"""Assessment of guesses: which are right, the replies to others, and lines to fill in."""
+"""Assessment of answers: which are right, the replies to wrong ones, and typed expressions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZERO = 1e-12  # answers up to this magnitude count as 0, as for a sum whose term
 def agrees(question: Any, guess: str, answer: float | str) -> bool:
     """Return whether a guess is equivalent to an answer.
 
-    Raise ValueError, with a sentence, if it is neither a number nor an expression.
+    Raise ValueError, with a message for the user, if the guess is no number and no expression.
     """
     if question.names:
         pairs = zip(values_at(question, guess), values_at(question, str(answer)), strict=True)
@@ -41,7 +41,7 @@ def is_close(one: float, other: float, relative: float, absolute: float = 0.0) -
 
 
 def reply_to(question: Any, guess: str) -> str:
-    """Return the reply to a wrong guess, or the hint, also for a guess at another question."""
+    """Return the reply to a wrong guess; the hint if the question has no reply for this guess."""
     if question.names and is_one_of_its_numbers(question, guess):
         return text("predict.letters")
     said: str = question.hint
@@ -56,7 +56,7 @@ def reply_to(question: Any, guess: str) -> str:
 
 
 def is_one_of_its_numbers(question: Any, guess: str) -> bool:
-    """Return whether the typed number is the answer for one of the numbers in `at`."""
+    """Return whether a guess is the value of the answer at one of the numbers in `at`."""
     try:
         value = line_value(guess, {})
         return any(is_close(value, each, 1e-9) for each in values_at(question, question.answer))
@@ -65,7 +65,7 @@ def is_one_of_its_numbers(question: Any, guess: str) -> bool:
 
 
 def typed_number(guess: str) -> float:
-    """Return a typed number, product or fraction; raise ValueError for anything else."""
+    """Return the value of a typed number, product or fraction; raise ValueError for other texts."""
     plain = plain_signs(guess)
     is_typed = all(NUMBER.fullmatch(x.strip()) for x in plain.replace("/", "*").split("*"))
     value = line_value(plain.replace(",", "."), {}) if is_typed else math.nan
@@ -132,9 +132,9 @@ def values_at(question: Any, line: str) -> list[float]:
 
 
 def line_value(line: str, names: Mapping[str, float]) -> float:
-    """Return the value of an expression; raise ValueError, with a sentence, if it is invalid.
+    """Return the value of an expression; raise ValueError with a message if it is invalid.
 
-    Division by 0 or a root of -1 is no error: the result is infinity or NaN, a wrong number.
+    Division by 0 or a root of -1 is not an error: the result is infinity or NaN.
     """
     plain = plain_signs(line)
     is_line = len(line) <= LONGEST and not PART.sub("", plain).strip()
@@ -149,7 +149,7 @@ def line_value(line: str, names: Mapping[str, float]) -> float:
 
 
 def plain_signs(line: str) -> str:
-    """Return a line with the operators of programs in place of mathematical signs."""
+    """Return an expression with the operators of Python in place of mathematical signs."""
     for sign, plain in SIGNS.items():
         line = line.replace(sign, plain)
     return line

@@ -1,6 +1,6 @@
 """Moments in the fragment of a link: #step=120&op=7&pin=42.
 
-Valid parts, for `scalarviz open` (faces/links.py) and for pages (pages/web/links.js).
+Used by `scalarviz open` (faces/links.py) and by pages (pages/web/links.js).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Limits = Mapping[str, Any]
 
 
 def whole(text: str, end: int, first: int = 0) -> int | None:
-    """Return the integer in a text if it is from `first` to before `end`; else None."""
+    """Return the integer in a text if it is at least `first` and less than `end`, else None."""
     found = int(text) if WHOLE.fullmatch(text) else -1
     return found if first <= found < end else None
 
@@ -60,9 +60,9 @@ def read_part(name: str, text: str, limits: Limits) -> Any:
     """Return the value of a part of a link; None if it is invalid.
 
     Args:
-        limits: numbers of `operations`, `rows` and samples of a `batch`, the `first` step and the
-            `end` of steps, the `sizes` of lines of neurons by buffer name, and the words of each
-            field of the `look`, as far as known
+        limits: limits of the values, as far as known: number of `operations`, of `rows`, and of
+            samples in a `batch`; `first` step and `end` of steps; `sizes` of rows of neurons by
+            buffer name; and valid words for each field of the `look`
     """
     looks: Mapping[str, Sequence[str]] = limits.get("look", {})
     if name in looks:

@@ -14,7 +14,7 @@ NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights are na
 
 
 def neuron_name(facts: Facts, neuron: Neuron) -> str:
-    """Return the name of a neuron: "input R", "neuron 3", "pixel 4, 4 of map 2", "output 0"."""
+    """Return the name of a neuron, such as "input R", "neuron 3" or "pixel 4, 4 of map 2"."""
     name, place = neuron
     buffer = facts.buffers[name]
     if buffer.role == "node":
@@ -31,18 +31,18 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
 
 
 def short_name(facts: Facts, place: int) -> str:
-    """Return the name of an output, without the word "output" if it has a custom name."""
+    """Return the custom name of an output without the word "output", else its full name."""
     names = facts.buffers[facts.outputs].names
     return names[place] if place < len(names) else neuron_name(facts, (facts.outputs, place))
 
 
 def color_name(name: str) -> str:
-    """Return the word for a color channel; other names unchanged."""
+    """Return the word for a color channel, such as "red" for "R"; other names are unchanged."""
     return text(f"color.{COLORS[name]}") if name in COLORS else name
 
 
 def number_word(count: int) -> str:
-    """Return a small number as a word."""
+    """Return a small number as a word, a larger one in digits."""
     return text(f"number.{count}") if 0 < count <= WORDED else f"{count:,}"
 
 
@@ -59,7 +59,7 @@ def hidden_name(buffer: BufferFacts, place: int) -> str:
 
 
 def pixel_name(buffer: BufferFacts, place: int) -> str:
-    """Return the name of a pixel, with its map if there are several."""
+    """Return the name of a pixel, with its channel if there are several."""
     channel, line, column = unraveled(place, buffer.shape)
     if buffer.shape[0] == 1:
         return text("captions.unit.only_pixel", row=line, column=column)
@@ -67,7 +67,7 @@ def pixel_name(buffer: BufferFacts, place: int) -> str:
 
 
 def place_in_array(arrays: Sequence[ArrayFacts], row: int) -> str:
-    """Return the name of a parameter of a followed model: "fc1.weight[3, 4]"."""
+    """Return the name of a parameter of a followed model, such as "fc1.weight[3, 4]"."""
     array = [each for each in arrays if each.first <= row][-1]
     places = unraveled(row - array.first, array.kept)
     if len(array.steps) > 0:
@@ -77,7 +77,7 @@ def place_in_array(arrays: Sequence[ArrayFacts], row: int) -> str:
 
 
 def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str:
-    """Return the name of a weight: "the weight from input R to neuron 3"."""
+    """Return the name of a weight, such as "the weight from input R to neuron 3"."""
     if len(facts.arrays) > 0:
         return place_in_array(facts.arrays, row)
     if operation is None or operation.kind not in NAMED_BY_ENDS:
@@ -106,7 +106,7 @@ def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str
 
 
 def weight_title(facts: Facts, row: int) -> str:
-    """Return the title of the card of a weight: the neurons that it joins, else its name."""
+    """Return the title of the card of a weight: the neurons that it connects, else its name."""
     if len(facts.arrays) > 0:
         return place_in_array(facts.arrays, row)
     homes = homes_of(facts, row)
@@ -129,7 +129,7 @@ def name_of_row(facts: Facts, row: int) -> str:
 
 
 def sentence(words: str) -> str:
-    """Return a sentence with a capital first letter."""
+    """Return a text with a capital first letter."""
     return words[:1].upper() + words[1:]
 
 
@@ -137,18 +137,18 @@ def sentence(words: str) -> str:
 
 
 def owns(operation: OperationFacts, row: int) -> bool:
-    """Return whether a row of the bank is a parameter of an operation."""
+    """Return whether the parameter at a bank index belongs to an operation."""
     first = operation.weights
     return first != NONE and first <= row < first + operation.count
 
 
 def homes_of(facts: Facts, row: int) -> list[OperationFacts]:
-    """Return the operations that use a weight; layers can share it."""
+    """Return the operations that use a weight; several if layers share it."""
     return [each for each in facts.operations if owns(each, row)]
 
 
 def unraveled(place: int, shape: Sequence[int]) -> list[int]:
-    """Return the index along each axis of a flat index in an array of this shape."""
+    """Convert a flat index to one index per axis of an array of this shape."""
     found: list[int] = []
     for side in reversed(shape):
         found = [place % side, *found]
@@ -164,7 +164,7 @@ def per_unit(operation: OperationFacts) -> int:
 def uses_of(
     facts: Facts, operation: OperationFacts, row: int
 ) -> tuple[list[int], list[int] | None]:
-    """Return outputs that a parameter adds to, and inputs it multiplies, None for a bias."""
+    """Return the outputs a parameter adds to, and the inputs it multiplies; None for a bias."""
     if not operation.multiplies:
         return [], []
     if operation.uses is not None:
@@ -190,7 +190,7 @@ def first_channel(operation: OperationFacts, kernel: int) -> int:
 
 
 def convolved(operation: OperationFacts, place: int) -> tuple[list[int], list[int]]:
-    """Return outputs and inputs of a kernel's weight, one pair per window."""
+    """Return the outputs and inputs that a weight of a kernel connects, one pair per window."""
     settings = [int(each) for each in operation.settings[1:12]]
     height, width, high, wide, down, right, above, gap_y, gap_x, _, beside = settings
     rows = (height + 2 * above - (high - 1) * gap_y - 1) // down + 1

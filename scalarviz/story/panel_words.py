@@ -1,4 +1,4 @@
-"""Texts of the panels below OUT: the effect of another weight, and of a step.
+"""Texts of the panels below the output: the effect of another weight, and of a step.
 
 They depend on plain numbers only; pages use them in JavaScript, see docs/TRANSLATOR.md.
 """
@@ -28,10 +28,10 @@ PARTS = 3  # units along a scale
 
 @dataclass
 class PanelRow:
-    """A panel row: a number before and after, between its name and its meaning.
+    """A row of a panel: the name of a number, the number before and after, and its meaning.
 
     Attributes:
-        place: index of its output; NONE without an output
+        place: index of the output in the row; NONE without an output
     """
 
     name: str
@@ -42,19 +42,19 @@ class PanelRow:
 
 
 def number(value: float, digits: int = 2) -> str:
-    """Return a number as captions write it."""
+    """Return a number as captions write it, with a 0 before the decimal point."""
     words = short(value, digits)
     return words.replace(".", "0.") if words.lstrip("-").startswith(".") else words
 
 
 def said_goal(value: float, digits: int = 2) -> str:
-    """Return a target; a whole number without decimals."""
+    """Return a target as text; whole numbers have no decimals."""
     is_whole = math.isfinite(value) and value == round(value)
     return f"{value:.0f}" if is_whole else number(value, digits)
 
 
 def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
-    """Return the digits of misses whose printed squares give the printed loss of their sample."""
+    """Return how many decimals make the squares of printed errors agree with the printed loss."""
     for digits in (2, 3, 4):
         gaps = [float(f"{abs(each.out - each.goal):.{digits}f}") for each in misses]
         mean = sum([each * each for each in gaps]) / len(gaps)
@@ -64,19 +64,19 @@ def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
 
 
 def blame_words(gradient: float) -> str:
-    """Return the blame that asks for a higher number, as it is written beside it."""
+    """Return the negative gradient as text; captions call it blame."""
     return typeset(said(-gradient))
 
 
 def percent(share: float) -> str:
-    """Return a share in whole percent; "<1 %" and ">99 %" if it is not exactly 0 or 100."""
+    """Return a probability in whole percent: "<1 %" if below 1 % but not 0, likewise ">99 %"."""
     if 0.0 < share < 0.01:
         return "<1 %"
     return ">99 %" if 0.99 < share < 1.0 else f"{100.0 * share:.0f} %"
 
 
 def percents(before: float, after: float) -> tuple[str, str]:
-    """Return two shares in percent, with decimals if they would otherwise be equal."""
+    """Return two probabilities in percent, with decimals if they would otherwise look equal."""
     words = percent(before), percent(after)
     for digits in (1, 2, 3, 4):
         if words[0] == words[1]:
@@ -85,7 +85,7 @@ def percents(before: float, after: float) -> tuple[str, str]:
 
 
 def share_words(bent: Bent) -> str:
-    """Return the loss of a probability as a formula for a calculator, and its meaning."""
+    """Return the loss of a probability as a formula for a calculator, or else what it means."""
     for digits in (2, 3, 4, 5):
         share, loss = short(bent.before, digits), short(bent.after)
         if float(share) > 0.0 and short(-math.log(float(share))) == loss:
@@ -94,12 +94,12 @@ def share_words(bent: Bent) -> str:
 
 
 def said_in(miss: Miss, value: float, digits: int = 2) -> str:
-    """Return an output or its target as text."""
+    """Return an output, or its target, as text; probabilities in percent."""
     return percent(value) if miss.is_share else said_goal(value, digits)
 
 
 def miss_title(miss: Miss) -> str:
-    """Return an output and its target as text."""
+    """Return an output and its target as a title."""
     if miss.is_share:
         goal = percent(miss.goal)
         return text("captions.miss.share", name=miss.name, out=percent(miss.out), goal=goal)
@@ -107,7 +107,7 @@ def miss_title(miss: Miss) -> str:
 
 
 def miss_words(miss: Miss) -> str:
-    """Return the cause of the error."""
+    """Return the kind of error as a sentence: the output is too high, or too low."""
     color = color_name(miss.name)
     is_over = miss.out > miss.goal
     if color != miss.name or miss.is_share:
@@ -116,13 +116,13 @@ def miss_words(miss: Miss) -> str:
 
 
 def trial_title(trial: Trial) -> str:
-    """Return the title of a trial."""
+    """Return the title of a trial: by how much the weight is raised or lowered."""
     step = short(abs(trial.step), 1)
     return text("trial.higher", step=step) if trial.step > 0.0 else text("trial.lower", step=step)
 
 
 def trial_end(trial: Trial) -> str:
-    """Return the result of a trial."""
+    """Return the result of a trial as a sentence: the mean error before and after."""
     before, after = short(trial.off[0], FINE), short(trial.off[1], FINE)
     if trial.neuron is None:
         return text("trial.closer.shown", before=before, after=after)
@@ -132,7 +132,7 @@ def trial_end(trial: Trial) -> str:
 
 
 def trial_rows(trial: Trial) -> list[PanelRow]:
-    """Return the weight of a formula, or a neuron, and each output, before and after."""
+    """Return the rows of a trial: the weight of a formula or the neuron, and each output."""
     neuron, (before, after) = trial.neuron, trial.weight
     if neuron is None:
         name = text("trial.try")
@@ -153,7 +153,7 @@ def trial_rows(trial: Trial) -> list[PanelRow]:
 
 
 def moved_rows(outcome: Outcome) -> list[PanelRow]:
-    """Return the few numbers that a step moved, and each output, before and after."""
+    """Return the rows of a step: the numbers that it moved, if they are few, and each output."""
     rows: list[PanelRow] = []
     for each in outcome.moved:
         one, other = pair_words(each.before, each.after, 2)
@@ -167,7 +167,7 @@ def moved_rows(outcome: Outcome) -> list[PanelRow]:
 
 
 def change_words(effect: Effect, count: int) -> str:
-    """Return the change of an output, one of `count`."""
+    """Return the direction in which one of `count` outputs changes, as text."""
     more = effect.after > effect.before
     if short(effect.before) == short(effect.after):
         return text("trial.hardly.more") if more else text("trial.hardly.less")
@@ -178,21 +178,22 @@ def change_words(effect: Effect, count: int) -> str:
 
 
 def moved_title(caption: Caption) -> str:
-    """Return how the weights explained by a step have moved."""
+    """Return a title on how the explained weights have moved in a step."""
     is_one = len(caption.rows) < 2
     return text("moved.title" if is_one else "moved.followed", change=caption.wish)
 
 
 def group_title(group: Group, things: str) -> str:
-    """Return the number of samples of a step; `things` names them."""
+    """Return a title with the number of samples of a step; `things` is their name."""
     return text("group.head", count=number_word(group.count), things=things)
 
 
 def group_words(group: Group, weight: str) -> str:
-    """Return how many samples ask for a higher or a lower weight, and the majority.
+    """Return how many samples ask for a higher and for a lower weight, and which side wins.
 
     Args:
-        weight: its number; "" after a step, for the number of samples closer to their targets
+        weight: the weight as text; "" counts the samples that are closer to their targets instead,
+            for use after a step
     """
     up = len([each for each in group.amounts if each > 0.0])
     down = len([each for each in group.amounts if each < 0.0])
@@ -220,11 +221,11 @@ def group_words(group: Group, weight: str) -> str:
 
 @dataclass
 class Scale:
-    """A short scale around an output before and after the step, as fractions from 0 to 1.
+    """A short number line around an output before and after a step, as fractions from 0 to 1.
 
     Attributes:
-        ends: its first and last number
-        goal: target as a fraction; below 0 or above 1 if outside the scale
+        ends: the numbers at its two ends
+        goal: the target as a fraction; below 0 or above 1 if outside the scale
     """
 
     ends: tuple[float, float]
@@ -251,7 +252,7 @@ def is_nearer(effect: Effect, goal: float) -> bool:
 
 
 def outcome_title(outcome: Outcome) -> str:
-    """Return whether the outputs are closer to their targets."""
+    """Return a title that says whether the outputs are closer to their targets."""
     count = len(outcome.outputs)
     pairs = zip(outcome.outputs, outcome.goals, strict=True)
     right = len([each for each, goal in pairs if is_nearer(each, goal)])
@@ -266,7 +267,7 @@ def outcome_title(outcome: Outcome) -> str:
 
 
 def outcome_reason(outcome: Outcome, things: str) -> str:
-    """Return which output moves away from its target, and why; "" if none does.
+    """Return as text which output moved away from its target, and why; "" if none did.
 
     Args:
         things: name of the samples
@@ -284,7 +285,7 @@ def outcome_reason(outcome: Outcome, things: str) -> str:
 
 
 def outcome_end(outcome: Outcome) -> str:
-    """Return the mean error of all outputs, before and after."""
+    """Return the mean error of all outputs, before and after, as text."""
     if outcome.shares is not None:
         own = outcome.outputs[0]
         before, after = percents(own.before, own.after)
@@ -296,7 +297,7 @@ def outcome_end(outcome: Outcome) -> str:
 
 
 def with_score(caption: Caption, before: int, after: int) -> Caption:
-    """Return the caption of a step, which says if fewer answers are right after it."""
+    """Return the caption of a step, which also says if fewer answers are right than before."""
     if after >= before:
         return caption
     words = text("outcome.fewer", before=before, after=after)
@@ -304,19 +305,19 @@ def with_score(caption: Caption, before: int, after: int) -> Caption:
 
 
 def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
-    """Return two numbers with the fewest digits, by default at least three, that differ."""
+    """Return two numbers as texts, with the fewest digits (at least `least`) that differ."""
     for digits in range(least, FINE + 3):
         if short(before, digits) != short(after, digits):
             return typeset(short(before, digits)), typeset(short(after, digits))
     return typeset(short(before, FINE)), typeset(short(after, FINE))
 
 
-# Sums that close in print.
+# Sums whose printed terms add up.
 
-# Digits of two factors in print, few first.
+# Digits of two printed factors, fewest first.
 DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4), (5, 5)]
-NEAREST = 0.499  # of a digit that a product is rounded by: no half one, of which people differ
-LARGEST = 1e6  # of sums that are rounded so that they close
+NEAREST = 0.499  # maximum rounding error in last digits; exact halves are ambiguous
+LARGEST = 1e6  # maximum of sums whose terms are rounded to add up
 
 
 def in_print(value: float, digits: int) -> float:
@@ -329,10 +330,11 @@ def in_print(value: float, digits: int) -> float:
 def digits_of_factors(
     x: float, weight: float, units: int, digits: int = 2
 ) -> tuple[int, int] | None:
-    """Return the number of digits of both factors that gives a printed product, or None.
+    """Return the digits that two factors need for their product to be as printed, or None.
 
     Args:
-        units: the product, in units of its last of some digits
+        units: the printed product, in units of its last digit
+        digits: number of decimals of the printed product
     """
     for few, more in DIGITS:
         found = 10.0**digits * in_print(x, few) * in_print(weight, more)
@@ -348,10 +350,10 @@ def adding_up(
     result: float,
     digits: int = 2,
 ) -> list[tuple[str, str, float]]:
-    """Return the factors of a sum in print, and their products with some digits.
+    """Return the terms of a sum as printed: both factors, and their product.
 
-    The products add up to the result: if needed, the nearest ones are rounded to the next digit.
-    The factors have the digits from which their printed product follows.
+    The products add up to the result: if necessary, those closest to it are rounded the other way.
+    The factors have enough digits for the printed product to follow.
     """
     pairs, power = [*zip(comes, weights, strict=True)], 10.0**digits
     whole = [round(power * each) for each in terms]
@@ -378,9 +380,10 @@ def adding_up(
 def closing(
     comes: Sequence[float], weights: Sequence[float], result: float
 ) -> list[tuple[str, str, str]]:
-    """Return the factors of a sum and their products in print, and last the result.
+    """Return the terms of a sum as texts, two factors and their product each; last the result.
 
-    They have the fewest digits with which each product follows and they add up.
+    They have the fewest digits with which each product follows from its factors, and the products
+    add up to the result.
     """
     terms = [x * w for x, w in zip(comes, weights, strict=True)]
     if not sum([abs(each) for each in terms]) < LARGEST:

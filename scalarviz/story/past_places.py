@@ -30,10 +30,10 @@ def even_steps(first: float, last: float, most: int) -> list[int]:
 
 
 def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
-    """Return the last moment up to each of some increasing steps, without duplicates.
+    """Return the last moment up to each of some increasing steps; duplicates are left out.
 
     Args:
-        moments: in order of their steps
+        moments: moments in order of their steps
     """
     found: list[Any] = []
     place: int = 0
@@ -53,10 +53,10 @@ def last_known(steps: Sequence[float], moments: Sequence[Any]) -> list[Any]:
 def tiles_of(
     layers: Sequence[tuple[str, int]], most: int
 ) -> tuple[list[int], list[tuple[str, int, int]]]:
-    """Return the start rows of about `most` tiles of the layers, and the groups of tiles.
+    """Return the first bank indices of about `most` tiles, and the tiles of each layer.
 
     Args:
-        layers: name and number of rows of each
+        layers: name and number of parameters of each layer
     """
     total: int = sum([count for _, count in layers])
     first: int = 0
@@ -84,7 +84,7 @@ def coarse_to_fine(points: int) -> list[tuple[int, int]]:
 
 
 def span_of(path: Sequence[Place]) -> list[float]:
-    """Return left, right, bottom and top of the plane section that shows a path."""
+    """Return left, right, bottom and top of the section of a plane that shows a path."""
     lows = [min([each[k] for each in path]) for k in (0, 1)]
     widths = [max([each[k] for each in path]) - lows[k] for k in (0, 1)]
     found: list[float] = []
@@ -110,7 +110,7 @@ def is_within(span: Place, path: Sequence[Place]) -> bool:
 def nearest_step(
     span: Place, steps: Sequence[float], path: Sequence[Place], spot: Place
 ) -> float | None:
-    """Return the step of the moment on a path close to a point of the plane, or None."""
+    """Return the step at which the path is closest to a point of the plane; None if far away."""
     across, up = parts_of(span, spot)
     places = [parts_of(span, each) for each in path]
     apart = [math.hypot(each[0] - across, each[1] - up) for each in places]

@@ -25,14 +25,14 @@ def past_words(
     name_of: Callable[[int], str],
     tiles: int,
 ) -> str:
-    """Return the readout: a tile at a step or between two, else the largest movement; or "".
+    """Return the readout of the tile under the mouse, else of the tiles that moved most, or "".
 
     Args:
         pointed: tile and step under the mouse
         compared: the two compared steps
-        number_at: returns the number of a tile at a step
-        step_at: returns the step of the moment recorded there
-        name_of: returns the name of a tile
+        number_at: function that returns the number of a tile at a step
+        step_at: function that returns the step of the recorded moment shown at a step
+        name_of: function that returns the name of a tile
         tiles: number of tiles
     """
     if pointed is not None:
@@ -55,7 +55,7 @@ def past_words(
 def names_of_directions(
     facts: Facts, shares: Sequence[float], pins: Sequence[int]
 ) -> tuple[str, str]:
-    """Return the names of the directions of a plane: two weights, or shares of the path."""
+    """Return the names of a plane's directions: two weights, or main directions of the path."""
     if len(pins) > 0:
         return weight_title(facts, pins[0]), weight_title(facts, pins[1])
     first, second = [text("past.axis.main", share=f"{100.0 * share:.3g}") for share in shares]
@@ -68,7 +68,7 @@ def words_at(
     """Return the readout at a point of a plane: the loss, and the step if close to the path.
 
     Args:
-        loss: at the closest point of the grid; NaN, which gives "", if not yet computed
+        loss: loss at the closest point of the grid; NaN, which gives "", if not yet computed
     """
     if math.isnan(loss):
         return ""
@@ -79,10 +79,10 @@ def words_at(
 
 
 def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: int) -> str:
-    """Return the samples that moved a weight most in some steps; "" if none stands out.
+    """Return a text on the samples that moved a weight most in some steps; "" if none stands out.
 
     Args:
-        amounts: rows of samples, each with the distance it moved the weight
+        amounts: indices of samples, each with the distance by which it moved the weight
         total: sum of the amounts of all samples
     """
     most = sorted(amounts, key=lambda each: (-each[1], each[0]))[:MOVED]
@@ -94,7 +94,7 @@ def words_of_samples(amounts: Sequence[tuple[int, float]], total: float, steps: 
 
 
 def signed(number: float) -> str:
-    """Return a number with its sign."""
+    """Return a number as text, with its sign."""
     return f"+{rounded(number, 3)}" if number > 0.0 else rounded(number, 3)
 
 
@@ -105,7 +105,7 @@ def name_of_tile(
 
     Args:
         groups: name, first tile and number of tiles of each layer
-        count: number of weights of the tile; `row` is the bank index of the first
+        count: number of weights of the tile; `row` is the bank index of the first one
     """
     if count == 1:
         return weight_title(facts, row)

@@ -1,4 +1,4 @@
-"""Reasons why a gradient asks for a larger or smaller weight, true for the shown sample."""
+"""Reasons why a weight should be higher or lower, which hold for the shown sample."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ LITTLE = 0.25  # fraction of the largest part below which a part counts as small
 
 
 def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
-    """Return why a weight of a dense layer should change; "" without a simple reason.
+    """Return a sentence on why a dense layer's weight should change; "" without a simple reason.
 
-    In the last layer the reason is the effect on the output. In earlier layers the blame explains
-    it, unless the shown sample disagrees with the batch.
+    If the shown sample disagrees with the batch, the sentence says so. Otherwise it describes the
+    effect on the output in the last layer; in earlier layers, drawn gradients are the reason.
 
     Args:
-        total: its gradient over the batch
+        total: gradient of the weight over the batch
     """
     operation = ctx.operation
     written, read = ctx.uses(row)
@@ -49,10 +49,12 @@ def reason_of(ctx: TracedWeight, row: int, total: float) -> str:
 
 
 def others_words(way: float, own: float, count: int) -> str:
-    """Return the direction of change for the shown sample alone, and for all samples.
+    """Return a sentence on a weight that the batch moves differently than the shown sample.
 
     Args:
-        way: 1: higher, -1: lower; `own` is the gradient of the shown sample
+        way: direction of the change: 1 is higher, -1 is lower
+        own: gradient of the weight for the shown sample
+        count: number of samples of the batch
     """
     names = [text("captions.way.down"), text("captions.way.up")]
     fields = {"way": names[1 if way > 0.0 else 0], "count": number_word(count)}
@@ -65,9 +67,9 @@ def others_words(way: float, own: float, count: int) -> str:
 
 
 def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
-    """Return the blame of a weight; None if no dense layer follows, or it explains nothing.
+    """Return the negative gradient of a dense weight in parts; None if no dense layer follows.
 
-    It is also None if the shown sample disagrees with the batch.
+    It is also None if it is zero, or if the shown sample disagrees with the batch.
     """
     operation, total = ctx.operation, float(ctx.state.grad[row])
     written, read = ctx.uses(row)
@@ -81,7 +83,7 @@ def blame_of(ctx: TracedWeight, row: int) -> Blame | None:
 
 
 def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
-    """Return the blame of a neuron; None if no dense layer follows, or if it is zero."""
+    """Return the negative gradient of a neuron in parts; None if zero or no dense layer follows."""
     parts = parts_of(ctx.facts, ctx.state, name, unit)
     whole: float = sum([each.amount for each in parts])
     if not (whole > 0.0 or whole < 0.0):
@@ -92,7 +94,7 @@ def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
 
 
 def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:
-    """Return the parts of a neuron's blame by neuron of the next dense layer; empty without one."""
+    """Return a neuron's negative gradient in parts, by neuron of the next dense layer, or []."""
     number = following(facts, name)
     if number == NONE:
         return []
@@ -113,7 +115,7 @@ def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart
 
 
 def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, little: bool) -> str:
-    """Return the label of a neuron of the next layer and the consequence for the one before."""
+    """Return a label: what is wrong with a neuron of the next layer, and what follows from it."""
     much = delta > 0.0
     more = amount > 0.0
     names = facts.buffers[facts.outputs].names
@@ -131,7 +133,7 @@ def tag_of(facts: Facts, name: str, unit: int, delta: float, amount: float, *, l
 
 
 def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
-    """Return the weights of the paths shown before, between later layers."""
+    """Return the weights on the paths between later layers, which earlier captions showed."""
     number = following(facts, name)
     found: list[int] = []
     while number != NONE:
@@ -145,7 +147,7 @@ def earlier_rows(facts: Facts, state: State, name: str) -> list[int]:
 
 
 def stepped(state: State, row: int) -> float | None:
-    """Return a weight after the step along its gradient; None if unknown."""
+    """Return the value of a weight after its update; None if unknown."""
     lines = [] if state.explained is None else list(state.explained(row).lines)
     if len(lines) == 0 or not lines[len(lines) - 1].follows:
         return None
@@ -153,9 +155,9 @@ def stepped(state: State, row: int) -> float | None:
 
 
 def change_of(state: State, row: int) -> str:
-    """Return a weight before and after the step along its gradient.
+    """Return a weight before and after its update as text.
 
-    Empty if unknown, or if the change is smaller than the written digits.
+    The text is empty if the update is unknown, or too small for the printed digits.
     """
     new = stepped(state, row)
     return "" if new is None else written_change(float(state.value[row]), new)

@@ -1,6 +1,6 @@
-"""TracedWeight: one weight or neuron traced through a step, for captions.
+"""TracedWeight: the weight or neuron that captions follow through a step.
 
-In operations that do not use the weight, the neuron on its signal path is traced.
+In operations that do not use the weight, captions follow a neuron on its signal path.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Path = list[tuple[int, int]]  # output and input of each operation
 
 @dataclass(frozen=True)
 class TracedWeight:
-    """A weight, by its bank index or NONE, at a moment of a state.
+    """A followed weight, given by bank index or NONE, at one moment of a step.
 
     Attributes:
-        neuron: the neuron that is traced instead, or None
-        chosen: whether a user chose it, so that its term is always shown
+        neuron: the neuron that is followed instead, or None
+        chosen: whether the user chose it, so that its term in a sum is always shown
     """
 
     facts: Facts
@@ -70,7 +70,7 @@ class TracedWeight:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The output and input of this operation on the signal path."""
+        """Indices of the output and the input of this operation on the signal path."""
         return self.path[self.moment.operation]
 
     @property
@@ -80,13 +80,13 @@ class TracedWeight:
 
     @property
     def before(self) -> Neuron:
-        """The input of this operation on the signal path."""
+        """The input of this operation on the signal path, as buffer name and index."""
         output, column = self.place
         return sources_for(self.facts, self.operation, output)[0], column
 
     @property
     def behind(self) -> Neuron:
-        """The output of this operation on the signal path."""
+        """The output of this operation on the signal path, as buffer name and index."""
         return self.operation.target, self.place[0]
 
     # Inputs, outputs and their gradients of the operation, for the focus sample.
@@ -101,7 +101,7 @@ class TracedWeight:
 
     @property
     def through(self) -> tuple[float, float]:
-        """The input of the operation at the index of its output, and that output."""
+        """Input and output of an elementwise operation on the signal path."""
         place = self.place[0]
         return float(self.inputs[place]), float(self.outputs[place])
 
@@ -121,7 +121,7 @@ class TracedWeight:
 
     @property
     def averaged(self) -> int:
-        """The number of samples in a mean, by which gradients of one sample are divided."""
+        """The number of samples by which the loss is divided; 1 for a summed loss."""
         return 1 if self.facts.loss.mean == "none" else self.state.batch
 
     def of_batch(self, kind: str, name: str = "") -> Numbers | None:
@@ -142,7 +142,7 @@ class TracedWeight:
         return state.gradients[name] if state.all is None else state.all.gradients[name]
 
     def opened(self, words: str) -> str:
-        """Return the beginning of a sentence, which may start with the name of a weight."""
+        """Return the beginning of a sentence, capitalized unless it is the name of a parameter."""
         is_named = self.facts.is_graph or len(self.facts.arrays) > 0
         return words if is_named else sentence(words)
 
@@ -151,14 +151,14 @@ class TracedWeight:
         return neuron_name(self.facts, neuron)
 
     def named(self, neuron: Neuron) -> str:
-        """Return the name in sentences of a neuron that the picture frames."""
+        """Return the name of a framed neuron in sentences: "this neuron" if it is hidden."""
         buffer = self.facts.buffers[neuron[0]]
         is_plain = buffer.role == "hidden" and not buffer.shape and not buffer.wave
         return text("captions.unit.this") if is_plain else self.called(neuron)
 
     @property
     def own_row(self) -> int:
-        """The weight, if this operation uses it; else a weight on the signal path."""
+        """The followed weight if this operation uses it, else a weight on the signal path."""
         if owns(self.operation, self.row):
             return self.row
         output, column = self.place
@@ -167,7 +167,7 @@ class TracedWeight:
         return (*found, *rows, self.operation.weights)[0]
 
     def uses(self, row: int) -> tuple[list[int], list[int] | None]:
-        """Return outputs of this operation that a weight adds to, and inputs it multiplies."""
+        """Return the outputs of this operation that a weight adds to, and inputs it multiplies."""
         return uses_of(self.facts, self.operation, row)
 
     def name_of(self, row: int) -> str:
@@ -179,7 +179,7 @@ class TracedWeight:
 
 
 def row_beside(facts: Facts, neuron: Neuron) -> int:
-    """Return a weight of the neuron's sum, else a weight that multiplies it; NONE without."""
+    """Return a weight in a neuron's sum, else a weight that multiplies the neuron, else NONE."""
     steps = list(zip(facts.operations, path_of_neuron(facts, neuron), strict=True))
     names = [operation.target for operation in facts.operations]
     home = names.index(neuron[0]) if neuron[0] in names else -1
@@ -197,9 +197,9 @@ def row_beside(facts: Facts, neuron: Neuron) -> int:
 def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuron) -> int:
     """Return the default weight to explain for a neuron.
 
-    On the thread of a step, it joins two neurons of the thread. Otherwise it is that of
-    `row_beside`; for gradients, the weight of the sum with the largest gradient, preferably one on
-    whose direction the shown sample agrees.
+    If the neuron is one of `thread_of`, the weight connects it to the previous one. Otherwise it is
+    the result of `row_beside` or, once gradients are known, the weight in the neuron's sum with the
+    largest gradient, preferably one for which the shown sample asks for the same direction.
     """
     row = row_beside(facts, neuron)
     homes = homes_of(facts, row)
@@ -228,7 +228,7 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
 
 
 def values_of(facts: Facts, state: State, name: str) -> list[float]:
-    """Return a buffer of the focus sample; after a step, its values before the step."""
+    """Return the numbers of the focus sample in a buffer; after a step, from before the step."""
     if state.operation != 0 or state.all is None:
         return [float(each) for each in state.values[name]]
     size = facts.buffers[name].size
@@ -251,10 +251,10 @@ def largest_place(numbers: Numbers) -> int:
 
 
 def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron | None:
-    """Return the default neuron to explain; None before the first one.
+    """Return the default neuron to explain at a moment; None before the first sum and in a step.
 
-    It is on the thread of the step. If the thread is unknown, it is that of `thread_at`, and in the
-    backward pass the neuron with the largest blame.
+    It is one of `thread_of`. If these are unknown, it is the result of `thread_at` or, in the
+    backward pass, the neuron with the largest gradient.
     """
     at = summing(facts)
     if moment.operation != NONE:
@@ -270,15 +270,16 @@ def explained_neuron(facts: Facts, state: State, moment: MomentFacts) -> Neuron 
 
 
 def summing(facts: Facts) -> list[int]:
-    """Return the operations that have weights."""
+    """Return the indices of the operations that have weights."""
     return [i for i, each in enumerate(facts.operations) if each.weights != NONE]
 
 
 def thread_of(facts: Facts, state: State) -> list[int]:
-    """Return the neuron of each layer that all moments of a step explain; [] if not known.
+    """Return one neuron per layer with which all moments of a step are explained; [] if unknown.
 
-    In dense layers before the last one it is the one to which most blame of the shown sample will
-    come, in the last layer the one from which most of that comes.
+    In dense layers before the last, it is the neuron with the largest gradient for the shown
+    sample. In the last layer, it is the output that contributes most to this gradient, or the
+    right class.
     """
     goals, places = state.target, summing(facts)
     if goals is None or facts.is_graph or len(places) < 2 or len(state.value) > MOST_THREADED:
@@ -320,10 +321,10 @@ def thread_of(facts: Facts, state: State) -> list[int]:
 
 
 def read_answers(outputs: Numbers, logits: str) -> list[float]:
-    """Return outputs as the loss reads them.
+    """Return outputs with the activation of the loss applied.
 
     Args:
-        logits: the activation that the loss applies to them, or ""
+        logits: the activation that the loss applies to the outputs, or ""
     """
     p = [float(each) for each in outputs]
     if logits == "sigmoid":
@@ -337,9 +338,9 @@ def read_answers(outputs: Numbers, logits: str) -> list[float]:
 
 
 def answers_with(facts: Facts, state: State, weights: Numbers) -> dict[str, list[float]]:
-    """Return the numbers of the shown sample for other weights.
+    """Return the numbers of the shown sample, by buffer, for other weights.
 
-    Empty unless all layers are dense, convolutions, activations or max poolings.
+    The result is empty unless all layers are dense, convolution, activation or max pooling.
     """
     found: dict[str, list[float]] = {facts.inputs: values_of(facts, state, facts.inputs)}
     for each in facts.operations:
@@ -377,7 +378,7 @@ def answers_with(facts: Facts, state: State, weights: Numbers) -> dict[str, list
 
 
 def window(operation: OperationFacts, place: int) -> list[int]:
-    """Return the inputs in the window of an output of a pooling."""
+    """Return the indices of the inputs in the window of a pooling's output."""
     settings = [int(each) for each in operation.settings[:10]]
     height, width, tall, broad, down, across, above, beside, high, wide = settings
     channel, line, column = place // (high * wide), place // wide % high, place % wide
@@ -390,10 +391,10 @@ def window(operation: OperationFacts, place: int) -> list[int]:
 
 
 def thread_at(facts: Facts, state: State, number: int) -> Neuron:
-    """Return the default neuron to explain of an operation with weights, without a known thread.
+    """Return the default neuron to explain in an operation with weights, if `thread_of` is [].
 
-    It has the largest sum of its layer; before relu, the largest positive sum. In the last layer it
-    is the output of the right class, if there are classes.
+    It is the neuron with the largest sum by magnitude or, before relu, the largest positive sum. In
+    the last layer of a classifier, it is the output of the right class.
     """
     right, target = right_output(facts, state), facts.operations[number].target
     if right is not None and number == summing(facts)[-1]:
@@ -405,9 +406,9 @@ def thread_at(facts: Facts, state: State, number: int) -> Neuron:
 
 
 def thread_of_filters(facts: Facts, state: State, values: Mapping[str, Numbers]) -> list[int]:
-    """Return the thread of a network with filters and classes; [] where branches are.
+    """Return the result of `thread_of` for a convolutional classifier; [] if it has branches.
 
-    From the right output back, it leads to what adds most, layer by layer.
+    From the right class backward, each neuron is the input that adds most to the next one.
     """
     right, at = right_output(facts, state), summing(facts)
     if right is None:
@@ -426,10 +427,12 @@ def thread_of_filters(facts: Facts, state: State, values: Mapping[str, Numbers])
 def input_told(
     facts: Facts, state: State, known: Numbers, number: int, unit: int
 ) -> tuple[int, int]:
-    """Return the input that adds most to an output of an operation, and its weight.
+    """Return the index of the input that adds most to an output, and its weight's bank index.
 
     Args:
-        known: the inputs
+        known: the inputs of the operation
+        number: index of the operation
+        unit: index of the output
     """
     value = state.value if state.before is None else state.before
     rows, read = weights_into(facts, facts.operations[number], unit)
@@ -441,16 +444,16 @@ def input_told(
 
 
 def has_filters(facts: Facts) -> bool:
-    """Return whether an operation is a convolution."""
+    """Return whether the network has a convolution."""
     return any(each.kind == "convolution" for each in facts.operations)
 
 
 def pixel_before(
     facts: Facts, values: Mapping[str, Numbers], behind: int, number: int, column: int
 ) -> int:
-    """Return the output of an operation from which an input of the next weights comes.
+    """Return the output of operation `number` that leads to an input of operation `behind`.
 
-    It is NONE where another branch is between them, or nothing that leads back to one number.
+    It is NONE if there is a branch between them, or an operation that mixes several numbers.
     """
     name, place = facts.operations[behind].source, column
     for each in facts.operations[number + 1 : behind][::-1]:
@@ -466,10 +469,10 @@ def pixel_before(
 
 
 def is_stop(facts: Facts, moment: MomentFacts) -> bool:
-    """Return whether stepping by operation pauses after this operation.
+    """Return whether stepping by operation stops after this moment.
 
-    In a network with filters it does not pause after activations, nor after input gradients other
-    than those of dense layers.
+    In a convolutional network, it skips activations, and all gradients except weight gradients and
+    the input gradients of dense layers.
     """
     if moment.operation == NONE or not has_filters(facts):
         return True
@@ -482,11 +485,11 @@ def is_stop(facts: Facts, moment: MomentFacts) -> bool:
 
 
 def walk_to(facts: Facts, done: int, by: int) -> int:
-    """Return the number of operations from one moment to another some stops later or earlier.
+    """Return the number of operations to a moment that is `by` stops away; negative if backward.
 
     Args:
-        done: number of operations that are done, over all steps
-        by: number of stops, negative back
+        done: number of finished operations, over all steps
+        by: number of stops; negative values go backward
     """
     count, at = len(facts.moments), done
     way = 1 if by > 0 else -1
@@ -498,7 +501,7 @@ def walk_to(facts: Facts, done: int, by: int) -> int:
 
 
 def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:
-    """Return the weights that a step explains, starting with the last one explained before it."""
+    """Return the weights that moved in a step and are explained, one for each layer."""
     before, thread = state.before, thread_of(facts, state)
     found: list[int] = []
     if before is None or facts.is_graph:
@@ -514,7 +517,7 @@ def threaded_rows(facts: Facts, state: State, moment: MomentFacts) -> list[int]:
 
 
 def following(facts: Facts, name: str) -> int:
-    """Return the dense layer that reads a buffer, directly or through activations; else NONE."""
+    """Return the dense operation that reads a buffer, directly or after activations; else NONE."""
     for number, each in enumerate(facts.operations):
         if name in each.sources:
             if each.kind == "affine":
@@ -526,7 +529,7 @@ def following(facts: Facts, name: str) -> int:
 
 
 def most_blamed(facts: Facts, state: State, name: str) -> int:
-    """Return the neuron with the largest blame; NONE if unknown."""
+    """Return the index of the neuron with the largest gradient; NONE if unknown."""
     number = following(facts, name)
     source = "" if number == NONE else facts.operations[number].source
     known = source in state.gradients
@@ -534,7 +537,7 @@ def most_blamed(facts: Facts, state: State, name: str) -> int:
 
 
 def right_output(facts: Facts, state: State) -> Neuron | None:
-    """Return the output of the class of the focus sample; None without classes."""
+    """Return the output for the right class of the focus sample; None without classes."""
     is_classes = facts.loss.logits == "softmax" and facts.buffers[facts.outputs].size > 1
     if state.target is None or not is_classes:
         return None
@@ -545,7 +548,7 @@ def right_output(facts: Facts, state: State) -> Neuron | None:
 
 
 def path_of_weight(facts: Facts, row: int) -> Path:
-    """Return the output and input of each operation on a weight's signal path."""
+    """Return the signal path of a weight: indices of output and input of each operation."""
     homes = [i for i, each in enumerate(facts.operations) if owns(each, row)]
     if not homes:
         return through(facts, 0, (0, 0))
@@ -553,7 +556,7 @@ def path_of_weight(facts: Facts, row: int) -> Path:
 
 
 def path_of_neuron(facts: Facts, neuron: Neuron) -> Path:
-    """Return the output and input of each operation on a neuron's signal path."""
+    """Return the signal path of a neuron: indices of output and input of each operation."""
     name, place = neuron
     for home, operation in enumerate(facts.operations):
         if operation.target == name:
@@ -562,7 +565,7 @@ def path_of_neuron(facts: Facts, neuron: Neuron) -> Path:
 
 
 def through(facts: Facts, home: int, place: tuple[int, int]) -> Path:
-    """Return the path that passes an output and input of the operation `home`."""
+    """Return the signal path through an output and an input of the operation `home`."""
     operations = facts.operations
     places = {home: place}
     at = {operations[home].target: place[0]}
@@ -593,7 +596,7 @@ def sources_for(facts: Facts, operation: OperationFacts, output: int) -> list[st
 
 
 def place_in(facts: Facts, operation: OperationFacts, row: int) -> tuple[int, int]:
-    """Return the output and input of a parameter; the middle ones for a shared parameter."""
+    """Return an output and an input that use a parameter; the middle ones if there are several."""
     if not operation.multiplies:
         return 0, 0
     written, read = uses_of(facts, operation, row)
@@ -610,12 +613,12 @@ def place_in(facts: Facts, operation: OperationFacts, row: int) -> tuple[int, in
 
 
 def middle(count: int) -> int:
-    """Return the middle index of `count`; for a square, in the middle of a row."""
+    """Return the middle of `count` indices; for a square image, the middle of a row."""
     return min(count - 1, (count + int(math.sqrt(count))) // 2)
 
 
 def output_for(facts: Facts, operation: OperationFacts, column: int, source: str) -> int:
-    """Return an output that depends on an input of `source`; "": of the first buffer."""
+    """Return an output that depends on an input in buffer `source`; "" is the first buffer."""
     if operation.kind == "concatenation":
         is_second = source == operation.sources[1]
         return column + (facts.buffers[operation.source].size if is_second else 0)
@@ -656,7 +659,7 @@ def across(facts: Facts, start: str, end: str, place: int) -> int:
 def weights_into(
     facts: Facts, operation: OperationFacts, output: int
 ) -> tuple[list[int], list[int]]:
-    """Return the weights on which an output depends, and the input of each."""
+    """Return the weights on which an output depends, and the input that each multiplies."""
     count = per_unit(operation)
     first = operation.weights + output // operation.each * count
     rows: list[int] = []
@@ -671,7 +674,7 @@ def weights_into(
 
 
 def units_on(operation: OperationFacts, column: int) -> list[int]:
-    """Return the perceptrons, or the kernels of a group, that read an input."""
+    """Return the perceptrons, or the kernels of a channel group, that read an input."""
     units = list(range(operation.shape[0]))
     if operation.kind != "convolution":
         return units
@@ -684,7 +687,7 @@ def units_on(operation: OperationFacts, column: int) -> list[int]:
 def weights_from(
     facts: Facts, operation: OperationFacts, column: int
 ) -> tuple[list[int], list[int]]:
-    """Return the weights that multiply an input, and the output of each.
+    """Return the weights that multiply an input, and the output that each adds to.
 
     All perceptrons or kernels that read an input use it in the same way: only the first is
     examined.

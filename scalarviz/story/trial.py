@@ -1,4 +1,4 @@
-"""Outputs for the shown sample with one weight changed, and after a step."""
+"""Outputs for the shown sample if one weight is changed, and after a step."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
     """Return the effect of a higher or a lower weight on the shown sample.
 
     Args:
-        way: 1: higher, -1: lower
+        way: direction of the change: 1 is higher, -1 is lower
 
-    The change improves the outputs, if one of STEPS does. Returns None for networks with other
-    layers, and if no change is visible.
+    The size of the change is one of STEPS, preferably one that improves the outputs. Returns None
+    if no change is visible, or if the network has unsupported layers.
     """
     found = [trial_by(facts, state, row, way * step) for step in STEPS]
     seen = [each for each in found if each is not None and is_seen(each)]
@@ -44,7 +44,7 @@ def trial_of(facts: Facts, state: State, row: int, way: float) -> Trial | None:
 
 
 def is_seen(trial: Trial) -> bool:
-    """Return whether a change is visible in the printed neuron, an output, and the error."""
+    """Return whether a change is visible in the printed neuron, in an output, and in the error."""
     moved = [short(each.before) != short(each.after) for each in trial.outputs]
     own = trial.neuron
     is_neuron = own is not None and short(own.before) != short(own.after)
@@ -147,7 +147,7 @@ def outcome_of(ctx: TracedWeight) -> Outcome | None:
 
 
 def nearer_of(ctx: TracedWeight) -> list[float]:
-    """Return how much each sample improved by a step; empty if unknown."""
+    """Return how much the mean error of each sample fell in a step; empty if unknown."""
     facts, state, name = ctx.facts, ctx.state, ctx.facts.outputs
     outputs, goals = ctx.of_batch("values", name), ctx.of_batch("targets")
     is_known = state.answer is not None and state.all is not None
@@ -168,20 +168,20 @@ def nearer_of(ctx: TracedWeight) -> list[float]:
 
 
 def bars_among(bars: Sequence[Bar], marked: int, unit: str = "share") -> Bars:
-    """Return numbers as bars, limited to the first ones and the explained one."""
+    """Return the first MOST_BARS bars, and the explained bar if it comes later."""
     kept = [i for i in range(len(bars)) if i < MOST_BARS or i == marked]
     place = kept.index(marked) if marked != NONE else NONE
     return Bars(tuple([bars[i] for i in kept]), None, place, unit)
 
 
 def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, float]:
-    """Return the mean error of outputs, before and after."""
+    """Return the mean absolute error of outputs, before and after a change."""
     goals = [each.goal for each in misses]
     before, after = [each.before for each in outputs], [each.after for each in outputs]
     return mean_off(before, goals), mean_off(after, goals)
 
 
 def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:
-    """Return the mean error of outputs."""
+    """Return the mean absolute error of outputs."""
     found = [abs(each - goal) for each, goal in zip(outputs, target, strict=True)]
     return exact_sum(found) / len(found)

@@ -38,7 +38,7 @@ def optimizer_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upd
 
 
 def unknown_line(weight: MovingWeight, known: Mapping[str, float]) -> UpdateLine:
-    """Return the line of a new weight whose computation is unknown."""
+    """Return a line with a new weight whose computation is unknown."""
     return UpdateLine("w", "", weight.new, known, follows=False)
 
 
@@ -60,7 +60,7 @@ def gradient_lines(optimizer: OptimizerFacts, weight: MovingWeight) -> list[Upda
 
 
 def rate_line(optimizer: OptimizerFacts, weight: MovingWeight) -> UpdateLine:
-    """Return the line of the learning rate, including the schedule."""
+    """Return the line that computes the learning rate, including its schedule."""
     own, schedule = weight.own_rate, optimizer.schedule
     lr = optimizer.lr if own is None else own
     line = UpdateLine("lr", f"{lr:g}", lr, same=True)
@@ -84,9 +84,9 @@ def update_lines(
 ) -> list[UpdateLine]:
     """Return the lines of an optimizer's update with the numbers of one weight.
 
-    There is a line for each assignment reached with these numbers, and for each returned value; the
-    weight's is the last. An update that cannot be traced, for example one with a loop, has one line
-    for each slot and one for the weight, with their new values only.
+    There is a line for each assignment that is executed for these numbers, and for each returned
+    value; the last line is the new weight. An update that cannot be traced, for example because
+    of a loop, has lines with only the new values of the slots and of the weight.
     """
     numbers = [known[name] for name in optimizer.names]
     values = [None if each is None else each(*numbers) for each in optimizer.results]

@@ -1,4 +1,4 @@
-"""Why a weight changed: a sentence, the sum of its gradient, and the optimizer's lines."""
+"""Cards that explain why a weight changed: its gradient as a sum, and the optimizer's lines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ class Use:
     """An operation that uses a weight as a parameter.
 
     Attributes:
-        written: outputs that the weight adds to; `read` inputs that it multiplies, None for a bias
+        written: indices of the outputs that the weight adds to
+        read: indices of the inputs that it multiplies; None for a bias
     """
 
     operation: OperationFacts
@@ -53,7 +54,8 @@ class Why:
         change: its last change; None if unknown
         found: its update in the step; None before the first step
         foretells: whether the new value is shown before the step is finished
-        first_use: for a compiled function: names the first node that uses the parameter of a row
+        first_use: for compiled functions: function from a bank index to the name of the first node
+            that uses this parameter
     """
 
     facts: Facts
@@ -81,23 +83,23 @@ class Why:
 
     @cached_property
     def uses(self) -> list[Use]:
-        """These operations with their uses of the weight."""
+        """The operations that use the weight, with the outputs and inputs concerned."""
         homes = [self.facts.operations[i] for i in self.homes]
         return [Use(each, *uses_of(self.facts, each, self.row)) for each in homes]
 
     @property
     def multiplies(self) -> bool:
-        """Whether the weight is a factor of inputs in every use."""
+        """Whether the weight multiplies inputs in all its uses."""
         return not self.facts.is_graph and all(each.operation.multiplies for each in self.uses)
 
     @property
     def places(self) -> int:
-        """Number of uses of the weight per sample."""
+        """Number of positions at which each sample uses the weight."""
         return sum(len(each.written) for each in self.uses)
 
     @cached_property
     def is_final(self) -> bool:
-        """Whether the gradient is final; if all are clipped together, all must be."""
+        """Whether the gradient is final; if gradients are clipped together, whether all are."""
         if self.facts.is_graph:
             return all(each.kind == "step" for each in self.facts.moments[self.done :])
         clips = self.found is not None and self.found.clips
@@ -110,7 +112,7 @@ class Why:
 
     @cached_property
     def products(self) -> list[ProductRow] | None:
-        """Input and delta of each sample at each use, named by the sample; None if unknown."""
+        """Input and delta of each sample at each use, as rows named by sample; None if unknown."""
         found: list[ProductRow] = []
         for use in self.uses:
             x, g = of_samples(self, use, is_input=True), of_samples(self, use, is_input=False)
@@ -122,7 +124,7 @@ class Why:
 
     @property
     def factors(self) -> tuple[float | None, float | None]:
-        """Input and delta of the focus sample at the only use; None if unknown."""
+        """Input and delta of the focus sample for a weight with a single use; None if unknown."""
         if self.products is not None:
             own = self.products[sample_of(self.state)]
             return own.first, own.second
@@ -149,7 +151,7 @@ class Why:
 
     @property
     def new_value(self) -> float | None:
-        """The value after the step; None if unknown, or not to be shown yet."""
+        """The value after the step; None if unknown, or if it must not be shown yet."""
         if self.found is None or not self.is_final or (self.state.operation and not self.foretells):
             return None
         if self.lines:
@@ -158,7 +160,7 @@ class Why:
 
 
 def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
-    """Return inputs or deltas of a use in sample order; None if unknown."""
+    """Return the inputs or the deltas of one use of a weight, in sample order; None if unknown."""
     name, places = (
         (use.operation.source, use.read) if is_input else (use.operation.target, use.written)
     )
@@ -180,7 +182,7 @@ def of_samples(known: Why, use: Use, *, is_input: bool) -> list[float] | None:
 
 
 def change_of(state: State, row: int) -> LastChange | None:
-    """Return the last change of a weight, by a user or a step; None if unknown."""
+    """Return the last change of a weight, made by the user or by a step; None if unknown."""
     now = float(state.value[row])
     if row in state.edited and state.edited[row] != now:
         return LastChange(state.step, True, state.edited[row], now)
@@ -202,7 +204,8 @@ def blocks_about(
 
     Args:
         foretells: whether the new value is shown, once known, before the step is finished
-        first_use: for a compiled function: names the first node that uses the parameter of a row
+        first_use: for compiled functions: function from a bank index to the name of the first node
+            that uses this parameter
     """
     is_new = not (state.step or state.operation)
     found = None if is_new or state.explained is None else state.explained(row)
@@ -210,7 +213,7 @@ def blocks_about(
 
 
 def blocks_of(known: Why) -> Blocks:
-    """Return the lines and tables of a card."""
+    """Return the lines and tables of the card of a weight."""
     blocks: list[CardLine | CardTable] = [change_line(known)]
     found, is_walked = known.found, known.state.operation > 0
     is_edit = known.change is not None and known.change.is_edit
@@ -231,7 +234,7 @@ def blocks_of(known: Why) -> Blocks:
 
 
 def change_line(known: Why) -> CardLine:
-    """Return the last change: the values before and after, and the time."""
+    """Return a line on the last change: the values before and after, and the step."""
     change = known.change
     if change is None:
         value = text("card.value_is", value=said(float(known.state.value[known.row]), 3))
@@ -247,10 +250,10 @@ def change_line(known: Why) -> CardLine:
 
 
 def sentence(known: Why, grad: str) -> str:
-    """Return the known reason why the weight changed in this step.
+    """Return a sentence on why the weight changed in this step, as far as this is known.
 
     Args:
-        grad: its gradient as written elsewhere on the card
+        grad: gradient of the weight, as written elsewhere on the card
     """
     if not known.multiplies:
         return by_chain_rule(known, grad)
@@ -294,7 +297,7 @@ def shared(known: Why, grad: str) -> str:
 
 
 def waits(known: Why, what: str) -> str:
-    """Return which number is not computed yet, and the operation that computes it."""
+    """Return a sentence on which number is not computed yet, and the operation that computes it."""
     facts, home = known.facts, known.homes[0] if known.homes else NONE
     titles: list[str] = []
     if facts.is_graph:  # in the backward pass, the first node is the last
@@ -313,7 +316,7 @@ def waits(known: Why, what: str) -> str:
 
 
 def sender(known: Why, use: Use, x: float | None) -> str:
-    """Return the input of a weight, as a sentence."""
+    """Return a sentence on the input that the weight multiplies."""
     if use.read is None:
         return text("card.sent_one")
     name = sentence_of(neuron_name(known.facts, (use.operation.source, use.read[0])))
@@ -325,7 +328,7 @@ def sender(known: Why, use: Use, x: float | None) -> str:
 
 
 def pushed(known: Why) -> str:
-    """Return the effect of a step on the gradient's direction, as a sentence."""
+    """Return a sentence on the direction and size of the update."""
     found, new = known.found, known.new_value
     if found is not None and found.frozen:
         return text("card.push_frozen")
@@ -339,7 +342,7 @@ def pushed(known: Why) -> str:
 
 
 def table_of(known: Why) -> list[CardTable]:
-    """Return input, delta and product of each sample: the focus sample first, or the largest."""
+    """Return a list with a table of the gradient's products, by sample or the largest first."""
     products = known.products
     if not products or not known.is_final:
         return []
@@ -362,12 +365,12 @@ DIGITS = 3  # minimum digits of a value
 
 
 def value_now(value: float) -> CardLine:
-    """Return the line of a weight while its arithmetic changes too fast to be read."""
+    """Return a line with only the value of a weight, for use during playback."""
     return CardLine(text("card.value_is", value=said(value, DIGITS)), "large", text("card.now"))
 
 
 def line_beside(facts: Facts, row: int, value: float, since: float | None) -> CardLine:
-    """Return the line of an additionally pinned weight.
+    """Return a line with the value and the change of an additionally pinned weight.
 
     Args:
         since: its change since the start of training; None if unknown

@@ -1,1 +1,1 @@
-"""Sweeps: many settings, each with many seeds, trained here, in processes or on a cluster."""
+"""Sweeps: train many settings with many seeds, in this process, in a pool or on a cluster."""

@@ -1,4 +1,4 @@
-"""Executors of the tasks of a sweep: processes, a pool or a Dask cluster."""
+"""Run the tasks of a sweep in processes, in a custom executor or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -32,17 +32,16 @@ Result = tuple[SweepTask, Outcome | BaseException]
 @final
 @dataclass
 class Workers:
-    """Workers for tasks.
+    """Workers that run the tasks of a sweep.
 
     Attributes:
         executor: an Executor of concurrent.futures, or a Client of Dask
-        wait: function that waits until some futures are done, as in concurrent.futures
-        most: number of tasks sent ahead
-        end: function of the executor and the remaining futures that releases the resources of a
-            sweep
-        tries: number of attempts for a task whose worker ends
-        make: function that makes another executor after workers have ended; None: not possible
-        options: options of `submit`
+        wait: function that waits for futures, like `concurrent.futures.wait`
+        most: maximum number of tasks submitted and not yet finished
+        end: function `end(executor, futures)` that cancels unfinished futures and frees resources
+        tries: maximum number of attempts for a task whose worker process dies
+        make: function that returns a new executor after a worker process has died, or None
+        options: keyword arguments of `executor.submit`
     """
 
     executor: Any
@@ -54,7 +53,7 @@ class Workers:
     options: dict[str, Any] = field(default_factory=dict)
 
     def submit(self, task: SweepTask) -> Any:
-        """Submit a task and return its future; a failed one if the workers have ended."""
+        """Submit a task and return its future, which holds the error if the pool is broken."""
         try:
             return self.executor.submit(perform, task, **self.options)
         except BrokenProcessPool as error:
@@ -63,7 +62,7 @@ class Workers:
             return future
 
     def restart(self) -> None:
-        """Replace workers that have ended, if possible."""
+        """Replace the executor by a new one, if `make` is set."""
         if self.make is not None:
             self.end(self.executor, [])
             self.executor = self.make()
@@ -73,7 +72,7 @@ def workers_of(executor: object, tasks: Sequence[SweepTask]) -> Workers:
     """Return the Workers for the argument `executor` of a sweep.
 
     Raises:
-        InputError: for an invalid executor, and for tasks that cannot be sent.
+        InputError: for an invalid executor, or for tasks that cannot be pickled.
     """
     if executor == "processes":
         check_sendable(tasks)
@@ -116,7 +115,7 @@ def check_sendable(tasks: Sequence[SweepTask]) -> None:
 
 
 def results_of(workers: Workers, tasks: Iterable[SweepTask]) -> Iterator[Result]:
-    """Run tasks, and yield each with its Outcome or its error, in order of completion."""
+    """Run tasks, and yield each task with its Outcome or error, in order of completion."""
     coming, tries = iter(tasks), Counter[SweepTask]()
     under_way: dict[Any, SweepTask] = {}
     again: list[SweepTask] = []
@@ -154,7 +153,7 @@ def results_of(workers: Workers, tasks: Iterable[SweepTask]) -> Iterator[Result]
 
 
 def ended(times: int, error: BaseException) -> EngineError:
-    """Return the error of a task whose worker ended."""
+    """Return the EngineError for a task whose worker process died."""
     made = EngineError(
         f"the process that trained it ended {'once' if times == 1 else f'{times} times'} without "
         "an answer: it may have run out of memory"
@@ -164,20 +163,20 @@ def ended(times: int, error: BaseException) -> EngineError:
 
 
 def cancel(executor: Executor, futures: list[Any]) -> None:
-    """Cancel the remaining tasks in an Executor of the user."""
+    """Cancel the unfinished futures of an executor that was passed by the user."""
     for future in futures:
         future.cancel()
 
 
 def processes() -> ProcessPoolExecutor:
-    """Return new processes for a sweep, one for each core."""
+    """Return a new process pool with one worker per core."""
     return ProcessPoolExecutor(
         os.cpu_count() or 1, mp_context=get_context("spawn"), initializer=begin_worker
     )
 
 
 def end_processes(pool: ProcessPoolExecutor, futures: list[Any]) -> None:
-    """End the processes of a sweep."""
+    """Shut down a process pool and terminate its workers."""
     ending = list((getattr(pool, "_processes", None) or {}).values())
     pool.shutdown(wait=False, cancel_futures=True)
     for process in ending:  # one may be in the middle of a long task
@@ -187,7 +186,7 @@ def end_processes(pool: ProcessPoolExecutor, futures: list[Any]) -> None:
 
 
 def begin_worker() -> None:
-    """Leave Ctrl-C to the parent process, and end with it, however it ends."""
+    """Ignore Ctrl-C, which the parent process handles, and exit when the parent exits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=end_with_parent, daemon=True).start()
 
@@ -200,10 +199,10 @@ def end_with_parent() -> None:
 
 
 def cluster(client: Any) -> Workers:
-    """Return the Workers of a Client, a scheduler address, or "dask", a local cluster.
+    """Return Workers for a Dask Client, a scheduler address, or "dask" (a local cluster).
 
     Raises:
-        InputError: if Dask is not installed, or no scheduler answers.
+        InputError: if Dask is not installed, or if no scheduler responds.
     """
     distributed = needed(
         "distributed", "a cluster needs Dask", "cluster", ", or use executor='processes'"

@@ -1,7 +1,7 @@
 """Results of a sweep: tables with one row per setting or per run, and statistics over seeds.
 
-A table is shown as text or HTML, and exported as CSV, parquet or pandas. The statistics over runs
-that differ in their seed are rates, means and confidence intervals.
+A table is shown as text or HTML, and exported as CSV, parquet or pandas. The statistics over the
+seeds of a setting are success rates, means and confidence intervals.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ ERROR = "error"  # a column of sentences
 
 @final
 class SweepTable:
-    """Named columns of equal length, shown as text at a prompt, as HTML in a notebook.
+    """A table of named columns, displayed as text at a prompt and as HTML in a notebook.
 
     Args:
-        columns: lists of cells by name: numbers, strings, True and False; None is an empty cell
-        notes: sentences below the table
+        columns: mapping from column name to a list of cells, all lists of equal length; a cell is a
+            number, a string or a bool, or None if empty
+        notes: sentences displayed below the table
     """
 
     def __init__(self, columns: dict[str, list[Any]], notes: Sequence[str] = ()) -> None:
@@ -55,14 +56,14 @@ class SweepTable:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows, each a mapping from column to cell."""
+        """The rows, each a dict from column name to cell."""
         return [
             dict(zip(self.columns, row, strict=True))
             for row in zip(*self.columns.values(), strict=True)
         ]
 
     def sorted_by(self, column: str, falling: bool = False) -> SweepTable:
-        """Return the table sorted by a column; empty cells come last."""
+        """Return the table sorted by a column, with empty cells last."""
         if column not in self.columns:
             raise InputError(f"the table has the columns {', '.join(self.columns)}, not {column!r}")
         order = in_order(dict(enumerate(self.columns[column])), falling=falling)
@@ -70,7 +71,7 @@ class SweepTable:
         return SweepTable(columns, self.notes)
 
     def csv(self) -> str:
-        """Return the table as CSV; None and NaN are empty cells."""
+        """Return the table as CSV text; None and NaN become empty cells."""
         return csv_of(
             {
                 name: ["" if is_empty(cell) else cell for cell in cells]
@@ -79,11 +80,11 @@ class SweepTable:
         )
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame; raise InputError without pandas."""
+        """Return the table as a pandas DataFrame; raise InputError if pandas is not installed."""
         return data_frame(self.columns, "save a .csv file")
 
     def save(self, path: object) -> None:
-        """Save the table as `.csv`, or `.parquet`, which requires pandas and pyarrow."""
+        """Save the table as `.csv`, or as `.parquet`, which requires pandas and pyarrow."""
         found = as_path(path)
         if found.suffix == CSV:
             save_text(self.csv(), found)
@@ -131,19 +132,19 @@ def is_empty(cell: object) -> bool:
 
 
 def as_key(cell: Any) -> tuple[int, Any]:
-    """Return a sort key: numbers by size, then texts."""
+    """Return a sort key that orders numbers by value and puts strings after them."""
     return (0, cell) if isinstance(cell, (int, float)) else (1, str(cell))
 
 
 def in_order(cells: Mapping[int, Any], *, falling: bool) -> list[int]:
-    """Return the keys of some cells, sorted by the cells; empty cells come last."""
+    """Return the keys of `cells`, sorted by the values of the cells; empty cells come last."""
     filled = [number for number in cells if not is_empty(cells[number])]
     filled.sort(key=lambda number: as_key(cells[number]), reverse=falling)
     return filled + [number for number in cells if is_empty(cells[number])]
 
 
 def in_words(cell: object, most: int = LONGEST_CELL) -> str:
-    """Return a cell as shown: few digits, at most `most` characters, "" if empty."""
+    """Format a cell as text of at most `most` characters, "" if empty; round floats to 4 digits."""
     if is_empty(cell):
         return ""
     if isinstance(cell, bool):
@@ -172,7 +173,7 @@ def table_of_settings(sweep: Sweep) -> SweepTable:
 
 
 def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
-    """Return the cells of a setting by column."""
+    """Return the row of a setting as a mapping from column name to cell."""
     row: dict[str, Any] = {name: plain(value) for name, value in sweep.settings[number].items()}
     if number in sweep.errors:
         error = sweep.errors[number]
@@ -187,12 +188,12 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
 def cells_of(
     outcome: Outcome, ranking: Ranking, *, judged: bool = True, sure: bool = False
 ) -> dict[str, Any]:
-    """Return the cells of a setting's results by column.
+    """Return the results of a setting as a mapping from column name to cell.
 
     Args:
-        judged: whether the sweep has successes; `sure`: whether there are intervals
+        judged: whether there is a success criterion; `sure`: whether to add confidence intervals
 
-    The cell of the rank is the number used for ranking, smallest first.
+    The cell "rank" contains the number to rank by; the smallest is best.
     """
     row: dict[str, Any] = {
         "runs": len(outcome.seeds),
@@ -216,9 +217,9 @@ def cells_of(
 def value_of(
     setting: Mapping[str, Any], outcome: Outcome | None, column: str, ranking: Ranking
 ) -> Any:
-    """Return the cell of a setting in a column of `table_of_settings`, None if missing.
+    """Return the cell of a setting in a column of `table_of_settings`, or None if missing.
 
-    `outcome` has its results, if present.
+    `outcome` contains the results of the setting, or is None if there are no results yet.
     """
     if column in setting:
         return plain(setting[column])
@@ -226,7 +227,7 @@ def value_of(
 
 
 def rate_of(outcome: Outcome) -> Interval:
-    """Return the share of networks that succeeded, with its interval."""
+    """Return the fraction of successful networks with its confidence interval."""
     return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
 
 
@@ -257,19 +258,19 @@ def table_of_runs(sweep: Sweep) -> SweepTable:
 
 
 def spread(name: str, interval: Interval) -> dict[str, float]:
-    """Return the three cells of an interval."""
+    """Return the cells of an interval: its value, its lower end and its upper end."""
     return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
 
 
 def words_of(setting: Mapping[str, Any]) -> str:
-    """Return a setting in words, such as "hidden 4, lr 1"."""
+    """Return a setting as text, such as "hidden 4, lr 1"."""
     return ", ".join(f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items())
 
 
 def plain(value: object) -> object:
-    """Return a value of the grid as a cell: numbers and texts unchanged, others as text.
+    """Convert a value of the grid to a cell: keep numbers and strings, convert others to text.
 
-    Lists of whole numbers, such as layer sizes, become "3-8-3", a function becomes its name.
+    A list of integers, such as layer sizes, becomes "3-8-3"; a function or class becomes its name.
     """
     if isinstance(value, np.generic):
         value = value.item()
@@ -299,7 +300,7 @@ class Interval(NamedTuple):
 
 
 def rate(successes: int, count: int) -> Interval:
-    """Return a share with its Wilson score interval."""
+    """Return the fraction `successes / count` with its Wilson score interval."""
     share = successes / count
     middle = share + Z**2 / (2 * count)
     half = Z * math.sqrt(share * (1 - share) / count + Z**2 / (4 * count**2))
@@ -311,9 +312,10 @@ def rate(successes: int, count: int) -> Interval:
 
 
 def interquartile_mean(values: FloatArray) -> FloatArray:
-    """Return the mean of the middle half of the last axis; infinite if it contains infinity.
+    """Return the mean of the middle half along the last axis.
 
-    If the count is not a multiple of four, the values at the edges have partial weights.
+    The mean is infinite if that half contains infinity. If the count is not a multiple of four, the
+    values at the edges of the half get fractional weights.
     """
     ordered = np.sort(values, axis=-1)
     count = ordered.shape[-1]
@@ -325,7 +327,7 @@ def interquartile_mean(values: FloatArray) -> FloatArray:
 
 
 def mean_with_interval(values: FloatArray) -> Interval:
-    """Return the interquartile mean with its bootstrap interval, by resampling the runs."""
+    """Return the interquartile mean with its bootstrap interval over resampled runs."""
     random, count = np.random.Generator(np.random.PCG64(SEED)), len(values)
     return with_interval(
         float(interquartile_mean(values)),
@@ -335,9 +337,9 @@ def mean_with_interval(values: FloatArray) -> Interval:
 
 
 def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
-    """Return the probability that a run of the first has a smaller loss than one of the second.
+    """Return the probability that a run from `ours` has a smaller loss than one from `theirs`.
 
-    Ties count half. The interval is a bootstrap over the runs of both.
+    Ties count half. The bootstrap interval resamples both groups of runs.
     """
     random = np.random.Generator(np.random.PCG64(SEED))
     theirs = np.sort(theirs)
@@ -350,11 +352,12 @@ def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
 
 
 def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
-    """Return a number with its bootstrap interval.
+    """Return a statistic with its bootstrap interval.
 
     Args:
-        runs: number of runs in each resample
-        resampled: function that returns the number for each of a count of resamples
+        runs: number of runs drawn for each resample
+        resampled: function that takes a number of resamples, draws them, and returns the statistic
+            of each
     """
     portion = max(1, 2**20 // runs)  # resamples at a time, in bounded memory
     counts = (min(portion, RESAMPLES - first) for first in range(0, RESAMPLES, portion))
@@ -364,7 +367,7 @@ def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray
 
 
 def share_below(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the share of pairs in which ours is smaller; ties count half."""
+    """Return the fraction of pairs in which the number from `ours` is smaller; ties count half."""
     once = np.ones((1, len(ours))), np.ones((1, len(theirs)))
     return float(shares_below(ours, np.sort(theirs), *once)[0])
 
@@ -372,11 +375,11 @@ def share_below(ours: FloatArray, theirs: FloatArray) -> float:
 def shares_below(
     ours: FloatArray, ordered: FloatArray, times: FloatArray, others: FloatArray
 ) -> FloatArray:
-    """Return `share_below` of several resamples.
+    """Return `share_below` for each of several resamples.
 
     Args:
-        ordered: theirs, ascending
-        times: number of times each of ours occurs in each resample; `others`: the same for theirs
+        ordered: the second group of numbers, ascending
+        times: how often each number of `ours` occurs in each resample; `others`: same for `ordered`
     """
     above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each index
     above[:, :-1] = others[:, ::-1].cumsum(axis=1)[:, ::-1]
@@ -387,7 +390,7 @@ def shares_below(
 
 
 def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:
-    """Return how often each of `count` items is drawn, in each resample of `count` draws."""
+    """Return how often each of `count` items occurs in each resample of `count` random draws."""
     drawn = random.integers(0, count, (resamples, count))
     places = drawn + count * np.arange(resamples)[:, np.newaxis]
     times = np.bincount(places.ravel(), minlength=count * resamples)

@@ -1,4 +1,4 @@
-"""Sweep: networks with many settings, each with many seeds, and their results."""
+"""Sweep: train networks with many settings and seeds, and compare their results."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks
 
 
 class Progressed(NamedTuple):
-    """Progress of the training of a sweep.
+    """Progress of a sweep.
 
     Attributes:
-        step: step of the least advanced networks, among those trained in this process
+        step: smallest step of the networks that are being trained in this process
         done: number of finished networks
-        failed: number of networks that failed by a non-finite number or an error
+        failed: number of networks that failed with a non-finite number or an error
         total: number of networks
     """
 
@@ -87,16 +87,16 @@ class Progressed(NamedTuple):
 
 @final
 class Sweep:
-    """Networks with many settings and seeds; made by `sv.sweep`.
+    """Networks with many settings and seeds; returned by `sv.sweep`.
 
     Attributes:
         make: function that makes a session from a setting and a seed
-        settings: mappings from the names of the grid to values
-        seeds: seeds of the networks of each setting
-        success: description of the success criterion; "" without one
-        ranking: ranking of settings and networks
+        settings: the settings, each a mapping from argument names to values
+        seeds: seeds; each setting has one network per seed
+        success: description of the success criterion, or ""
+        ranking: quantity by which settings and networks are ranked
         step: number of steps requested from `advance` or `train`
-        errors: error of each failed setting, by its number; the others continue
+        errors: error of each failed setting, by setting number; other settings continue
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Sweep:
         self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those in progress
 
     def _some_sessions(self) -> Iterator[Session]:
-        """Make sessions of some settings, except those that raise an error."""
+        """Yield sessions of a few settings, skipping settings that raise an error."""
         count = len(self.settings)
         for number in np.linspace(0, count - 1, min(count, SOME)).round().astype(int).tolist():
             try:
@@ -144,7 +144,7 @@ class Sweep:
 
     @property
     def metrics(self) -> list[str]:
-        """The names of the measured metrics."""
+        """Names of the measured metrics."""
         return list(self._metrics)
 
     __reduce_ex__ = not_copied("a sweep, which may be training", "save its table instead")
@@ -159,38 +159,39 @@ class Sweep:
     # Training.
 
     def advance(self, steps: int, every: int | None = None, *, progress: bool = True) -> None:
-        """Train all networks up to a number of steps, and wait until done.
+        """Train all networks from their initial weights, and return when done.
 
         Args:
-            steps: total number of steps; a smaller number than before has no effect
-            every: steps between checks; None, the default: 40 checks
+            steps: number of training steps of each network
+            every: number of steps between checks; None (default) makes 40 checks
             progress: whether to show a progress bar in a terminal or notebook; by default True
 
-        Errors of settings are stored in `errors`, and the others continue. After Ctrl-C, finished
-        results are kept, and the next call continues with the rest.
+        If a setting raises an error, it is stored in `errors`, and the other settings continue.
+        After Ctrl-C, finished results are kept; the next call starts over, except for results
+        stored in the folder.
         """
         with Progress(len(self), true_or_false(progress, "progress"), "networks") as bar:
             for now in self._by_tasks(*self._asked(steps, every)):
                 bar.tell(now.done)
 
     def train(self, steps: int, every: int | None = None) -> Iterator[Progressed]:
-        """Train like `advance`, and yield the progress at every check, or after every task.
+        """Train like `advance`, and yield the progress after every check or task.
 
-        Without an executor all networks advance from check to check together, so that they can be
-        examined in between. With an executor, results appear task by task. Training runs only while
-        iterating, as in `for now in runs.train(2000)`.
+        Without an executor, all networks advance together from check to check, and can be examined
+        at each check. With an executor, results appear task by task. Training runs only while you
+        iterate, as in `for now in runs.train(2000)`.
         """
         asked = self._asked(steps, every)
         return self._by_tasks(*asked) if self._executor is not None else self._by_checks(*asked)
 
     def play(self, steps: int = STEPS, every: int | None = None) -> None:
-        """Train like `train` in a background thread, or continue after `pause`; return immediately.
+        """Start training in a background thread, or continue after `pause`; return immediately.
 
         Args:
-            steps: total number of steps; by default 2,000
-            every: steps between checks; None, the default: 40 checks
+            steps: number of training steps of each network; 2,000 by default
+            every: number of steps between checks; None (default) makes 40 checks
 
-        Raises the error that ended the previous play unless `pause` has raised it.
+        Raises the error that ended the previous `play`, unless `pause` has already raised it.
         """
         self._thread.raise_error()
         asked = self._asked(steps, every)
@@ -200,12 +201,12 @@ class Sweep:
         self._thread.start(self._portions(self._live))
 
     def pause(self) -> None:
-        """Stop `play` after the current check; raise the error that ended it, if present."""
+        """Stop `play` after the current check; if it ended with an error, raise that error."""
         self.stop()
         self._thread.raise_error()
 
     def stop(self) -> None:
-        """Stop `play` after the current check, without raising its error."""
+        """Stop `play` after the current check, without raising an error that ended it."""
         self._thread.stop(threading.TIMEOUT_MAX)
 
     @property
@@ -215,14 +216,14 @@ class Sweep:
 
     @property
     def done(self) -> bool:
-        """Whether all networks are trained for the requested steps."""
+        """Whether all networks have been trained for the requested number of steps."""
         now = self.progressed
         return self.step > 0 and now.done == now.total
 
     def _portions(self, live: Iterator[Progressed]) -> Iterator[float]:
-        """Train in the background thread, with a short rest after each check.
+        """Train in the background thread; yield the number of seconds to sleep after each check.
 
-        After an error `play` starts again.
+        After an error, the next `play` starts from the beginning.
         """
         try:
             for _ in live:
@@ -237,7 +238,7 @@ class Sweep:
         return steps, min(every, steps)
 
     def _tasks(self, steps: int, every: int) -> list[SweepTask]:
-        """Return all tasks of training; errors of settings are stored in `errors`."""
+        """Return the tasks of all settings; errors raised by `make` are stored in `errors`."""
         plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
         tasks: list[SweepTask] = []
         self.errors = {}
@@ -257,7 +258,7 @@ class Sweep:
         return max(sizes, default=0) * len(self) <= MOST_KEPT
 
     def _known(self, tasks: list[SweepTask]) -> list[SweepTask]:
-        """Read the results available in the folder, and return the remaining tasks."""
+        """Load the results stored in the folder, and return the tasks without stored results."""
         left = []
         for task in tasks:
             found = self._store.find(task) if self._store else None
@@ -312,7 +313,7 @@ class Sweep:
 
     @property
     def progressed(self) -> Progressed:
-        """The progress of training."""
+        """Current progress of training."""
         with self._lock:
             running = [training for _, training in self._trainings]
             ended = [part for parts in self._outcomes.values() for part in parts]
@@ -325,7 +326,7 @@ class Sweep:
             return Progressed(step, done, failed, len(self))
 
     def _check_results(self) -> None:
-        """Warn about runs that do not depend on the seed, and about different processors."""
+        """Warn if results do not depend on the seed, or come from different processors."""
         ended = sorted(self._outcomes.items()) if len(self.seeds) > 1 else []
         same = [number for number, parts in ended if len({d for p in parts for d in p.digests}) < 2]
         if same:
@@ -356,10 +357,10 @@ class Sweep:
         return found
 
     def outcomes(self, settings: Iterable[int] | None = None) -> dict[int, Outcome]:
-        """Return the available results of settings, by number.
+        """Return the available results as a mapping from setting number to Outcome.
 
         Args:
-            settings: numbers of settings; None, the default: all
+            settings: numbers of the settings; None (default) means all
         """
         with self._lock:
             known = range(len(self.settings)) if settings is None else settings
@@ -370,7 +371,7 @@ class Sweep:
         return {number: joined(found) for number, found in parts.items() if found}
 
     def check_trained(self) -> None:
-        """Raise OrderError without any results."""
+        """Raise OrderError if no setting has results yet."""
         require(
             any(self.knows(number) for number in range(len(self.settings))),
             "this sweep has no results yet: call advance(2000) on it first",
@@ -378,7 +379,7 @@ class Sweep:
         )
 
     def knows(self, setting: int) -> bool:
-        """Return whether a setting has results, or an error."""
+        """Return whether a setting has results or an error."""
         with self._lock:
             under_way = [task.number for task, _ in self._trainings]
             return any(setting in each for each in (self._outcomes, under_way, self.errors))
@@ -392,9 +393,9 @@ class Sweep:
     def __getitem__(self, place: tuple[int, int]) -> Session:
         """Return one run as a Session: `runs[4, 17]` is setting 4 with seed 17.
 
-        It is trained again to the end of the run, with its whole past. Its weights are identical to
-        the run, bit for bit; otherwise, for example if trained on another machine, a warning is
-        logged.
+        The session is trained again to the end of the run, so its whole history is available. Its
+        weights equal the run's weights bit for bit. If they differ, for example because the run was
+        trained on another machine, a warning is logged.
         """
         if not (isinstance(place, tuple) and len(place) == 2):
             raise InputError(
@@ -431,37 +432,38 @@ class Sweep:
     def table(self) -> SweepTable:
         """Return a table with one row per setting, in the order of `settings`.
 
-        Its columns are the names of the grid; `runs`; `rank`, 1 for the best setting by the goal;
+        The columns are the names of the grid; `runs`; `rank`, 1 for the best setting by the goal;
         `success`, the share of successful runs, with `success low` and `success high`, the 95 %
         Wilson interval; `steps to success`, the median over successful runs; `loss`, the
-        interquartile mean of the last measured losses, with `loss low` and `loss high`, a 95 %
-        bootstrap interval; the same for another goal; `failed`, the number of runs with non-finite
-        numbers; the mean of each metric; `seconds` of training, judging and measuring; and `error`,
-        if a setting raised one.
+        interquartile mean of the last measured losses, with `loss low` and `loss high`, the 95 %
+        bootstrap interval; the same three columns for another goal; `failed`, the number of runs
+        with non-finite numbers; the mean of each metric; `seconds`, the time for training and
+        measurements; and `error`, if a setting raised one.
         """
         return table_of_settings(self)
 
     def runs(self) -> SweepTable:
-        """Return a table with one row per run: setting, seed, loss, success, failure, digest."""
+        """Return a table with one row per run: setting, seed, loss, success, failure and digest."""
         return table_of_runs(self)
 
     def to_pandas(self) -> Any:
-        """Return `runs()` as a pandas DataFrame; raise InputError without pandas."""
+        """Return `runs()` as a pandas DataFrame; raise InputError if pandas is not installed."""
         return self.runs().to_pandas()
 
     def save(self, path: object) -> None:
-        """Save `runs()` to a file, `.csv` or `.parquet`."""
+        """Save `runs()` to a `.csv` or `.parquet` file."""
         self.runs().save(path)
 
     def beats(self, setting: int, other: int) -> Interval:
-        """Return the probability that a run of `setting` is better than one of `other`, by `goal`.
+        """Return the probability that a run of `setting` beats a run of `other` by the goal.
 
-        Returns an Interval, with `low` and `high` of the 95 % bootstrap interval. Ties count half.
+        Returns an Interval with the ends `low` and `high` of the 95 % bootstrap interval. Ties
+        count half.
         """
         return beats(*(self.outcome(each).scores(self.ranking) for each in (setting, other)))
 
     def losses(self, setting: int) -> FloatArray:
-        """Return the mean training losses between checks, shape (seeds, checks)."""
+        """Return the mean training loss between consecutive checks, shape (seeds, checks)."""
         return self.outcome(setting).losses
 
     def __repr__(self) -> str:
@@ -475,9 +477,9 @@ class Sweep:
 
 
 def usual_success(session: Session) -> str | None:
-    """Return the default success: "all right" for few samples of two classes, else None.
+    """Return the default success criterion: "all right" for small two-class data, or None.
 
-    For one-hot classes it would be slow, and rarely reached.
+    One-hot classes have no default, since "all right" would be slow and rarely reached.
     """
     targets = samples_of(session)[1]
     has_sides = len(np.unique(targets)) == 2 and not is_one_hot(targets)
@@ -498,39 +500,40 @@ def sweep(
     executor: object = None,
     folder: object = None,
 ) -> Sweep:
-    """Prepare to train every combination of settings with many seeds; return a Sweep.
+    """Return a Sweep, which trains every combination of settings with many seeds.
 
     Args:
-        make: function of the names of the grid and `seed`, as keyword arguments, that returns an
-            untrained Session, or a Show, such as the function of a scene. It is fastest if the seed
-            is only passed to a network and a session
-        grid: mapping from argument names to lists of values, whose combinations are the settings;
-            or a list of settings, each a mapping from names to values
-        seeds: non-negative integers, one for each network of a setting; by default 0 to 9
-        success: success criterion at a check: a bound on the mean loss since the previous check; a
-            function f(outputs, targets) of all training samples; "all right": every output is on
-            the side of its target, or the largest one is at the class; None: no criterion. By
-            default "all right" for at most 1,000 samples whose targets have two values and are not
-            one-hot; else None
-        stop: "success", or another such criterion at which to stop a network; by default None
+        make: function that takes the names of the grid and `seed` as keyword arguments, and returns
+            an untrained Session, or a Show (as the function of a scene does). Training is fastest
+            if the function passes the seed only to a network and a session
+        grid: mapping from argument names to lists of values; the settings are all combinations of
+            the values. Or a list of settings, each a mapping from argument names to values
+        seeds: non-negative integers, one for each network of a setting; 0 to 9 by default
+        success: success criterion, tested at every check: an upper bound on the mean loss since the
+            previous check; a function f(outputs, targets) -> bool of all training samples; "all
+            right": every output is on the same side of the targets' midpoint as its target or, for
+            one-hot targets, the largest output is the right class; or None. By default "all right"
+            for at most 1,000 samples whose targets have two values and are not one-hot, otherwise
+            None
+        stop: criterion for stopping a network early: "success", or a criterion of the same kind as
+            `success`; None (default) never stops early
         goal: quantity for ranking settings and networks: "loss", "held_out_loss", or the name of a
-            metric, with the prefix "held_out_" for held-out samples, such as "held_out_accuracy";
-            larger is better for metrics like accuracy, and for custom functions if the name is
-            prefixed with -. By default "held_out_loss" if the data has held-out samples, else
+            metric, prefixed with "held_out_" for held-out samples, such as "held_out_accuracy".
+            Larger is better for metrics like accuracy, and for a custom function if its name is
+            prefixed with "-". By default "held_out_loss" if the data has held-out samples, else
             "loss"
-        metrics: names and functions f(predictions, targets) -> float, measured at checks on all
-            training samples (at most 4,096 evenly spaced ones), and, like the loss, on held-out
-            samples at every fourth check and at the end
-        executor: None, the default: train in this process; "processes"; an Executor of
-            concurrent.futures; a Dask Client, the address of a Dask scheduler, or "dask" for a
-            local cluster. Sessions are sent as files, functions are pickled: use trusted clusters
-            only
-        folder: folder to store results in, by a digest of all inputs; stored results are not
-            trained again; None, the default: no folder
+        metrics: names of metrics, or functions f(predictions, targets) -> float. They are measured
+            at every check on the training samples (at most 4,096, evenly spaced), and at every
+            fourth check and at the end on the held-out samples, together with the held-out loss
+        executor: None (default) trains in this process; otherwise "processes", an Executor of
+            concurrent.futures, a Dask Client, the address of a Dask scheduler, or "dask" for a
+            local cluster. Functions are pickled, so use only clusters that you trust
+        folder: folder in which to store results; runs whose results are stored there are not
+            trained again. None (default) stores nothing
 
-    Networks that differ only in their seed are trained by the same kernel calls, as in
-    `sv.replicate`; others, with other engines or separate data, one by one. Each network is
-    identical, bit for bit, to a separate session.
+    Networks that differ only in their seed are trained together by the same kernel calls, as in
+    `sv.replicate`; networks with other engines or separate data are trained one by one. In both
+    cases the weights equal, bit for bit, the weights of a separate session.
 
     Raises:
         InputError: for invalid arguments.
@@ -543,7 +546,7 @@ SUFFIX = ".safetensors"
 
 @final
 class Store:
-    """A folder of results, which need not be trained again."""
+    """A folder of stored results, so that finished tasks are not trained again."""
 
     def __init__(self, folder: object) -> None:
         self.folder = as_path(folder)
@@ -556,7 +559,7 @@ class Store:
             ) from error
 
     def find(self, task: SweepTask) -> Outcome | None:
-        """Return the result of a task if available and intact."""
+        """Return the stored result of a task, or None if it is missing or damaged."""
         if not task.key or not is_file(self.path(task)):
             return None
         try:
@@ -567,7 +570,7 @@ class Store:
         return found if found.seeds.view(np.uint64).tolist() == [*task.seeds] else None
 
     def keep(self, task: SweepTask, outcome: Outcome) -> None:
-        """Write the result of a task; a link with its name is replaced, not followed."""
+        """Store the result of a task; an existing link at its path is replaced, not followed."""
         if not task.key:
             return
         path = self.path(task)

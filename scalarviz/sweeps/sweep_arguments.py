@@ -1,4 +1,4 @@
-"""Arguments of a sweep: settings, seeds, ranking and success criteria."""
+"""Check the arguments of a sweep: settings, seeds, ranking and success criteria."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ Make = Callable[..., Any]  # returns a Session, or has one as `session`, such as
 
 
 def settings_of(make: Make, grid: object) -> list[Setting]:
-    """Return the settings of a grid: arguments of `make` by name.
+    """Return the settings of a grid, each a mapping from argument names of `make` to values.
 
     Args:
-        grid: a mapping from names to lists of values, whose combinations are the settings, the last
-            name changing fastest; or a list of settings, each a mapping from names to values
+        grid: mapping from names to lists of values; the settings are all combinations, in which the
+            last name varies fastest. Or a list of settings, each a mapping from names to values
 
     Raises:
-        InputError: for invalid grids.
-        UnknownNameError: for names that `make` does not accept.
+        InputError: for an invalid grid.
+        UnknownNameError: for a name that `make` does not accept.
     """
     found = [dict(setting) for setting in rows_of(grid)]
     if not found:
@@ -64,7 +64,7 @@ def settings_of(make: Make, grid: object) -> list[Setting]:
 
 
 def rows_of(grid: object) -> list[Mapping[str, Any]]:
-    """Return the settings of a grid, with unchecked names."""
+    """Return the settings of a grid, without checking their names."""
     if isinstance(grid, Mapping):
         lists = {name: values_of(name, values) for name, values in grid.items()}
         rows = islice(itertools.product(*lists.values()), MOST_SETTINGS + 1)
@@ -82,7 +82,7 @@ def rows_of(grid: object) -> list[Mapping[str, Any]]:
 
 
 def values_of(name: object, values: object) -> list[Any]:
-    """Return the values of a name of the grid, without duplicates."""
+    """Return the values of an argument as a list; raise InputError if empty or with duplicates."""
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes, Mapping)):
         raise InputError(
             f"the values of {shorten(name)} are a list, such as [0.1, 1.0], not {shorten(values)}"
@@ -105,7 +105,7 @@ def values_of(name: object, values: object) -> list[Any]:
 
 
 def identity_of(value: object) -> object:
-    """Return a key that is equal for equal values: a text for NaN, arrays and lists."""
+    """Return a hashable key that is equal for equal values, also for NaN, arrays and lists."""
     try:
         if isinstance(value, (float, np.ndarray, list, dict)):
             return pickle.dumps(value)
@@ -116,7 +116,7 @@ def identity_of(value: object) -> object:
 
 
 def check_names(make: Make, names: Sequence[object]) -> None:
-    """Raise InputError if `make` does not accept a seed and these arguments by name."""
+    """Raise InputError if `make` does not accept these names and `seed` as keyword arguments."""
     require(
         callable(make),
         f"a sweep calls a function that returns a Session, not {shorten(make)}: write "
@@ -151,7 +151,7 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
     """Return the seeds as a list; raise InputError for invalid, repeated or too many seeds.
 
     Args:
-        settings: number of settings with these seeds
+        settings: number of settings that are trained with these seeds
     """
     too_many = (
         f"a sweep has at most {MOST_RUNS:,} networks, and {settings:,} settings of "
@@ -164,10 +164,10 @@ def seeds_of(seeds: object, settings: int = 1) -> list[int]:
 
 
 def session_of(make: Make, setting: Setting, seed: int) -> Session:
-    """Return the session returned by `make` for a setting and a seed.
+    """Call `make` with a setting and a seed, and return its session.
 
     Raises:
-        InputError: if it returns something else, or a session that has been trained.
+        InputError: if it returns anything but an untrained session.
     """
     made: object = make(**setting, seed=seed)
     session = made if isinstance(made, Session) else getattr(made, "session", made)
@@ -189,10 +189,10 @@ FALLING = "-"  # prefix of a name: largest first
 @final
 @dataclass(frozen=True)
 class Ranking:
-    """The ranking of networks.
+    """The quantity by which networks are ranked.
 
     Attributes:
-        name: "loss", or the name of a metric, with the prefix HELD_OUT for held-out samples
+        name: "loss" or the name of a metric, prefixed with HELD_OUT for held-out samples
         rises: whether larger is better
     """
 
@@ -201,7 +201,7 @@ class Ranking:
 
     @property
     def words(self) -> str:
-        """The name as shown in pictures."""
+        """Name of the quantity as displayed in pictures."""
         known = self.name.removeprefix(HELD_OUT)
         return known if known == self.name else text("chart.held_out.metric", name=known)
 
@@ -212,16 +212,16 @@ Measured = Mapping[str, MetricRow | None]  # metrics measured at checks; None: t
 def ranking_of(
     goal: object, rows: Mapping[str, MetricRow], held_out: bool
 ) -> tuple[Ranking, Measured]:
-    """Return the ranking of a sweep, and the metrics measured for it and requested.
+    """Return the Ranking of a sweep, and all metrics to measure, including the ranked one.
 
     Args:
-        goal: a name, or None for the loss, of held-out samples if present
-        rows: the metrics of the sweep; other rows of `METRICS` can also be the goal
-        held_out: whether the data have held-out samples
+        goal: name of the quantity to rank by; None means the loss, on held-out samples if present
+        rows: the requested metrics by name; the goal can also be any other row of `METRICS`
+        held_out: whether the data has held-out samples
 
     Raises:
-        UnknownNameError: for unknown names.
-        InputError: for missing held-out samples.
+        UnknownNameError: for an unknown name.
+        InputError: if the goal needs held-out samples that the data does not have.
     """
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:
@@ -254,10 +254,10 @@ class Goal:
     """A criterion tested at every check of a training run.
 
     Attributes:
-        bound: upper bound of the mean loss since the previous check; NaN: no bound
-        judge: function of outputs and targets of all samples that returns whether they fulfil the
-            criterion; None: no function
-        words: description of the criterion, for tables
+        bound: upper bound on the mean loss since the previous check; NaN if `judge` is set
+        judge: function that takes the outputs and targets of all samples and returns whether they
+            meet the criterion; None if `bound` is set
+        words: description of the criterion for tables
     """
 
     bound: float
@@ -272,12 +272,12 @@ class Goal:
     def reached(
         self, losses: FloatArray, answers: Callable[[], Sequence[tuple[Any, Any, Any]]]
     ) -> npt.NDArray[np.bool_]:
-        """Return which networks fulfil the criterion.
+        """Return a mask of the networks that meet the criterion.
 
         Args:
             losses: mean loss of each network since the previous check
-            answers: function that returns predictions, targets and weights of all samples, for each
-                network
+            answers: function that returns, for each network, the predictions, targets and weights
+                of all samples
         """
         if self.judge is None:
             return losses < self.bound
@@ -288,11 +288,11 @@ class Goal:
 
 
 def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
-    """Return whether every output is on the same side as its target of the middle of the targets.
+    """Return whether each output and its target are on the same side of the targets' midpoint.
 
-    The middle is between the smallest and the largest target. For one-hot targets, return whether
-    the largest output of every sample is at its class. `outputs` has the shape of the targets, or
-    (networks, samples, outputs) for one result per network.
+    The midpoint is halfway between the smallest and the largest target. For one-hot targets, return
+    whether the largest output of every sample is the right class. `outputs` has the shape of the
+    targets, or (networks, samples, outputs) for one result per network.
     """
     if is_one_hot(targets):
         return (outputs.argmax(axis=-1) == targets.argmax(axis=-1)).all(axis=-1)
@@ -301,7 +301,7 @@ def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
 
 
 def goal_of(wanted: object, what: str) -> Goal | None:
-    """Return the Goal for an argument of a sweep: a bound on the loss, a function, or None."""
+    """Return the Goal for a bound on the loss, "all right" or a function; None for None."""
     if wanted is None:
         return None
     if isinstance(wanted, str):
@@ -319,7 +319,7 @@ def goal_of(wanted: object, what: str) -> Goal | None:
 
 
 def code_of(function: Any) -> str:
-    """Return a text that changes with the source of a function and of the functions it calls."""
+    """Return a string that identifies the source of a function and of the functions it calls."""
     with suppress(InputError, TypeError, OSError, SyntaxError):  # source not allowed in formulas
         return digest(function)
     code = getattr(function, "__code__", None)

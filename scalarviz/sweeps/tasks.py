@@ -1,7 +1,7 @@
-"""Tasks: the units of work of a sweep, run in a process here or on another machine.
+"""Tasks: the units of work of a sweep, which run in this or another process or machine.
 
-A task trains the networks of one setting together and measures them at some steps; its outcome
-consists of arrays, which can be stored in a file.
+A task trains networks of one setting with several seeds and measures them at regular checks. Its
+outcome consists of arrays, which can be stored in a file.
 """
 
 from __future__ import annotations
@@ -73,18 +73,19 @@ UNUSED = 0x9E3779B97F4A7C15  # a seed not used elsewhere
 @final
 @dataclass(frozen=True, eq=False)
 class SweepTask:
-    """Some seeds of one setting.
+    """A unit of work: training one setting with some of its seeds.
 
     Attributes:
         number: number of the setting in the sweep
         seeds: seeds of the networks
-        plan: the Plan for the networks
-        key: digest of everything the result depends on; "" if files cannot store all of it
-        together: whether the networks differ only in their seed, so that one session represents all
-        files: run files of the sessions, one for all or one per seed; empty: use `make`
-        make: function that makes a session from a setting and a seed; None with files
+        plan: Plan of the training steps and measurements
+        key: digest of everything the result depends on; "" if a run file cannot store all of it
+        together: whether the networks differ only in their seed, so that one session suffices for
+            all
+        files: contents of run files, one for all networks or one per seed; if empty, `make` is used
+        make: function that makes a session from a setting and a seed; None if `files` is not empty
         setting: arguments of `make`
-        versions: versions of the libraries that wrote the files
+        versions: versions of the libraries in the process that made the task
     """
 
     number: int
@@ -98,7 +99,7 @@ class SweepTask:
     versions: dict[str, str]
 
     def start(self) -> TaskTraining:
-        """Return the TaskTraining of this task, before its first step."""
+        """Return a TaskTraining for this task, before its first step."""
         if self.files:
             sessions = [session_in(file) for file in self.files]
         else:
@@ -135,9 +136,9 @@ def perform(task: SweepTask) -> Outcome:
 def tasks_of(
     number: int, make: Make, setting: Setting, seeds: Sequence[int], plan: Plan
 ) -> list[SweepTask]:
-    """Return the tasks of one setting: all its seeds, or parts of them if they take long.
+    """Return the tasks of one setting; its seeds are split over several tasks if they take long.
 
-    The parts do not depend on the number of workers, so that results are valid for any executor.
+    The split does not depend on the number of workers, so stored results fit any executor.
     """
     first = session_of(make, setting, seeds[0])
     compared = [name for name, row in plan.metrics.items() if row is not None and not row.is_own]
@@ -164,7 +165,7 @@ def tasks_of(
 
 
 def networks_of_a_task(session: Session, plan: Plan) -> int:
-    """Return the number of networks per task, depending on the time per network."""
+    """Return the number of networks per task, from an estimate of the time per network."""
     products = 3.0 * session.trainer.batches.size * len(session.network.bank)
     seconds = plan.steps * (STEP_SECONDS + products / PRODUCTS_A_SECOND)
     return int(min(max(1.0, TASK_SECONDS / max(seconds, 1e-9)), MOST_NETWORKS))
@@ -183,12 +184,12 @@ def can_be_saved(session: Session) -> bool:
 
 
 def file_of(session: Session) -> bytes:
-    """Return the bytes of the run file of a session."""
+    """Return the contents of a run file for a session."""
     return bytes(encode("run", *describe_timeline(session.timeline, session.network)))
 
 
 def session_in(file: bytes) -> Session:
-    """Return the session of a run file."""
+    """Load a session from the contents of a run file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "session.safetensors"
         path.write_bytes(file)
@@ -217,14 +218,14 @@ MEMORY = 2**20  # bytes of keyframes of a session in a sweep
 @final
 @dataclass(frozen=True)
 class Plan:
-    """The steps and measurements for every network of a sweep.
+    """The training steps and measurements of every network of a sweep.
 
     Attributes:
-        steps: number of steps
-        every: steps between checks
-        success: a Goal, or None
-        stop: the Goal at which to stop a network; None: after `steps`
-        metrics: rows by name; None: the loss
+        steps: number of training steps
+        every: number of steps between checks
+        success: the Goal that counts as success, or None
+        stop: the Goal that stops a network early, or None
+        metrics: mapping from name to metric; None as the metric means the loss
         keep: whether to keep the final weights
     """
 
@@ -238,9 +239,9 @@ class Plan:
 
 @final
 class OneByOne:
-    """Separate sessions, for other engines or separate data.
+    """Sessions trained one by one, for engines other than "cpu" or for separate data.
 
-    They have the methods of `Replicas` used by TaskTraining.
+    It has the same interface as `Replicas`, as far as TaskTraining uses it.
     """
 
     def __init__(self, sessions: Sequence[Session]) -> None:
@@ -283,7 +284,7 @@ class OneByOne:
 
 @final
 class TaskTraining:
-    """The networks of one task during a Plan."""
+    """The training of the networks of one task, from check to check."""
 
     def __init__(
         self,
@@ -292,7 +293,7 @@ class TaskTraining:
         seeds: Sequence[int],
         plan: Plan,
     ) -> None:
-        """Initialize; `sessions` have the data and the loss: one for all networks, or one each."""
+        """Initialize; `sessions` (one for all networks, or one each) provide data and loss."""
         self.networks, self.plan, self.seeds = networks, plan, list(seeds)
         self.step = 0
         sooner = np.arange(plan.every, plan.steps, plan.every, dtype=np.int64)
@@ -318,12 +319,12 @@ class TaskTraining:
 
     @property
     def running(self) -> npt.NDArray[np.bool_]:
-        """Mask of the networks that have neither failed nor ended."""
+        """Mask of the networks that have neither failed nor stopped early."""
         return np.asarray((self.ended == NEVER) & (self.failed == NEVER))
 
     @property
     def done(self) -> bool:
-        """Whether all checks were made, or no network is left to train."""
+        """Whether all checks are done, or no network is still running."""
         return self._checked == len(self.checks) or not self.running.any()
 
     def advance(self) -> None:
@@ -337,7 +338,7 @@ class TaskTraining:
         self.seconds += time.perf_counter() - start
 
     def measure(self, step: int, losses: FloatArray) -> None:
-        """Record losses, metrics, successes and ends at a check."""
+        """Record losses, metrics, successes and early stops at a check."""
         taken = self.networks.taken
         broken = self.running & (taken < step)
         self.failed[broken] = taken[broken]
@@ -380,7 +381,7 @@ class TaskTraining:
                 )
 
     def _ask(self, ask: Callable[..., Any], prefix: str, which: npt.NDArray[np.bool_]) -> list[Any]:
-        """Return the results of a function of inputs, targets and network, for some networks."""
+        """Call a function of samples and network for the networks in a mask; return the results."""
         masks = {0: which} if self._is_shared else dict(enumerate(np.diag(which)))
         return [
             answer
@@ -404,10 +405,10 @@ class TaskTraining:
 
 
 def samples_of(session: Session, prefix: str = "") -> tuple[FloatArray, FloatArray, Weights]:
-    """Return the inputs, targets and weights for goals and metrics.
+    """Return the inputs, targets and sample weights on which goals and metrics are measured.
 
-    These are the samples of the data set, at most MOST_ROWS; for generated data, the first batch.
-    With the prefix HELD_OUT they are the held-out samples.
+    They are up to MOST_ROWS samples of the data set, or the first batch of generated data. With the
+    prefix HELD_OUT they are held-out samples.
     """
     batches, data = session.trainer.batches, session.data
     weights = data.held_out_weights if prefix else batches.weights
@@ -426,8 +427,8 @@ def trains_together(
 ) -> bool:
     """Return whether replicas of `first` equal the sessions made by `session_of` for the seeds.
 
-    If they only pass their seed to the network and the session, checking the last one is
-    sufficient; otherwise each one is made.
+    If the sessions only pass their seed to the network and the session, only the last seed is
+    checked; otherwise a session is made for every seed.
     """
     if not first.network.layers or first.engine != "cpu":
         return False
@@ -454,7 +455,7 @@ def trains_together(
 
 
 def all_but_seed(session: Session) -> tuple[object, ...]:
-    """Return the settings of a session, without its seed and numbers drawn with it."""
+    """Return everything that defines a session except its seed and the numbers drawn with it."""
     writer, branches, bank = SettingsWriter(), session.branches, session.network.bank
     settings = session.trainer.settings
     parts = [writer.write([*v] if isinstance(v, tuple) else v) for v in vars(settings).values()]
@@ -483,17 +484,18 @@ class Outcome:
     """Results of the networks of one setting trained by one task.
 
     Attributes:
-        seeds: int64, one per network
-        checks: int64: the steps at which the networks were measured
-        losses: mean training loss between checks, shape (networks, checks); NaN after the end
-        succeeded: int64: the check at which each network first succeeded, or NEVER
-        ended: int64: the step at which `stop` ended each network, or NEVER
-        failed: int64: the step at which each network had a non-finite number, or NEVER
-        values: final weights, shape (networks, parameters); without rows if not kept
-        digests: the first 16 hexadecimal digits of the SHA-256 of each network's weights
+        seeds: seed of each network, as int64
+        checks: steps at which the networks were measured, int64
+        losses: mean training loss since the previous check, shape (networks, checks); NaN after a
+            network has stopped
+        succeeded: step of the check at which each network first succeeded, or NEVER; int64
+        ended: step at which the criterion `stop` ended each network, or NEVER; int64
+        failed: step at which each network got a non-finite number, or NEVER; int64
+        values: final weights, shape (networks, parameters); no rows if the plan does not keep them
+        digests: first 16 hexadecimal digits of the SHA-256 of each network's weights
         metrics: values of each metric, shape (networks, checks)
-        seconds: duration of training
-        processor: where it ran; see `processor_here`
+        seconds: time for training and measurements, in seconds
+        processor: name of the processor that ran the task; see `processor_here`
     """
 
     seeds: Steps
@@ -518,15 +520,16 @@ class Outcome:
         return np.where(known.any(axis=1), table[np.arange(len(table)), last], np.nan)
 
     def scores(self, ranking: Ranking = Ranking()) -> FloatArray:  # noqa: B008  # it is frozen
-        """Return scores for ranking, by default the loss: smaller is better.
+        """Return the score of each network for ranking, by default its loss; smaller is better.
 
-        Failed and missing networks have infinity; if larger is better, the sign is changed.
+        Failed or unmeasured networks score infinity. The sign is flipped if larger values are
+        better.
         """
         found = self.last(ranking.name) * (-1.0 if ranking.rises else 1.0)
         return np.where((self.failed == NEVER) & np.isfinite(found), found, np.inf)
 
     def row_of(self, seed: int) -> int:
-        """Return the row of a seed."""
+        """Return the row index of a seed."""
         seeds: list[int] = self.seeds.view(np.uint64).tolist()
         return seeds.index(seed)
 
@@ -539,7 +542,7 @@ class Outcome:
         return through
 
     def save(self, path: Path, key: str) -> None:
-        """Write a file atomically, with the key of its task."""
+        """Save the results and the key of their task to a file, written atomically."""
         arrays: dict[str, Array] = {
             "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
             "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
@@ -557,7 +560,7 @@ class Outcome:
 
     @staticmethod
     def load(path: Path, key: str) -> Outcome:
-        """Return the results written by `save`; raise FileError if damaged or of another task."""
+        """Load results written by `save`; raise FileError if damaged or from another task."""
         about, arrays = read(path, KIND)
         require(
             about.get("key") == key,
@@ -571,7 +574,7 @@ class Outcome:
 
 
 def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
-    """Return the Outcome in a file; raise KeyError, TypeError or ValueError if invalid."""
+    """Return the Outcome stored in a file; raise KeyError, TypeError or ValueError if invalid."""
     names = ("seeds", "checks", "succeeded", "ended", "failed")
     seeds, checks, *steps = (arrays[name] for name in names)
     count, times = len(seeds), len(checks)
@@ -592,9 +595,9 @@ def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
 
 
 def joined(parts: list[Outcome]) -> Outcome:
-    """Return the results of all parts of a setting as one.
+    """Concatenate the results of all tasks of one setting.
 
-    Unfinished parts may have fewer checks than others.
+    The checks that unfinished tasks have not reached are filled with NaN.
     """
     if len(parts) == 1:
         return parts[0]
@@ -629,7 +632,7 @@ LIBRARIES = ("scalarviz", "numpy", "numba", "llvmlite")
 
 @cache
 def versions_here() -> dict[str, str]:
-    """Return the versions of this process by name."""
+    """Return the versions of Python and of the libraries in this process, by name."""
     found = {name: version(name) for name in LIBRARIES}
     found["Python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
     found["order of sums"] = str(ORDER_OF_SUMS)
@@ -637,7 +640,7 @@ def versions_here() -> dict[str, str]:
 
 
 def difference(theirs: dict[str, str]) -> str:
-    """Return a description of the first version that differs from this process, or ""."""
+    """Describe the first version in `theirs` that differs from this process; "" if none does."""
     for name, here in versions_here().items():
         if theirs.get(name) != here:
             return f"{name} {here} in place of {theirs.get(name)}"
@@ -646,7 +649,7 @@ def difference(theirs: dict[str, str]) -> str:
 
 @cache
 def processor_here() -> str:
-    """Return the name of this processor and its capabilities, which affect rounding."""
+    """Return the name of this processor and a digest of its features, which affect rounding."""
     from llvmlite import binding  # type: ignore[import-untyped]  # slow to import
 
     features = binding.get_host_cpu_features().flatten()

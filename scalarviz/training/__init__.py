@@ -1,1 +1,1 @@
-"""Networks, and the session that trains them: a clock that also runs backwards."""
+"""Networks, and the session that trains them and can step backward in time."""

@@ -1,8 +1,8 @@
-"""Diagnosis: faults of a training run, found in its past.
+"""Diagnosis: find faults of a training run in its history.
 
-`measures_of` visits some moments of a session and returns plain arrays, which `judge` reads. Each
-kind of fault is a row of FAULTS with a function that yields findings. Measures of other sources,
-such as a training run outside of scalarviz, are judged by the same functions.
+`measures_of` visits some moments of a session and returns their statistics as arrays, from which
+`judge` derives faults. Each kind of fault is a row of FAULTS with a function that detects it. The
+same functions judge statistics from other sources, such as a training run outside scalarviz.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ unknown = partial(np.zeros, 0)  # default of an unknown array
 
 @dataclass(frozen=True, eq=False)
 class Measures:
-    """Numbers at some moments of a training run, from which `judge` derives its faults.
+    """Statistics at some moments of a training run, from which `judge` derives its faults.
 
     Arrays with two axes have a row for each moment and a column for each group of parameters. NaN
-    means unknown; non-finite numbers are stored as infinity.
+    means unknown; every non-finite number is stored as infinity.
 
     Attributes:
-        steps: number of the step taken at each moment, increasing
+        steps: index of the step taken at each moment, increasing
         losses: loss of each step from step 0; NaN if unknown
-        names: names of the groups from inputs to outputs, such as "layer 0"
+        names: names of the parameter groups, such as "layer 0", from the inputs to the outputs
         values: root mean square of the weights of a group before the step; `gradients` and
-            `updates`: the same of their gradients and of their changes in the step
-        dead: share of the units (rows of a weight matrix) with zero gradient for all samples; NaN:
-            unknown
-        saturated: share of the activations in a flat part of a function such as tanh; NaN: unknown
+            `updates`: root mean square of their gradients and of their changes in the step
+        dead: fraction of the units (rows of a weight matrix) whose gradient is 0 for all samples
+        saturated: fraction of the activations in a flat part of a function such as tanh
 
     Optional attributes, by default unknown:
 
     Attributes:
-        alike: share of the units of a group that duplicate others, two axes: 1 if all have the same
-            weights
-        gains: norm of the weights of a unit, averaged over a group, two axes: the factor by which
-            it scales the spread of its inputs
-        batch: samples per step, from `samples` training samples
+        alike: fraction of the units of a group that duplicate another unit; two axes; 1 if all
+            units have the same weights
+        gains: mean norm of the weights of a unit, two axes: the factor by which a unit scales the
+            spread of its inputs
+        batch: number of samples per step; `samples`: number of training samples
         loss: name of the loss; `activation`: name of the output activation
         targets: smallest and largest target
-        scales: size of each input column: its largest absolute value
-        ties: share of the variance of each column explained by the targets
+        scales: largest absolute value of each input column
+        ties: fraction of the variance of each input column that the targets explain
         numbers: indices of some training samples
-        sample_losses: their current losses; `constants`: their losses for the best constant output
-        oddness: squared distance of their targets from the mean of their nearest neighbours,
-            relative to the variance of the targets
+        sample_losses: current losses of these samples; `constants`: their losses if the network
+            gave the best constant output
+        oddness: squared distance between the target of each of these samples and the mean target of
+            its nearest neighbours, relative to the variance of the targets
     """
 
     steps: Any
@@ -94,40 +94,40 @@ class Measures:
 
     @cached_property
     def reference(self) -> float:
-        """Mean loss of the best constant output, or the first loss if unknown."""
+        """Mean loss of the best constant output; if unknown, the first loss of the run."""
         known = self.losses[np.isfinite(self.losses)][:1]
         found = self.constants if len(self.constants) else known
         return max(float(np.nanmean(found)), TINY)
 
     @cached_property
     def level(self) -> float:
-        """Mean loss of the last steps, relative to the reference: 1 is as bad as untrained."""
+        """Mean loss of the last steps divided by `reference`; 1 is as bad as without training."""
         known = self.losses[~np.isnan(self.losses)]
         recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
         return float(np.mean([*known[-recent:]] or np.inf)) / self.reference
 
     @property
     def is_high(self) -> bool:
-        """Whether the loss has hardly fallen, after enough steps to judge."""
+        """Whether the loss has hardly fallen, although there were enough steps to judge."""
         return len(self.losses) >= RECENT and self.level > HIGH
 
     @cached_property
     def ratios(self) -> FloatArray:
-        """Size of each update relative to the weights."""
+        """Size of each update divided by the size of the weights."""
         return self.updates / np.maximum(self.values, TINY)
 
 
 @final
 @dataclass(frozen=True)
 class Finding:
-    """A fault of a training run.
+    """A fault found in a training run.
 
     Attributes:
         kind: name of a row of FAULTS, such as "dead"
-        where: the layer, module, input or samples; "" for the whole run
-        step: the step at which it was first seen
+        where: the affected layer, module, input or samples; "" for the whole run
+        step: the step at which the fault was first seen
         text: description with numbers
-        remedy: suggested change
+        remedy: suggested fix
     """
 
     kind: str
@@ -142,7 +142,7 @@ class Finding:
 
 @final
 class Diagnosis(tuple[Finding, ...]):
-    """The faults of a training run, earliest first; `looked_at` names their source."""
+    """The faults of a training run, earliest first; `looked_at` describes the examined data."""
 
     looked_at = ""
 
@@ -152,15 +152,15 @@ class Diagnosis(tuple[Finding, ...]):
 
 @answered
 def diagnose(shown: object) -> Diagnosis:
-    """Find the faults of a training run, the step at which each began, and a remedy.
+    """Find the faults of a training run; report when each began and how to fix it.
 
     Args:
-        shown: a Session, which is unchanged, or an object whose method `measures()` returns
+        shown: a Session, which is not changed, or an object with a method `measures()` that returns
             Measures
 
-    The past is examined at 24 equally spaced moments, and where the loss rises most, so most
-    reported steps are accurate to this spacing. Returns a Diagnosis. Raises OrderError before the
-    first step, InputError for another object.
+    The run is examined at 24 equally spaced moments and where the loss rises most, so a reported
+    step may be late by up to the spacing of the moments. Returns a Diagnosis. Raises OrderError
+    before the first step, and InputError for any other object.
     """
     measures: Any = getattr(shown, "measures", None)
     if not isinstance(shown, Session) and not callable(measures):
@@ -265,7 +265,7 @@ def rate(m: Measures) -> list[Any]:
 
 
 def standing(kind: str, level: float, m: Measures) -> list[Any]:
-    """Return the groups in which most units now have a fault, if the loss is above a level."""
+    """Return the groups in which most units now have the fault `kind`, if the loss is high."""
     shares: FloatArray = getattr(m, kind)
     marks = (shares > MOST) & (m.level > level)
     groups = np.flatnonzero(marks[-1]).tolist()
@@ -273,7 +273,7 @@ def standing(kind: str, level: float, m: Measures) -> list[Any]:
 
 
 def apart(small: int, large: int, m: Measures) -> list[Any]:
-    """Return the first group, if its gradients differ much from the last group's."""
+    """Return the first group if its gradients and the last group's differ by a large factor."""
     ratios = m.gradients[:, large] / np.maximum(m.gradients[:, small], TINY)
     found = m.names[0], m.steps[np.argmax(ratios > APART)], np.median(ratios), m.names[-1]
     return [found] if m.level > HIGH and np.mean(ratios > APART) > MOST else []
@@ -426,7 +426,7 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
 
 
 def judge(measures: Measures) -> list[Finding]:
-    """Return the faults shown by the measures of a training run, earliest first."""
+    """Return the faults that the measures of a training run reveal, earliest first."""
     found: list[Finding] = []
     for kind, (find, text, remedy, causes) in FAULTS.items():
         if not {each.kind for each in found}.intersection(causes.split(", ")):
@@ -446,7 +446,7 @@ FLAT = 0.0125  # share of the range of an activation: tanh has a slope of 0.05 t
 
 
 def measures_of(session: Session) -> Measures:
-    """Return Measures of the past of a session, which is unchanged.
+    """Return Measures of the history of a session, which is not changed.
 
     Raises:
         OrderError: before the first step.
@@ -477,7 +477,7 @@ def without_nan(numbers: FloatArray) -> FloatArray:
 
 
 def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
-    """Return name and rows of each layer with weights, except Affine layers, which are constant."""
+    """Return the name and bank rows of each layer with weights, except constant Affine layers."""
     fixed = [each.label for each in program.affines]
     return [
         (f"layer {label}" if label else "all weights", rows)
@@ -487,7 +487,7 @@ def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
 
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
-    """Yield the numbers of all groups at each step: the Measures from `values` to `gains`."""
+    """Yield the Measures from `values` to `gains` at each step, for all parameter groups."""
     now, bank = timeline.clock, timeline.trainer.bank
     with timeline.visit(Clock()):
         try:
@@ -506,9 +506,9 @@ def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[
 
 
 def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
-    """Return the shares of dead, saturated and duplicate units, and gains, by parameter group.
+    """Return the fractions of dead, saturated and duplicate units and the gain of each group.
 
-    They are NaN for groups without an activation.
+    The numbers are NaN for groups without an activation.
     """
     known = trainer.network.survey(samples_of(trainer.batches, IN_PYTHON)[0])
     bank, found = trainer.bank.value.astype(np.float64), np.full((4, len(groups)), np.nan)
@@ -526,10 +526,10 @@ def of_units(trainer: Trainer, groups: list[Any]) -> FloatArray:
 
 
 def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> float:
-    """Return the share of units without a gradient whose slope is 0 for all samples.
+    """Return the fraction of units with zero gradient and zero slope for all samples.
 
     Args:
-        still: bool array: whether the weights of each unit had no gradient
+        still: bool array, True for units whose weights all have zero gradient
     """
     x, y = [known[each.name].T.reshape(len(still), -1) for each in (after.source, after.target)]
     slopes = [
@@ -540,14 +540,14 @@ def dead_share(still: Any, after: Operation, known: dict[str, FloatArray]) -> fl
 
 
 def ends(activation: str) -> tuple[float, float]:
-    """Return the smallest and largest result of an activation; infinity if unbounded."""
+    """Return the lower and the upper bound of an activation, which may be infinite."""
     value = ACTIVATIONS.get(activation, ACTIVATIONS["linear"]).value
     low, *_, high = sorted(value(float(x)) for x in (-1000, *np.linspace(-10, 10, 401), 1000))
     return low if low > -10.0 else -np.inf, high if high < 10.0 else np.inf
 
 
 def flat_share(activation: str, y: FloatArray) -> float:
-    """Return the share of results near the bounds of an activation that saturates; else NaN."""
+    """Return the fraction of results near an activation's bounds; NaN if it cannot saturate."""
     (low, high), value = ends(activation), ACTIVATIONS[activation].value
     is_flat = low < value(0.0) < high == value(1000.0)
     return (
@@ -556,7 +556,7 @@ def flat_share(activation: str, y: FloatArray) -> float:
 
 
 def facts_of(trainer: Trainer) -> dict[str, Any]:
-    """Return the Measures of the data, the loss and the outputs at present."""
+    """Return the Measures that describe the data, the current loss and the current outputs."""
     inputs, targets, _ = samples_of(trainer.batches, SAMPLES)
     program = trainer.network.program
     seen = trainer.network.survey(inputs).get(  # standardized if the first layer is an Affine
@@ -577,7 +577,7 @@ def facts_of(trainer: Trainer) -> dict[str, Any]:
 
 
 def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict[str, Any]:
-    """Return the loss of each sample, and its loss for the best constant output."""
+    """Return the current loss of each sample, and its loss for the best constant output."""
     loss, answer = trainer.loss, targets.mean(axis=0)
     if loss.row.logits:  # sigmoid's are differences
         answer = np.log(answer + 1e-6) - (loss.row.logits == "sigmoid") * np.log1p(1e-6 - answer)
@@ -589,10 +589,10 @@ def losses_of(trainer: Trainer, inputs: FloatArray, targets: FloatArray) -> dict
 
 
 def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return the share of the variance of each column explained by the targets.
+    """Return the fraction of the variance of each input column that the targets explain.
 
-    It is missing within classes, or between neighbours in the order of a target. Ranks are used
-    instead of numbers, so that a few large ones do not dominate.
+    The unexplained part is the variance within a class or, for many target values, between samples
+    with neighbouring targets. Ranks are used instead of numbers, so that outliers do not dominate.
     """
     columns = np.array([np.unique(column, return_inverse=True)[1] for column in inputs.T])
     classes = np.unique(targets, axis=0, return_inverse=True)[1].ravel()
@@ -605,7 +605,7 @@ def ties_of(inputs: FloatArray, targets: FloatArray) -> Any:
 
 
 def oddness_of(inputs: FloatArray, targets: FloatArray) -> Any:
-    """Return the distance of each target from its nearest neighbours' targets; see Measures."""
+    """Return how far each target is from the targets of its nearest neighbours; see Measures."""
     x = (inputs - inputs.mean(axis=0)) / np.maximum(inputs.std(axis=0), TINY)
     distances = np.sum(x**2, axis=1) - 2.0 * x @ x.T  # squared, minus a constant of each row
     np.fill_diagonal(distances, np.inf)

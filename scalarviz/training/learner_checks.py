@@ -1,4 +1,4 @@
-"""Checks of learners' code, against the numbers of a Weight, a Value or a layer."""
+"""Check code written by learners against a reference Weight, Value, layer or optimizer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from scalarviz.training.network.gradcheck import MOST, TOLERANCE, Problem, diffe
 
 
 def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Comparison]]:
-    """Return the kind of a learner's object, and the moments of its check."""
+    """Return the kind of a learner's object, and an iterator over the comparisons of its check."""
     kind = mine if isinstance(mine, type) else type(mine)
     if like is not None and not isinstance(like, Optimizer | Perceptron | Dense):
         raise InputError(f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}")
@@ -74,15 +74,17 @@ Mistakes = Iterable[tuple[str, Any]]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A number computed by a learner's code, or the error raised by it.
+    """A number that a learner's code computed, or the error that it raised.
 
     Attributes:
-        place: its description, such as "w.grad after backward(-4)", or the line of an error
-        got: the number; None or another object if the code returns no number; the text of an error;
-            `...` for unwritten code
-        expected: the right number; None for an error
-        why: computation of the right number, or the mistake that gives this number; "" for an error
-        graph: the reference Value at this moment, and the node of its graph with this number
+        place: description of the number, such as "w.grad after backward(-4)", or the line with the
+            error
+        got: what the code returned, which should be a number; the message of an error; or `...` for
+            code that is not written yet
+        expected: the correct number; None for an error
+        why: how the correct number is computed, or which mistake leads to this number; "" for an
+            error
+        graph: the reference Value at this point, and the node of its graph that has this number
     """
 
     place: str
@@ -111,12 +113,12 @@ def compared(
     graph: tuple[Value, Value] | None = None,
     **fields: object,
 ) -> Comparison:
-    """Return a Comparison that names the mistake that gives the learner's number.
+    """Return a Comparison that explains the mistake behind the learner's number, if it is known.
 
     Args:
-        why: key of the text for a number not explained by a mistake
-        mistakes: the result of each typical mistake, with the key of its text
-        fields: fields of these texts
+        why: key of the text if no known mistake explains the number
+        mistakes: pairs of a text key and the result that this typical mistake would give
+        fields: values to insert into the text
     """
     key = next((key for key, result in mistakes if near(got, result)), why)
     told = {name: shown(field) for name, field in fields.items()}
@@ -132,7 +134,7 @@ def near(got: Any, expected: Any) -> bool:
 
 
 def shown(x: object) -> str:
-    """Return a number as text, a text unchanged, anything else as its shortened repr."""
+    """Format a number or `...` as text, keep a string, and shorten the repr of anything else."""
     if isinstance(x, (float, np.floating)):
         return f"{x:.6g}"
     if x is ...:
@@ -141,7 +143,7 @@ def shown(x: object) -> str:
 
 
 def first_wrong(moments: Iterable[Comparison], name: str) -> Comparison | None:
-    """Return the first moment with a wrong number or an error; `name` names the learner's code."""
+    """Return the first wrong number or error, or None; `name` is the name of the learner's code."""
     try:
         return next((each for each in moments if not near(each.got, each.expected)), None)
     except Exception as error:  # learners' code raises anything
@@ -158,7 +160,7 @@ def first_wrong(moments: Iterable[Comparison], name: str) -> Comparison | None:
 
 
 class Rate(float):
-    """A learning rate: a number, and also an object with `lr`, like an optimizer."""
+    """A learning rate that is a float and also has an attribute `lr`, like an optimizer."""
 
     lr = property(float)
 
@@ -173,7 +175,7 @@ CALLS: tuple[tuple[str, *tuple[float, ...]], ...] = (
 
 
 def of_weight(kind: Callable[[float], Any]) -> Iterator[Comparison]:
-    """Call the methods of a learner's weight, each together with the reference."""
+    """Call the methods of a learner's weight and of the reference, and compare the results."""
     ours, mine = Weight(START), kind(START)
     yield compared("w.value", mine.value, START, "weight_value")
     for name, *args in CALLS:
@@ -182,7 +184,7 @@ def of_weight(kind: Callable[[float], Any]) -> Iterator[Comparison]:
 
 
 def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Comparison]:
-    """Call a method of both, and compare their results or changes."""
+    """Call the same method of both weights, and compare the result, the gradient or the value."""
     w, grad = ours.value, ours.grad
     g = (*args, 0.0)[0]
     x = ours._inputs[-1] if name == "backward" else g
@@ -213,7 +215,7 @@ def called(ours: Weight, mine: Any, name: str, *args: float) -> Iterator[Compari
 
 
 def graph_of(name: str, what: str, ours: Weight, x: float, g: float) -> tuple[Value, Value]:
-    """Return y = w x as a graph, and its node with the compared number."""
+    """Return the graph of y = w x, and the node that has the compared number."""
     w, seen = Value(ours.value, label="w"), Value(x, label="x")
     y = w * seen
     if name == "backward":
@@ -236,7 +238,7 @@ FORMS: list[Callable[..., Any]] = [
 
 
 def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
-    """Return a form, f and g for the operators of a class, simple expressions first."""
+    """Yield expressions made of a class's operators as (form, f, g), the simplest first."""
     binary = [each for each in BINARY if hasattr(kind, f"__{each.__name__}__")]
     unary: list[Any] = [methodcaller(name) for name in UNARY if hasattr(kind, name)]
     unary += [operator.neg] * hasattr(kind, "__neg__")
@@ -251,7 +253,7 @@ def expressions(kind: type) -> Iterator[tuple[Any, ...]]:
 
 
 def of_value(kind: type) -> Iterator[Comparison]:
-    """Compute each expression with the Values of a learner's class, and with the reference."""
+    """Evaluate expressions with a learner's Value class, and compare them with the reference."""
     for form, f, g in expressions(kind):
         leaves = [Value(data, label=name) for name, data in LEAVES.items()]
         theirs = [kind(data) for data in LEAVES.values()]
@@ -267,7 +269,7 @@ def of_value(kind: type) -> Iterator[Comparison]:
 
 
 def of_gradient(got: Any, root: Value, leaf: Value) -> Comparison:
-    """Compare the gradient of a leaf with the results of typical mistakes on its path."""
+    """Compare a leaf's gradient with the correct one and with results of typical mistakes."""
     made = made_values(root)
     sources = [id(x) for node in made for x in node._inputs]
     terms = []  # for each use: gradient of the result, derivative, and wrong derivatives
@@ -303,10 +305,10 @@ Arrays = list[tuple[str, FloatArray]]  # by key of the text
 
 
 class Learned:
-    """A copy of a learner's layer, with the names of its parameters.
+    """A copy of a learner's layer, with access to its parameters by name.
 
-    A parameter is an attribute such as `weights` with its gradient in `weights_grad`: a number, a
-    list or an array; or an attribute that holds objects with `value` and `grad`.
+    A parameter is an attribute such as `weights` (a number, a list or an array) whose gradient is
+    in `weights_grad`, or an attribute that holds objects with `value` and `grad`.
     """
 
     def __init__(self, mine: Any) -> None:
@@ -325,18 +327,18 @@ class Learned:
         )
 
     def numbers(self, kept: str, of: str = "value") -> FloatArray:
-        """Return the numbers of an attribute; for objects, their values or gradients."""
+        """Return the numbers in an attribute; for objects, the attribute `of` of each object."""
         found = np.array(getattr(self.mine, kept), dtype=object)
         return np.array([getattr(x, of, x) for x in found.flat], float).reshape(found.shape)
 
     def gradient(self, name: str) -> tuple[str, FloatArray]:
-        """Return the gradient of a parameter, and its name in the learner's code."""
+        """Return the name of a parameter's gradient in the learner's code, and the gradient."""
         if hasattr(self.mine, f"{name}_grad"):
             return f"{name}_grad", self.numbers(f"{name}_grad")
         return f"{name}.grad", self.numbers(name, "grad")
 
     def given(self, array: FloatArray) -> Any:
-        """Return numbers in the form of the learner's weights: an array, or lists."""
+        """Convert an array to the type of the learner's weights, an array or nested lists."""
         is_array = isinstance(getattr(self.mine, self.names[0]), np.ndarray)
         return array.copy() if is_array else array.tolist()
 
@@ -344,7 +346,7 @@ class Learned:
         return np.asarray(self.mine.forward(self.given(x)), float)
 
     def put(self, name: str, values: FloatArray) -> None:
-        """Set the numbers of a parameter."""
+        """Set the values of a parameter."""
         if hasattr(self.mine, f"{name}_grad"):
             setattr(self.mine, name, self.given(values))
             return
@@ -354,7 +356,7 @@ class Learned:
 
 
 def objects_in(kept: Any) -> Any:
-    """Return the objects in an attribute; none for an array of numbers."""
+    """Return the objects stored in an attribute; empty for an array of numbers."""
     if isinstance(kept, np.ndarray) and kept.dtype != object:
         return ()
     try:
@@ -366,9 +368,10 @@ def objects_in(kept: Any) -> Any:
 def of_layer(
     made: Any, like: Perceptron | Dense | None, x: FloatArray | None
 ) -> Iterator[Comparison]:
-    """Compare a forward with the reference, if given, and gradients with finite differences.
+    """Compare the outputs and the gradients of a learner's layer with the correct ones.
 
-    The first parameter is the weight matrix W if the outputs are f(W x + b).
+    Outputs are compared with the reference `like`, if given, and gradients with finite differences.
+    If the outputs are f(W x + b), the first parameter is the weight matrix W.
     """
     mine = Learned(made)
     parts = [mine.numbers(name) for name in mine.names]
@@ -400,7 +403,7 @@ def of_backward(
     wrong: list[Arrays],
     fields: dict[str, Any],
 ) -> Iterator[Comparison]:
-    """Compare the gradients of a backward of g, of a second one, and after zero_grad."""
+    """Compare the gradients after one backward, after a second one, and after zero_grad."""
     before = [mine.gradient(name)[1] for name in mine.names]
     once = f"backward({shorten(g.tolist())})"
     for call in (once, f"{once}, {once}"):
@@ -423,7 +426,7 @@ def of_backward(
 def entries(
     name: str, call: str, got: Any, right: FloatArray, why: str, known: Arrays, **fields: Any
 ) -> Iterator[Comparison]:
-    """Compare arrays entry by entry: a gradient, or a result if the name is empty."""
+    """Compare an array entry by entry: the gradient `name`, or a result if `name` is empty."""
     if got is ...:
         yield Comparison(name or call, got, None)
         return
@@ -442,7 +445,7 @@ def entries(
 
 
 def sums(parts: list[FloatArray], x: FloatArray) -> Any:
-    """Return W x + b; None if the shapes do not fit. Rows or columns of W belong to outputs."""
+    """Return W x + b, or x W + b if that fits; None if the shapes do not fit."""
     weights, *others = parts
     try:
         return x @ (weights.T if weights.shape[-1:] == x.shape[-1:] else weights) + sum(others)
@@ -451,7 +454,7 @@ def sums(parts: list[FloatArray], x: FloatArray) -> Any:
 
 
 def activation_of(like: Perceptron | Dense | None, z: Any, y: FloatArray) -> Any:
-    """Return the activation of the reference, or the first one that maps z to y, or None."""
+    """Return the activation of the reference; without one, the first that maps z to y, or None."""
     if like is None:
         rows = ACTIVATIONS.values() if np.shape(z) == y.shape else ()
         return next((row for row in rows if np.allclose(np.vectorize(row.value)(z), y)), None)
@@ -461,7 +464,7 @@ def activation_of(like: Perceptron | Dense | None, z: Any, y: FloatArray) -> Any
 
 
 def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[FloatArray]:
-    """Return the gradients of `parts`, parameters and inputs, by finite differences."""
+    """Return the gradients of `parts` (the parameters and the inputs) by finite differences."""
     ends = np.cumsum([part.size for part in parts])[:-1]
 
     def pieces(point: FloatArray) -> list[FloatArray]:
@@ -487,7 +490,7 @@ def differences(mine: Learned, parts: list[FloatArray], g: FloatArray) -> list[F
 def mistakes(
     rights: list[FloatArray], parts: list[FloatArray], x: FloatArray, y: FloatArray, slopes: Arrays
 ) -> list[Arrays]:
-    """Return the gradients that typical mistakes give, for each parameter and the inputs."""
+    """Return the gradients that typical mistakes produce, for each parameter and the inputs."""
     samples = len(np.atleast_2d(x))
     found: list[Arrays] = [
         [("layer_sign", -right), ("layer_nothing", 0.0 * right), ("layer_mean", right / samples)]
@@ -505,7 +508,7 @@ def mistakes(
 
 
 def wrong_slopes(row: Formula, z: FloatArray, y: FloatArray) -> Arrays:
-    """Return wrong derivatives of an activation, divided by the right one, for each output."""
+    """Return typical wrong derivatives of an activation, divided by the correct derivative."""
     slope = np.vectorize(row.derivative, otypes=[float])
     ends = ((z, z), (y, y), (y, np.vectorize(row.value)(y)))
     wrong = [("layer_no_derivative", 1.0), *[("layer_wrong_place", slope(*end)) for end in ends]]
@@ -516,10 +519,11 @@ GRADIENTS = (-8.0, 4.0, 1.0, -2.0)
 
 
 def of_rule(mine: Any, like: Optimizer) -> Iterator[Comparison]:
-    """Take some steps of one weight with a learner's optimizer, and with the reference.
+    """Take steps of one weight with a learner's optimizer and the reference; compare the results.
 
-    An object has a method `step(w, g)`, and its class is called with the rate; a function takes w,
-    its gradient and optionally the rate. Both return the new w.
+    The optimizer is a function that takes w, its gradient and optionally the learning rate, or an
+    object with a method `step(w, g)`, or the class of such an object, which is called with the
+    learning rate. The function or method returns the new w.
     """
     made = mine(like.lr) if isinstance(mine, type) else deepcopy(mine)
     move: Callable[..., Any] = getattr(made, "step", made)

@@ -1,10 +1,10 @@
 """Metrics: measures of the quality of predictions, and confusion matrices.
 
-Predictions and targets are arrays of shape (samples, outputs) or (samples,); one number per sample
-is a class label from 0 if classes are compared. For a network trained on logits, pass
-`net.predict_proba(x)`; logits suffice if only the largest output matters. For one output, and for
-labels 0 and 1, `precision`, `recall` and `f1` refer to class 1, otherwise to the mean over the
-classes.
+Predictions and targets are arrays of shape (samples, outputs) or (samples,). If a metric compares
+classes, one number per sample is a class label, counted from 0. For a network trained on logits,
+pass `net.predict_proba(x)`; logits are sufficient if only the largest output matters. For one
+output, and for labels 0 and 1, `precision`, `recall` and `f1` refer to class 1; otherwise they are
+means over the classes.
 
 >>> accuracy([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]], [0, 1, 1])
 0.6666666666666666
@@ -35,11 +35,11 @@ MOST = 1000  # classes in a confusion matrix
 
 
 def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatArray, FloatArray]:
-    """Return both as arrays of the same shape; raise ShapeError or InputError if they do not fit.
+    """Return predictions and targets as arrays of equal shape; raise ShapeError if they do not fit.
 
     Args:
-        predictions, targets: rows, or one number per sample
-        labels: whether such a number is a class label, converted to a one-hot row
+        predictions, targets: one row or one number per sample
+        labels: whether one number per sample is a class label, to be converted to a one-hot row
     """
     p, t = as_floats(predictions, "predictions"), as_floats(targets, "targets")
     count = len(t) if t.ndim else 0
@@ -70,12 +70,12 @@ def _rows_of(predictions: object, targets: object, labels: bool) -> tuple[FloatA
 
 
 def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatArray:
-    """Return one number per sample as rows of one number, or as one-hot rows.
+    """Convert one number per sample to rows of length 1, or labels to one-hot rows.
 
     Args:
         numbers: numbers of `count` samples
-        classes: length of a row
-        labels: whether a number is a class label
+        classes: length of a one-hot row
+        labels: whether the numbers are class labels
     """
     if not is_one_each(numbers, count):
         return numbers.reshape(count, -1)
@@ -83,7 +83,7 @@ def _wide(numbers: FloatArray, count: int, classes: int, labels: bool) -> FloatA
 
 
 def _metric(name: str) -> Callable[..., float]:
-    """Return the public function of the row of `METRICS` called `name`."""
+    """Return the public function for the metric called `name` in `METRICS`."""
     row = METRICS[name]
 
     def value(predictions: object, targets: object, sample_weight: object = None) -> float:
@@ -112,13 +112,13 @@ def __getattr__(name: str) -> Callable[..., float]:
 @final
 @dataclass(frozen=True)
 class Confusion:
-    """A confusion matrix: a row for each true class, a column for each predicted class.
+    """A confusion matrix, with a row for each true class and a column for each predicted class.
 
     Attributes:
-        counts: number of samples, int, shape (classes, classes)
+        counts: numbers of samples, int, shape (classes, classes)
         names: names of the classes
 
-    Notebooks show it as a table. `sv.metrics.confusion` returns one.
+    Returned by `sv.metrics.confusion`; notebooks display it as a table.
     """
 
     counts: npt.NDArray[np.int64]
@@ -139,10 +139,10 @@ def confusion(
     """Return the confusion matrix of predictions and targets.
 
     Args:
-        predictions: rows, whose largest number is the predicted class, or labels; for one output, a
-            number above 0.5 (above 0 for targets -1 and 1) predicts the second class
-        targets: one-hot rows, or labels
-        names: names of the classes; by default "0", "1" and so on
+        predictions: class labels, or rows whose largest number is at the predicted class; for one
+            output, a number above 0.5 (above 0 for targets -1 and 1) predicts the second class
+        targets: one-hot rows, or class labels
+        names: names of the classes; "0", "1" and so on by default
 
     Raises:
         InputError: if the number of names differs from the number of classes.

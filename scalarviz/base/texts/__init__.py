@@ -1,10 +1,10 @@
-"""Texts for people - captions, cards, notices, controls, menus - in one table by key.
+"""Texts shown to users - captions, cards, notices, controls, menus - in one table by key.
 
 English is `english.json`. A translation is a file with the same keys: SCALARVIZ_LANGUAGE=xx, or
---language xx after any command, selects `xx.json` beside it; a value that ends in .json selects any
-other file. Texts missing in a translation, or with other fields, remain English. The table is read
-on first use, in 0.3 ms; TOML takes 9 ms with the import of tomllib. Lessons of a language are in
-the folder with its name, see scalarviz/pages/lessons/lesson.py.
+--language xx after any command, selects `xx.json` next to it; a value that ends in .json selects
+any other file. Texts that are missing in a translation, or have other fields, remain English. The
+table is read on first use, in 0.3 ms; TOML would take 9 ms, including the import of tomllib.
+Translated lessons are in a folder named after the language, see pages/lessons/lesson.py.
 
 Rows of extensible tables, such as `ACTIVATIONS` or `CONTROLS`, contain their English texts;
 translations have them as `rows.TABLE.NAME.FIELD`, such as `rows.activations.tanh.caption`.
@@ -48,13 +48,13 @@ def plural(key: str, count: int, /, **fields: object) -> str:
 
 
 def row_text(key: str, words: str) -> str:
-    """Return the text of a table row: the text of its key if it exists, otherwise its own words."""
+    """Return the text of a table row: its translation if the key exists, otherwise `words`."""
     return texts().get(key, words)
 
 
 @cache
 def texts() -> Mapping[str, str]:
-    """Return the whole table: English, replaced by the chosen translation where available."""
+    """Return the table of texts: the chosen translation, with English where a text is missing."""
     english: dict[str, str] = json.loads(text_beside(__file__, "english.json"))
     language = os.environ.get(LANGUAGE) or "english"
     if language == "english":
@@ -78,7 +78,7 @@ def texts() -> Mapping[str, str]:
 
 
 def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
-    """Return the usable texts of a translation, given by name or file."""
+    """Return the usable texts of a translation; `language` is a name or a JSON file."""
     found = json.loads(file_of(language).read_text(encoding="utf-8"))
     if not isinstance(found, dict):
         raise ValueError("it is not an object of keys and texts")
@@ -86,24 +86,24 @@ def translation(language: str, english: Mapping[str, str]) -> dict[str, str]:
 
 
 def file_of(language: str) -> Path:
-    """Return the file of a language, given by name or as a file."""
+    """Return the file of texts of a language; `language` is a name or a JSON file."""
     is_file = language.endswith(".json")
     return Path(language if is_file else f"{Path(__file__).parent}/{language}.json")
 
 
 def languages() -> list[str]:
-    """Return the names of the languages of the package."""
+    """Return the names of the languages included in the package."""
     return sorted(path.stem for path in Path(__file__).parent.glob("*.json"))
 
 
 def choose(language: str) -> None:
-    """Show texts in a language from now on, given by name or file."""
+    """Show all texts in a language from now on; `language` is a name or a JSON file."""
     os.environ[LANGUAGE] = language
     texts.cache_clear()
 
 
 def is_usable(key: str, words: object, english: Mapping[str, str]) -> bool:
-    """Return whether a translation can be shown: the row or the English text is known."""
+    """Return whether a translation is a string without unknown fields; for rows, any string."""
     try:
         is_known = key.startswith(ROWS) or fields_of(str(words)) <= fields_of(english[key])
     except (LookupError, ValueError):

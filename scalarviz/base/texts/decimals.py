@@ -1,4 +1,4 @@
-"""Numbers for people: plain decimals, and exponents only beyond LEAST and MOST."""
+"""Numbers as text: decimals, with an exponent only below 10**LEAST or from 10**MOST on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MINUS = re.compile(r"(?<![\w.)\]-])-(?=[.\d(]|inf\b)|(?<= )-(?![^ \n])|(?<=\de)-
 
 
 def rounded(value: float, digits: int = 2) -> str:
-    """Return a number with some digits: 0.15, -1.3, 1234, 1.4e-8, never -0."""
+    """Return a number with `digits` significant digits: 0.15, -1.3, 1234, 1.4e-8; never -0."""
     if not math.isfinite(value):
         return f"{value:f}"  # nan, inf, -inf
     if value == 0.0:
@@ -27,15 +27,15 @@ def rounded(value: float, digits: int = 2) -> str:
 
 
 def stripped(number: str) -> str:
-    """Return a number without insignificant zeros."""
+    """Return a decimal number without trailing zeros."""
     return number.rstrip("0").rstrip(".") if "." in number else number
 
 
 def short(value: float, digits: int = 2) -> str:
-    """Return a number for a picture: .25, -1.30, 12.5, 1,234, 3.1e7; .00 if it rounds to it.
+    """Return a number for a picture: .25, -1.30, 12.5, 1,234, 3.1e7; never -.00.
 
     Args:
-        digits: decimal places, minus one for each digit before the point except the first
+        digits: decimal places, one fewer for each digit before the point after the first
     """
     if not abs(value) < 10.0**MOST:
         return rounded(value)
@@ -46,22 +46,22 @@ def short(value: float, digits: int = 2) -> str:
 
 
 def typeset(words: str) -> str:
-    """Return words as drawn: no zero before a point, and true minus signs."""
+    """Return a text as drawn: without zeros before decimal points, and with true minus signs."""
     return LEADING.sub(".", MINUS.sub("−", words))
 
 
 def old_and_new(old: float, new: float) -> str:
-    """Return two numbers in two lines, with four digits."""
+    """Return an old and a new number on two lines, with up to four decimal places."""
     return f"{short(old, CHANGE)}\n→ {short(new, CHANGE)}"
 
 
 def changed(old: float, new: float) -> list[str]:
-    """Return an arrow with the change of a number, of four digits; "" for a smaller change."""
+    """Return an arrow and the change to up to four decimal places; [] if it rounds to 0."""
     words = short(abs(new - old), CHANGE)
     return [f"{'↑' if new > old else '↓'} {words}"] if words.strip(".0") else []
 
 
 def near_border(number: float, border: float) -> str:
-    """Return a number with two digits, or three if it would be rounded to the border."""
+    """Return a number with two decimal places, or three if it would be rounded to `border`."""
     words = short(number)
     return short(number, 3) if words == short(border) and number != border else words

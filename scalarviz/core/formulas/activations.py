@@ -1,10 +1,10 @@
-"""The activations: y = f(x), each with its derivative beside it.
+"""The activations y = f(x), each with its derivative.
 
 A derivative is called with x and the result y, and uses whichever gives the shorter formula. To add
 an activation, write the two functions and one row of `ACTIVATIONS`: every engine, `Value`, ONNX,
 shaders, captions, tests and error messages take it from the table.
 
-Each is defined for every x: at +-1000 it returns the limit and raises no exception.
+Each function is defined for every x: at +-1000 it returns the limit and raises no exception.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ Attributes = Mapping[str, tuple[float | str, float | str]]
 
 @dataclass(frozen=True, slots=True)
 class OnnxOperator:
-    """The operator of ONNX that computes an activation.
+    """The ONNX operator that computes an activation.
 
     Attributes:
         name: name of the operator, such as "Elu"
         attributes: required value and ONNX default of each attribute
-        gate: operator g with activation(x) = x * g(x), for operators that few programs support yet
-        inputs: inputs besides x
-        around: operators written before and after it, each with its constants
+        gate: operator g with activation(x) = x * g(x), if few programs support the operator yet
+        inputs: constants that are inputs after x
+        around: operators written before and after this one, each with its constants
     """
 
     name: str
@@ -58,14 +58,14 @@ class ActivationFormula(Formula):
 
     Attributes:
         limits: values and derivatives at -1000 and at 1000, for tests
-        slope: the derivative in captions, of the input z and the result a, in the notation of
-            `LossRow` in losses.py; by default from the code of the derivative, or "slope of NAME"
-            if it does not fit on a line
-        caption: effect of the activation on the sum of a neuron, whose name replaces "{unit}"
-        zero_caption: the same for a result of 0; by default `caption`
-        backward_caption: effect on the gradient in the backward pass; by default the slope
-        onnx: its operator in ONNX files; None: files contain its formula, which is not read back
-        digest: hash of the source of a custom activation, else ""
+        slope: formula of the derivative in captions, in terms of the input z and the result a and
+            in the notation of `LossRow` in losses.py; by default it is read from the code of the
+            derivative, or is "slope of NAME" if it does not fit on a line
+        caption: text about the effect on the sum of a neuron, whose name replaces "{unit}"
+        zero_caption: the same text for a result of 0; by default `caption`
+        backward_caption: text about the effect on the gradient in backward; by default the slope
+        onnx: operator in ONNX files; None writes the formula, which cannot be imported again
+        digest: hash of the source of a custom activation, otherwise ""
     """
 
     limits: tuple[float, float, float, float] | None = None
@@ -447,7 +447,7 @@ ACTIVATIONS = table(
 # Activations with settings, such as "leaky_relu(0.2)". Such a row is made at its first use, from
 # the functions of its family with other constants, and is in the table from then on.
 
-LEAST, MOST = 1e-30, 1e30  # of settings: float32 has them
+LEAST, MOST = 1e-30, 1e30  # limits of settings in float32
 MOST_ROWS = 1000  # of ACTIVATIONS, which a file with many names would otherwise fill
 LONGEST = 100  # characters of a name
 WITH_SETTINGS = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
@@ -465,15 +465,15 @@ def hard_sigmoid_family_derivative(x: float, y: float) -> float:
 
 @dataclass(frozen=True)
 class Family:
-    """Activations that differ by their settings.
+    """Activations that differ only in their settings.
 
     Attributes:
         name: name of the row of `ACTIVATIONS` with the default settings
-        settings: constant in the functions and default value of each setting
-        allowed: valid settings in words and, up to MOST, as a predicate
-        onnx: the operator for these settings; None: the operator of the default row, with the
-            settings as its attributes
-        functions: the function and its derivative; empty: the functions of the default row
+        settings: name of the constant in the functions, and default value, of each setting
+        allowed: description of the valid settings, and a function that checks them
+        onnx: function that returns the operator for given settings; None means the operator of the
+            default row with the settings as attributes
+        functions: the function and its derivative, or () for the functions of the default row
     """
 
     name: str
@@ -521,7 +521,7 @@ FAMILIES = table(
 
 @dataclass(frozen=True, slots=True)
 class WithSettings(ActivationFormula):
-    """A row made at its first use; pickles and copies refer to it by name."""
+    """An activation with settings, created on first use; pickles and copies store its name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return activation_row, (self.name,)
@@ -531,11 +531,11 @@ def activation_row(name: object) -> ActivationFormula:
     """Return the row of an activation, with or without settings.
 
     Args:
-        name: such as "relu" or "leaky_relu(0.2)"
+        name: name of the activation, such as "relu" or "leaky_relu(0.2)"
 
     Raises:
-        UnknownNameError: for an unknown name.
-        InputError: for settings that cannot be used.
+        UnknownNameError: if the name is unknown.
+        InputError: if the settings are invalid.
     """
     found = WITH_SETTINGS.fullmatch(name) if isinstance(name, str) and len(name) < LONGEST else None
     if found is None:
@@ -545,7 +545,7 @@ def activation_row(name: object) -> ActivationFormula:
 
 
 def numbers_in(family: Family, text: str) -> list[float]:
-    """Return the settings in a text; raise InputError if they are invalid."""
+    """Return the settings in a text, such as "0.2"; raise InputError if they are invalid."""
     words, fits = family.allowed
     try:
         numbers = [float(each) + 0.0 for each in text.split(",")]  # -0.0 becomes 0.0
@@ -562,12 +562,12 @@ def numbers_in(family: Family, text: str) -> list[float]:
 
 
 def written(number: float) -> str:
-    """Return the shortest text of a number."""
+    """Return the shortest text that represents a number."""
     return repr(number).removesuffix(".0").replace("e+", "e")
 
 
 def with_settings(family: Family, *numbers: float) -> ActivationFormula:
-    """Return the row of `ACTIVATIONS` with these settings, made at its first use."""
+    """Return the row of `ACTIVATIONS` with these settings, which is created on first use."""
     usual = ACTIVATIONS[family.name]
     if numbers == tuple(value for _, value in family.settings):
         return usual
@@ -588,14 +588,14 @@ def with_settings(family: Family, *numbers: float) -> ActivationFormula:
 
 
 def with_constants(function: Any, constants: dict[str, float]) -> FloatFunction:
-    """Return a copy of a function with other values of some constants."""
+    """Return a copy of a function in which some global constants have other values."""
     known, code = function.__globals__ | constants, function.__code__
     used = {key: known[key] for key in ("__name__", *code.co_names) if key in known}
     return copy_of(function, used)
 
 
 def with_attributes(usual: OnnxOperator | None, numbers: tuple[float, ...]) -> OnnxOperator:
-    """Return an ONNX operator with these values of its attributes."""
+    """Return an ONNX operator with these attribute values."""
     assert usual is not None
     given = zip(usual.attributes.items(), numbers, strict=True)
     attributes = {key: (number, default) for (key, (_, default)), number in given}

@@ -1,8 +1,8 @@
-"""The operations of expressions of `Value`s: plus, times, log, ...
+"""The operations in expressions of `Value`s: plus, times, log, ...
 
-One row each: the value, and one partial derivative for each input, called with the inputs and the
-result. `symbol` is the printed operator. Activations are operations as well; together these are all
-operations of a `Value`.
+Each row has the value and one partial derivative for each input, which is called with the inputs
+and the result. `symbol` is the printed operator. With the activations, these are all operations of
+a `Value`.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def erfc_derivative(x: float, y: float) -> float:
 
 
 def by_some(formula: Formula, wanted: Sequence[bool]) -> Formula:
-    """Return a row with the derivatives with respect to the `wanted` inputs only."""
+    """Return a formula that has derivatives only with respect to the `wanted` inputs."""
     if all(wanted):
         return formula
     partials = zip(formula.partials, wanted, strict=True)

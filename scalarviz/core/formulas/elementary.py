@@ -1,10 +1,10 @@
 """exp, log, sqrt, ...: the elementary functions of formulas, for Python floats.
 
-Unlike the `math` module they never raise. Where `math.exp(1000)` is an OverflowError and
-`math.log(0.0)` a ValueError, these return what every processor returns: inf, -inf or NaN. So a
+Unlike the `math` module they never raise an exception. Where `math.exp(1000)` raises OverflowError
+and `math.log(0.0)` raises ValueError, they return inf, -inf or NaN, as every processor does. So a
 formula has the same limits in plain Python as in a compiled kernel.
 
-Formulas import their functions from here and call `exp`; each target substitutes another `exp` (see
+Formulas import these functions; each target, such as a GPU, replaces them by its own versions (see
 `formula.py`).
 """
 
@@ -26,7 +26,7 @@ def exp(x: float) -> float:
 
 
 def expm1(x: float) -> float:
-    """exp(x) - 1, exact for small x."""
+    """exp(x) - 1, accurate for small x."""
     try:
         return math.expm1(x)
     except OverflowError:
@@ -34,14 +34,14 @@ def expm1(x: float) -> float:
 
 
 def log(x: float) -> float:
-    """The natural logarithm; -inf at 0, NaN below."""
+    """The natural logarithm; -inf at 0, NaN below 0."""
     if x > 0.0:
         return math.log(x)
     return -math.inf if x == 0.0 else math.nan
 
 
 def log1p(x: float) -> float:
-    """log(1 + x), exact for small x."""
+    """log(1 + x), accurate for small x."""
     if x > -1.0:
         return math.log1p(x)
     return -math.inf if x == -1.0 else math.nan

@@ -34,7 +34,7 @@ class Formula:
 
     @property
     def derivative(self) -> FloatFunction:
-        """Derivative of a formula of one input: `derivative(x, y)` with the result y."""
+        """Derivative of a formula with one input, as a function of the input and the result."""
         (derivative,) = self.partials
         return derivative
 
@@ -51,7 +51,7 @@ AnyT = TypeVar("AnyT")
 
 
 def table(rows: Iterable[RowT]) -> dict[str, RowT]:
-    """Return rows by name; asserts that names are unique."""
+    """Return a dict of rows by name; assert that the names are unique."""
     found: dict[str, RowT] = {}
     for row in rows:
         assert row.name not in found, f"two rows are named {row.name}"
@@ -98,7 +98,7 @@ def given(**settings: float | None) -> dict[str, float]:
 def check_names(
     kind: Callable[..., object], settings: Mapping[str, Any], what: str, *given: str
 ) -> None:
-    """Raise InputError for settings that a function does not accept, or that are missing."""
+    """Raise InputError if a function does not accept a setting, or if a setting is missing."""
     known, takes_more = parameters_of(kind)
     for key in settings:
         if key in given or not isinstance(key, str):
@@ -135,13 +135,13 @@ def copy_of(
 
 
 class Target:
-    """A target for formulas: its elementary functions, its type of numbers, its compiler.
+    """A target that formulas are translated to: elementary functions, number type and compiler.
 
     Args:
-        functions: versions of the functions in `ELEMENTARY`, by name
-        number: converts a constant to the type of the target, such as `numpy.float32`
+        functions: versions of the functions in `ELEMENTARY` for this target, by name
+        number: function that converts a constant to the number type, such as `numpy.float32`
         compiler: decorator for every copied function, such as `numba.njit`
-        formulas: versions of whole formulas for this target
+        formulas: versions of complete formulas for this target
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class Target:
         self._copies.update(formulas or {})
 
     def retarget(self, function: Callable[..., Any]) -> Any:
-        """Return the copy of a formula for this target, the same at each call."""
+        """Return the copy of a formula for this target, which is made on the first call."""
         if function not in self._copies:
             if not isinstance(function, FunctionType):
                 raise TypeError(f"{function!r} is not a plain Python function")
@@ -177,7 +177,7 @@ class Target:
         return copy_of(function, known, code.replace(co_consts=constants))
 
     def translate(self, value: Any) -> Any:
-        """Return the value of a global name of a formula on this target."""
+        """Return the equivalent, on this target, of a global value that a formula uses."""
         if isinstance(value, float):
             return self.number(value)
         if value in self._copies or isinstance(value, FunctionType):

@@ -1,15 +1,15 @@
-"""Formulas as expression trees of lists, read from the source of functions.
+"""Formulas as expression trees (nested lists), read from the source of functions.
 
 Captions, optimizer steps, JavaScript and ONNX are generated from these trees.
 
 A tree is a number, a name, or [operation, *trees], such as ["-", 1.0, ["*", "y", "y"]]. Special
 forms:
 
-    ["let", name, tree, rest]           binds a name in the rest; for several, both are tuples
+    ["let", name, tree, rest]           binds a name in `rest`; several names form a tuple
     ["if", test, tree, tree]
     ["compare", signs, *trees]
     ["call", function, *trees]          with an argument for each parameter
-    ["constant", name, number]          a number from outside
+    ["constant", name, number]          a number defined outside the function
     ["default", name, number]           default of a parameter left out in a call
     ["tuple", *trees]
     ["unwritable"]                      anything other than an expression of numbers
@@ -105,7 +105,7 @@ def read(
         names: names in the tree for variables of the function; other variables keep their names
 
     Raises:
-        UnwritableError: for a function without source, or if a name is taken.
+        UnwritableError: if the function has no source, or a name is already used.
     """
     if not isinstance(function, FunctionType):
         raise UnwritableError
@@ -118,7 +118,7 @@ def read(
 
 
 def read_expression(code: str, names: Sequence[str], functions: Mapping[str, Any]) -> Tree:
-    """Return the tree of an expression of Python that calls `functions`."""
+    """Return the tree of a Python expression that calls `functions`."""
     return Reader({name: name for name in names}, functions).tree(ast.parse(code, mode="eval").body)
 
 
@@ -134,7 +134,7 @@ class Reader:
         self.local, self.outer = local, outer
 
     def body(self, statements: Sequence[ast.stmt], rest: Tree) -> Tree:
-        """Return the tree of the result of some statements followed by `rest`."""
+        """Return the tree of the result of statements that are followed by the tree `rest`."""
         for statement in reversed(statements):
             match statement:
                 case ast.Pass():
@@ -156,7 +156,7 @@ class Reader:
         return rest
 
     def target(self, node: ast.expr) -> Any:
-        """Return the name of a variable, or several as a tuple."""
+        """Return the name of an assigned variable, or a tuple of names."""
         match node:
             case ast.Name(id=name):
                 return self.local.get(name)
@@ -198,7 +198,7 @@ class Reader:
         raise UnwritableError
 
     def arguments(self, call: ast.Call, function: Callable[..., Any]) -> list[Tree]:
-        """Return the argument of each parameter in a call, defaults included."""
+        """Return the argument for each parameter in a call, including defaults."""
         named = {str(each.arg): each.value for each in call.keywords}
         is_function = isinstance(function, FunctionType)
         if any(isinstance(x, ast.Starred) for x in call.args) or (named and not is_function):
@@ -231,7 +231,7 @@ def syntax_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def variables(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """Return the names that a function reads from outside: globals and closure variables."""
+    """Return the variables that a function reads from outside: globals and closure variables."""
     assert isinstance(function, FunctionType)
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     inner = {}
@@ -253,7 +253,7 @@ def called(syntax: ast.expr, outer: Mapping[str, Any]) -> Any:
 
 
 def sign_of(operator: ast.AST) -> str:
-    """Return the sign of an operator in trees."""
+    """Return the sign that represents a Python operator in trees."""
     if type(operator) not in SIGNS:
         raise UnwritableError
     return SIGNS[type(operator)]
@@ -266,7 +266,8 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
     """Return the tree of a function; None if it is not a plain function of numbers.
 
     Args:
-        place: index of the returned number; by default the first, such as the weight of an update
+        place: index of the result, if the function returns several numbers; by default the first,
+            such as the new weight in an update
     """
     try:
         return closed(function, place)
@@ -275,7 +276,7 @@ def function_tree(function: Callable[..., Any], place: int = 0) -> Tree:
 
 
 def closed(function: Callable[..., Any], place: int | None) -> Tree:
-    """Return the result of `function_tree`; raise UnwritableError if impossible."""
+    """Return the tree of a function; unlike `function_tree`, raise UnwritableError on failure."""
     if isinstance(function, ExpressionFunction):
         names = [*function.names]
         tree = read_expression(function.code, names, function.functions)
@@ -288,11 +289,11 @@ def closed(function: Callable[..., Any], place: int | None) -> Tree:
 
 
 def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
-    """Return a tree with its functions inlined.
+    """Return a tree in which called functions are replaced by their trees.
 
     Args:
         known: names bound to numbers
-        place: index of the returned number; None for a single result
+        place: index of the result among several returned numbers; None for a single result
     """
 
     def of(part: Tree) -> Tree:
@@ -327,7 +328,7 @@ def closed_tree(tree: Tree, known: set[str], place: int | None = None) -> Tree:
 
 
 def number(value: object) -> Tree:
-    """Return a number as a tree; JSON has neither infinity nor NaN."""
+    """Return a number as a tree, with operations for infinity and NaN, which JSON lacks."""
     if not isinstance(value, (int, float)):
         raise UnwritableError
     if math.isfinite(value):

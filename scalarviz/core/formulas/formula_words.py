@@ -56,12 +56,12 @@ class Term:
     """A part of a formula, in the notation of captions and as Python.
 
     Attributes:
-        rank: its precedence
+        rank: precedence of the operation
         head: the factors of a product before the last one
         base: the last factor without its exponent; "" if it cannot be joined to another factor
         exponent: exponent of the last factor
-        number: its value if it is a constant, or None
-        cases: of a conditional expression: the condition and both expressions
+        number: value of a constant, or None
+        cases: condition and both branches of a conditional expression, or None
     """
 
     text: str
@@ -87,7 +87,7 @@ class Term:
 
 @dataclass(frozen=True)
 class WrittenFormula:
-    """A formula of named arguments.
+    """The text of a formula with named arguments.
 
     Attributes:
         text: the formula as a factor, with brackets around a sum
@@ -154,21 +154,21 @@ def in_words(formula: str, names: Iterable[str], calls: Mapping[str, Any]) -> st
 def agrees(
     compute: Callable[..., float], function: Callable[..., float], names: Sequence[str]
 ) -> bool:
-    """Return whether a formula agrees with its function, whose source may have changed."""
+    """Return whether a formula agrees numerically with its function, whose source may be newer."""
     points = islice(product(POINTS, repeat=len(names)), MOST_POINTS)
     pairs = [(value_at(compute, *point), value_at(function, *point)) for point in points]
     return all(same(*pair) for pair in pairs) and any(a == a for a, _ in pairs)
 
 
 def same(a: float, b: float) -> bool:
-    """Return whether two numbers agree, or neither is finite."""
+    """Return whether two numbers agree approximately, or neither is finite."""
     if not math.isfinite(a) or not math.isfinite(b):
         return not math.isfinite(a) and not math.isfinite(b)
     return math.isclose(a, b, rel_tol=1e-4, abs_tol=1e-6)
 
 
 def value_at(function: Callable[..., float], *numbers: float) -> float:
-    """Return the value of a custom function; infinity or NaN instead of an error, as in kernels."""
+    """Return the value of a custom function, or NaN instead of an error, as in kernels."""
     try:
         with np.errstate(all="ignore"):
             return float(function(*map(np.float64, numbers)))
@@ -184,11 +184,12 @@ def number_text(value: float) -> str:
 
 
 class FormulaWriter:
-    """Write formulas of named arguments.
+    """Converts functions to formulas with named arguments.
 
-    names   the names
-    inline  whether calls are replaced by the formulas of their functions
-    literal whether brackets, products and function names are kept as in the source
+    Args:
+        names: names of the arguments
+        inline: whether calls are replaced by the formulas of their functions
+        literal: whether brackets, products and function names are kept as in the source
     """
 
     def __init__(
@@ -204,11 +205,11 @@ class FormulaWriter:
         self.folds = False  # whether constants are folded and conditions come first
 
     def code_function(self, code: str) -> ExpressionFunction:
-        """Return the function that evaluates an expression of the names."""
+        """Return the function that evaluates the expression `code` for given arguments."""
         return ExpressionFunction(code, self.names, self.functions)
 
     def inlined(self, function: Callable[..., Any], arguments: Sequence[Term]) -> Term:
-        """Return the formula of a function with these arguments."""
+        """Return the formula of a function with `arguments` in place of its parameters."""
         names, tree = read(function)
         if len(names) != len(arguments) or self.depth > DEEPEST:
             raise UnwritableError
@@ -297,9 +298,9 @@ class FormulaWriter:
         return self.joined("*", constant(-1.0), part) if self.folds else negative(part)
 
     def folded(self, sign: str, a: Term, b: Term) -> Term | None:
-        """Return two parts joined by a sign and simplified; None if that is impossible.
+        """Return two parts joined by a sign and simplified, or None if that is impossible.
 
-        Constants are folded; in conditional expressions, each case is.
+        Constants are computed; an operation on a conditional expression is applied to each case.
         """
         if a.number is not None and b.number is not None and sign != "**":
             return constant(eval(f"{a.number!r} {sign} {b.number!r}"))
@@ -352,7 +353,7 @@ class FormulaWriter:
         return Term(f"{name}({given_text})", f"{name}({code})")
 
     def of_library(self, name: str, parts: Sequence[Term]) -> Term | None:
-        """Return a call of a function that formulas write with signs; None for other functions."""
+        """Return a call of a function that formulas write with signs, such as abs, or None."""
         match name, parts:
             case "where", [test, yes, no]:
                 if test.rank > CONDITION:
@@ -419,10 +420,10 @@ def compared(first: Term, *others: tuple[str, Term]) -> Term:
 
 
 class Choices:
-    """Outcomes of the conditions of a function: those given, then True for each further one.
+    """Outcomes of the conditions in a function: first the given outcomes, then always True.
 
     Attributes:
-        taken: the outcomes so far
+        taken: the outcomes returned so far
     """
 
     def __init__(self, given: Sequence[bool]) -> None:
@@ -436,7 +437,7 @@ class Choices:
 
 
 def all_choices() -> Iterator[Choices]:
-    """Yield the choices for each case of a function; evaluate each before taking the next."""
+    """Yield choices for each case of a function; each must be used before the next is requested."""
     waiting: list[list[bool]] = [[]]
     for _ in range(MOST_CASES):
         if not waiting:
@@ -448,7 +449,7 @@ def all_choices() -> Iterator[Choices]:
 
 
 class CaseWriter(FormulaWriter):
-    """Write one case of a formula with conditions.
+    """Converts one case of a function with conditions to a formula.
 
     Attributes:
         tests: the conditions evaluated so far, as Python
@@ -467,7 +468,7 @@ class CaseWriter(FormulaWriter):
 def written_cases(
     function: Callable[..., float], names: Sequence[str], *, inline: bool
 ) -> Iterator[tuple[CaseWriter, Term]]:
-    """Yield a writer, its choices and its text for each case of a function."""
+    """For each case of a function, yield its writer, which has the choices, and its formula."""
     for choices in all_choices():
         writer = CaseWriter(names, choices, inline=inline)
         try:

@@ -1,8 +1,8 @@
 """Initializers: distributions of weights, given fan_in and fan_out of a layer.
 
-fan_in is the number of inputs of an output, fan_out the number of outputs of an input. A law has
-two parameters: (low, high) if uniform, (mean, deviation) if normal. A row of `INITIALIZERS` has the
-laws of weights and of biases.
+fan_in is the number of inputs of each output, fan_out the number of outputs that use each input. A
+law is a distribution with two parameters: (low, high) if uniform, (mean, deviation) if normal. A
+row of `INITIALIZERS` has the laws of weights and of biases.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Law:
     """A distribution whose two parameters depend on the fans of a layer, or are settings.
 
     Attributes:
-        kind: "uniform", "normal", or "function": a custom function that returns the numbers
-        gain: divided by `fan`, the square of the deviation of a normal law, or of the bound of a
-            uniform law; None: the settings are the parameters
-        fan: weights of fan_in and fan_out
+        kind: "uniform", "normal", or "function" for a custom function that returns the numbers
+        gain: the deviation of a normal law, or the bound of a uniform law, is the square root of
+            gain / (fan[0] * fan_in + fan[1] * fan_out); None: the settings are the parameters
+        fan: factors of fan_in and fan_out
         function: the custom function, see `Init`
     """
 
@@ -111,19 +111,19 @@ class Init:
     """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
 
     Args:
-        name: row of `INITIALIZERS`, which states the law of weights and of biases: "pytorch", the
-            default, "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a
-            function f(rng, shape) of a numpy Generator and the shape of a weight array, as in
-            `net.state_dict()`, that returns the numbers; biases then start at 0
+        name: row of `INITIALIZERS`, which has the laws of weights and biases: "pytorch" (default),
+            "uniform", "normal", "he_uniform", "he_normal", "xavier_uniform", ...; or a function
+            f(rng, shape) that returns the numbers, given a numpy Generator and the shape of a
+            weight array, as in `net.state_dict()`; biases then start at 0
         bias: another law for the biases: "zeros", "fan_in" (+-1/sqrt(in)) or "fan_out"
-            (+-sqrt(6/out)); None, the default: the law of the row
+            (+-sqrt(6/out)); None (default) means the law of the row
         low, high: bounds of "uniform"; by default -1.0 and 1.0
         mean: mean of "normal"; by default 0.0
         deviation: standard deviation of "normal"; by default 1.0
 
     Raises:
-        UnknownNameError: for an unknown name, or a setting that the law does not have.
-        InputError: for an invalid number.
+        UnknownNameError: if the name is unknown, or the law has no such setting.
+        InputError: if a number is invalid.
     """
 
     @answered
@@ -168,13 +168,13 @@ class Init:
 
     @staticmethod
     def of(init: str | Init | Callable[..., Any]) -> Init:
-        """Return `init` if it is an Init, else the Init with that name."""
+        """Return `init` if it is an Init, otherwise the Init with that name."""
         return init if isinstance(init, Init) else Init(init)
 
     def draw(
         self, law: Law, shape: tuple[int, int], seed: int, first: int, count: int
     ) -> npt.NDArray[np.float64]:
-        """Return initial numbers for the bank's rows `first`, `first` + 1, ... of a layer.
+        """Return initial numbers for `count` bank rows of a layer, from row `first` on.
 
         The number of a row depends only on the seed and the row, so adding a layer to a network
         does not change its other initial numbers.
@@ -203,7 +203,7 @@ class Init:
         first: int,
         sides: tuple[int, ...] = (),
     ) -> None:
-        """Write initial numbers into `rows` of the bank, an array of shape `sides`.
+        """Write initial numbers into `rows`, the part of the bank for an array of shape `sides`.
 
         `law`, `shape`, `seed` and `first` are as in `draw`.
         """
@@ -241,7 +241,7 @@ _kept: dict[int, Pairs] = {}  # the pairs of the first rows, by seed
 
 
 def initial_pairs(seed: int, first: int, count: int) -> Pairs:
-    """Return `unit_pairs` of the initial numbers on `count` rows of a bank from `first` on."""
+    """Return the random pairs (see `unit_pairs`) for `count` bank rows from `first` on."""
     end = first + count
     if end <= FIRST_ROWS:
         draw_together([seed], end)
@@ -252,7 +252,7 @@ def initial_pairs(seed: int, first: int, count: int) -> Pairs:
 
 
 def draw_together(seeds: Iterable[int], rows: int) -> None:
-    """Draw and cache the pairs of the first `rows` rows for several seeds."""
+    """Draw and cache the random pairs of the first `rows` bank rows for several seeds."""
     missing = [seed for seed in seeds if seed not in _kept or len(_kept[seed][0]) < rows]
     if not missing:
         return

@@ -1,7 +1,7 @@
 """Formulas of layers: norms, encodings, softmax, pooling, and formulas with parameters.
 
-A row of `ROW_FORMULAS` needs all numbers of a sample. It works on any sequence: lists in plain
-Python, arrays in a kernel. `forward` reads x, writes y, and returns one number for `backward`;
+A row of `ROW_FORMULAS` needs all numbers of a sample. It works on any sequence: on lists in plain
+Python, on arrays in a kernel. `forward` reads x, writes y, and returns one number for `backward`;
 `backward` writes the derivative with respect to each x into `gradient`. The length is passed as a
 float, since an integer would turn float32 into float64 in a kernel.
 
@@ -53,7 +53,7 @@ def max_pool_backward(
     width: int, tall: int, broad: int, down: int, across: int, above: int, beside: int, high: int,
     wide: int, share: float,
 ) -> None:  # fmt: skip
-    """Pass the gradient to the largest pixel, the first one if several are equal.
+    """Pass the gradient of each window to its largest pixel, the first one if several are equal.
 
     The pixel is found by comparison with y.
     """
@@ -112,7 +112,7 @@ MutableRow = MutableSequence[float]
 
 
 def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
-    """Normalize to mean 0 and variance 1; return the factor of the centred row."""
+    """Normalize to mean 0 and variance 1; return the factor applied after centring."""
     mean = 0.0
     for i in range(len(x)):
         mean += x[i] / length
@@ -128,7 +128,7 @@ def layer_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
 def layer_norm_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float, eps: float
 ) -> None:
-    """Remove the components that shift or scale all of x: y does not depend on them."""
+    """Remove the gradient components that shift or scale all of x, which do not affect y."""
     shift = 0.0
     stretch = 0.0
     for i in range(len(y)):
@@ -139,7 +139,7 @@ def layer_norm_backward(
 
 
 def group_norm(x: Row, y: MutableRow, size: int, length: float, eps: float) -> float:
-    """Normalize each `size` numbers to mean 0 and variance 1; `length` is `size` as a float."""
+    """Normalize groups of `size` numbers to mean 0, variance 1; `length` is `size` as a float."""
     for group in range(len(x) // size):
         mean = 0.0
         for k in range(size):
@@ -157,7 +157,7 @@ def group_norm_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, size: int, length: float,
     eps: float,
 ) -> None:  # fmt: skip
-    """Apply `layer_norm_backward` to each group; the factor of each is computed again."""
+    """Apply `layer_norm_backward` to each group, whose factor is computed again."""
     for group in range(len(x) // size):
         mean = 0.0
         shift = 0.0
@@ -177,7 +177,7 @@ def group_norm_backward(
 
 
 def rms_norm(x: Row, y: MutableRow, length: float, eps: float) -> float:
-    """Normalize to mean square 1; return the factor of the row."""
+    """Normalize to mean square 1; return the factor applied to the row."""
     square = 0.0
     for i in range(len(x)):
         square += x[i] * x[i] / length
@@ -212,7 +212,7 @@ def frequency_encoding(x: Row, y: MutableRow, octaves: int) -> float:
 def frequency_encoding_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, octaves: int
 ) -> None:
-    """The derivative of each sine is its cosine, and of each cosine minus its sine."""
+    """Write the gradient, since the derivative of sin is cos, and of cos is -sin."""
     for i in range(len(x)):
         frequency = pi
         total = 0.0
@@ -240,7 +240,7 @@ def softmax(x: Row, y: MutableRow, length: float) -> float:
 def softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """Subtract the mean of the gradient, weighted by y, since the sum of y is always 1."""
+    """Subtract the y-weighted mean from the gradient, since the sum of y is always 1."""
     mean = 0.0
     for i in range(len(y)):
         mean += upstream[i] * y[i]
@@ -249,7 +249,7 @@ def softmax_backward(
 
 
 def log_softmax(x: Row, y: MutableRow, length: float) -> float:
-    """Write the logarithms of `softmax`, also where its results underflow."""
+    """Write the logarithms of `softmax`, finite even where softmax underflows to 0."""
     largest = x[0]
     for i in range(len(x)):
         largest = x[i] if x[i] > largest else largest
@@ -266,7 +266,7 @@ def log_softmax(x: Row, y: MutableRow, length: float) -> float:
 def log_softmax_backward(
     x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, length: float
 ) -> None:
-    """Subtract from each gradient its probability times their sum."""
+    """Subtract from each gradient its probability times the sum of all gradients."""
     total = 0.0
     for i in range(len(y)):
         total += upstream[i]
@@ -275,7 +275,7 @@ def log_softmax_backward(
 
 
 def spread(x: Row, y: MutableRow, each: int) -> float:
-    """Write each x `each` times."""
+    """Write each number `each` times."""
     for i in range(len(y)):
         y[i] = x[i // each]
     return 0.0
@@ -292,7 +292,7 @@ def spread_backward(
 
 
 def part(x: Row, y: MutableRow, first: int) -> float:
-    """Write the numbers from `first` on."""
+    """Write the numbers of x from index `first` on."""
     for i in range(len(y)):
         y[i] = x[first + i]
     return 0.0
@@ -309,7 +309,7 @@ def part_backward(
 class RowFormula:
     """One operation on a row of numbers.
 
-    `forward(x, y, *settings)` returns a number for
+    `forward(x, y, *settings)` returns the argument `number` of
     `backward(x, y, number, upstream, gradient, *settings)`.
     """
 
@@ -355,7 +355,7 @@ ROW_FORMULAS = table(
 
 
 def typed(function: Callable[..., Any], settings: Sequence[float] | FloatArray) -> list[Any]:
-    """Return settings for the last parameters of a function, as int where declared."""
+    """Return settings for the last parameters of a function, converted to int if declared so."""
     parameters = list(signature(function).parameters.values())[-len(settings) :]
     return [
         int(setting) if parameter.annotation in ("int", int) else setting
@@ -377,7 +377,7 @@ class ParametricFormula:
         derivative: its derivative with respect to x, with the same arguments
         by_parameter: its derivative with respect to a parameter, whose index is the first argument
         starts: initial value of each parameter, by name
-        digest: hash of the source of a custom formula, else ""
+        digest: hash of the source of a custom formula, otherwise ""
     """
 
     name: str
@@ -402,7 +402,7 @@ class ParametricFormula:
 
 
 def formula_called(name: str, digest: str) -> ParametricFormula:
-    """Return the row called `name`; raise UnknownNameError, or InputError if it has changed."""
+    """Return the formula called `name`; raise UnknownNameError, or InputError if it has changed."""
     row = pick(PARAMETRIC_FORMULAS, name, "formula")
     require(
         row.digest == digest,

@@ -1,7 +1,7 @@
 """Losses: the error of a prediction p for a target t, and its derivative with respect to p.
 
-A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) on a whole row of outputs.
-`Loss` reduces the errors to one number, with a mean and a factor.
+A row of `LOSSES` works on one number; a row of `ROW_LOSSES` (softmax) works on all outputs of a
+sample. `Loss` reduces the errors to one number, with a mean and a factor.
 
 The relative losses multiply the error by a `weight`, such as 1 / (p * p + .01). The derivative
 treats the weight as a constant although it depends on p, as in the renderers that introduced these
@@ -96,7 +96,7 @@ def by_both(p: float, t: float) -> float:
 
 
 def log_sum_exp(z: Sequence[float]) -> float:
-    """Return log(sum of exp(z)) without overflow: the largest is subtracted first."""
+    """Return log(sum of exp(z)) without overflow: the largest z is subtracted first."""
     largest = z[0]
     for i in range(len(z)):
         largest = z[i] if z[i] > largest else largest
@@ -107,7 +107,7 @@ def log_sum_exp(z: Sequence[float]) -> float:
 
 
 def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
-    """Return - sum of t * log(softmax(z)), over one row."""
+    """Return minus the sum of t * log(softmax(z)) over one row."""
     normalizer = log_sum_exp(z)
     loss = t[0] * (normalizer - z[0])
     for i in range(1, len(z)):
@@ -118,7 +118,7 @@ def softmax_cross_entropy(z: Sequence[float], t: Sequence[float]) -> float:
 def softmax_cross_entropy_gradient(
     z: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
 ) -> None:
-    """Write the derivative with respect to each z of one row into `gradient`."""
+    """Write the derivative of the error with respect to each z of a row into `gradient`."""
     normalizer = log_sum_exp(z)
     mass = t[0]
     for i in range(1, len(z)):
@@ -129,20 +129,21 @@ def softmax_cross_entropy_gradient(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutLoss:
-    """Attributes of rows of both tables.
+    """Common attributes of the rows of `LOSSES` and `ROW_LOSSES`.
 
     Attributes:
         logits: name of the activation included in the loss, or ""
-        error, slope: error and derivative in captions, with their weight, of p and t; by default
-            from the code of the functions, or "NAME(p, t)" and "NAME'(p, t)" if there is a weight
-            or they do not fit on a line. Captions substitute numbers, and a test evaluates them: a
-            product is `2 (p - t)` or `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp
-            (or `e^p`), log, cos, sign, clip and the activations. A translation has them as
+        error, slope: formulas of the error and its derivative in captions, in terms of p and t and
+            including the weight; by default they are read from the code of the functions, or are
+            "NAME(p, t)" and "NAME'(p, t)" if there is a weight or they do not fit on a line.
+            Captions replace p and t by numbers, and a test evaluates the formulas: a product is
+            `2 (p - t)` or `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp (or `e^p`),
+            log, cos, sign, clip and the activations. A translation has them as
             `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
-        digest: hash of the source of a custom loss, else ""
+        digest: hash of the source of a custom loss, otherwise ""
         domain: bounds of predictions; by default all numbers
-        outputs, targets: required numbers of outputs and targets of a row loss; 0, the default: any
-            number of outputs, and one target for each
+        outputs, targets: required numbers of outputs and targets of a row loss; 0 (default) means
+            any number of outputs, and one target for each
     """
 
     logits: str = ""
@@ -160,7 +161,7 @@ class LossRow(AboutLoss):
 
     Attributes:
         value, derivative: the error of one number, and its derivative with respect to p
-        weight: a factor of both, treated as a constant; by default 1
+        weight: factor of the value and the derivative, treated as a constant; by default 1
     """
 
     name: str
@@ -171,7 +172,7 @@ class LossRow(AboutLoss):
 
 @dataclass(frozen=True, slots=True)
 class RowLossRow(AboutLoss):
-    """A row of `ROW_LOSSES`: the error of a row of numbers, and the function writing its gradient.
+    """A row of `ROW_LOSSES`: the error of a row of numbers, and a function for its gradient.
 
     Captions show `error` and `slope` without substituting numbers; by default "NAME(p, t)" and
     "NAME'(p, t)".
@@ -261,14 +262,14 @@ ROW_LOSSES = table(
     ]
 )
 
-Weights = FloatArray | None  # of samples; None: all count alike
+Weights = FloatArray | None  # weights of samples; None: equal weights
 Mean = Literal["all", "samples", "none"]
 MEANS: dict[str, Mean] = {mean: mean for mean in get_args(Mean)}
 
 
 @final
 class LossValue(float):
-    """A loss: a float whose missing attribute `backward` raises an error with a remedy."""
+    """A loss: a float whose missing attribute `backward` raises an error that says what to call."""
 
     if not TYPE_CHECKING:
         backward = Absent()
@@ -278,28 +279,28 @@ class Loss:
     """The loss of a batch of predictions, as one number: `Loss("mse")`.
 
     The errors of a batch are added up, multiplied by `factor`, and divided according to `mean`:
-    "all" divides by the number of samples times outputs (as PyTorch), "samples" by the number of
-    samples, "none" does not divide. A softmax loss has one error per sample, so "all" and "samples"
-    agree.
+    "all" divides by the number of samples times outputs, as in PyTorch; "samples" divides by the
+    number of samples; "none" does not divide. A softmax loss has one error per sample, so "all" and
+    "samples" agree.
 
-    The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that can contain
-    the prediction; their derivative treats it as a constant.
+    The relative losses (relative_l1, relative_l2, mape, smape) divide by a number that may depend
+    on the prediction; their derivative treats this number as a constant.
 
-    Other conventions: (p - t) per batch is `factor=.5, mean="samples"`; 2 (p - t) / batch,
-    not divided by the channels, is `mean="samples"`; a plain sum of squares is `mean="none"`.
+    Other conventions for "mse": for the gradient (p - t) / batch use `factor=.5, mean="samples"`;
+    for 2 (p - t) / batch use `mean="samples"`; for a plain sum of squares use `mean="none"`.
 
     With `sample_weight` the error of each sample is multiplied by its weight, and the sum of
     weights replaces the number of samples in the divisor.
 
     Args:
-        name: row of LOSSES or ROW_LOSSES: "mse", the default, "mae", "huber",
+        name: row of LOSSES or ROW_LOSSES: "mse" (default), "mae", "huber",
             "softmax_cross_entropy", ..., or a loss made by `sv.loss`
-        factor: factor of the sum of errors, positive; by default 1.0
-        mean: "all", the default, "samples" or "none"
+        factor: positive factor of the sum of errors; by default 1.0
+        mean: "all" (default), "samples" or "none"
 
     Raises:
-        UnknownNameError: for an unknown name.
-        InputError: for an invalid factor.
+        UnknownNameError: if the name is unknown.
+        InputError: if the factor is invalid.
 
     >>> loss = Loss("mse")
     >>> loss.forward([[0.0, 1.0]], [[1.0, 1.0]])
@@ -326,7 +327,7 @@ class Loss:
 
     @staticmethod
     def of(loss: AnyLoss) -> Loss:
-        """Return `loss` if it is a Loss, else the Loss of that name or row."""
+        """Return `loss` if it is a Loss, otherwise the Loss with that name or row."""
         if isinstance(loss, Loss):
             return loss
         row = LOSSES.get(loss) if isinstance(loss, str) else None
@@ -350,7 +351,7 @@ class Loss:
         return self.row.name, self.row.digest, self.factor, self.mean
 
     def __call__(self, prediction: object, target: object, sample_weight: object = None) -> float:
-        """Return the loss as `forward` does, without storing anything for `backward`."""
+        """Return the loss like `forward`, without storing anything for `backward`."""
         return self._value(*self._batch(prediction, target, sample_weight)[:3])
 
     def forward(self, prediction: object, target: object, sample_weight: object = None) -> float:
@@ -358,16 +359,16 @@ class Loss:
 
         `prediction` and `target` have shape (samples, outputs), or (outputs,) for one sample. A
         target of shape (samples,) contains numbers for one output, or labels for a loss on logits.
-        `sample_weight` is the weight of each sample; None, the default: equal weights. Raises
-        ShapeError if they differ, NotFiniteError if the target is not finite, InputError for wrong
-        labels.
+        `sample_weight` is the weight of each sample; None (default) means equal weights. Raises
+        ShapeError if the shapes do not match, NotFiniteError if the target is not finite, and
+        InputError if a label is invalid.
         """
         batch = self._batch(prediction, target, sample_weight)
         self._stack.append(batch)
         return self._value(*batch[:3])
 
     def of_each(self, prediction: object, target: object) -> FloatArray:
-        """Return the loss of each sample: their mean, or sum, is the loss of the batch.
+        """Return the loss of each sample; the loss of the batch is their mean or sum.
 
         `prediction` and `target` are as in `forward`. With weights, the loss of the batch is the
         weighted mean.
@@ -379,10 +380,10 @@ class Loss:
         return self._errors(p, t) * self.scale((1, p.shape[1]))
 
     def backward(self) -> FloatArray:
-        """Return the derivative of the most recent unmatched forward's loss for each prediction.
+        """Return the gradient of the most recent unmatched loss with respect to its predictions.
 
         Raises:
-            OrderError: without an unmatched forward.
+            OrderError: if there is no unmatched forward.
         """
         require(
             self._stack, "backward of a loss without a forward: call loss.forward first", OrderError
@@ -395,7 +396,7 @@ class Loss:
         return gradient[0] if single else gradient
 
     def classes(self, outputs: int) -> int:
-        """Return the number of classes for labels with `outputs` outputs; 0: labels not supported.
+        """Return the number of classes if labels are accepted for `outputs` outputs, otherwise 0.
 
         The losses on logits accept labels from 0, one for each output; sigmoid_cross_entropy
         accepts 0 and 1 for a single output.
@@ -418,9 +419,10 @@ class Loss:
         return self.row.targets or outputs
 
     def check_output(self, activation: str) -> None:
-        """Raise InputError for a last `activation` that does not fit this loss.
+        """Raise InputError if the last `activation` of a network does not fit this loss.
 
-        The loss already includes it, or its results are outside the domain of the loss.
+        It does not fit if the loss already includes it, or if its results can be outside the
+        domain of the loss.
         """
         row = ACTIVATIONS.get(activation)
         low, high = self.row.domain
@@ -457,7 +459,7 @@ class Loss:
         return p, widened(t, p.shape[1]), weights, single
 
     def scale(self, shape: tuple[int, ...], weights: Weights = None) -> float:
-        """Return the factor of the sum of errors of a batch of `shape` (samples, outputs).
+        """Return the factor for the sum of errors of a batch; `shape` is (samples, outputs).
 
         Args:
             weights: weights of the samples, added up in order, as in kernels
@@ -467,7 +469,7 @@ class Loss:
         return self.factor / (total * self.divisor(outputs) or 1)
 
     def divisor(self, outputs: int) -> int:
-        """Return the divisor of a sample's sum of errors, given its `outputs`; 0: not divided."""
+        """Return the divisor for a sample's sum of errors over `outputs`; 0 means no division."""
         if self.mean == "none":
             return 0
         return outputs if self.mean == "all" and isinstance(self.row, LossRow) else 1

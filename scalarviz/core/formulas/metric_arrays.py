@@ -1,4 +1,4 @@
-"""Array operations of metrics, on one row per sample; web/metric_arrays.js has them for pages."""
+"""Array operations of metrics, with one row per sample; pages use web/metric_arrays.js."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scalarviz.core.formulas.losses import Weights
 
 
 def mean(each: FloatArray | list[float], w: Weights = None) -> float:
-    """Return the mean over the samples, of one or several numbers each, with optional weights."""
+    """Return the mean over samples of one or more numbers each, with optional weights `w`."""
     if w is None:
         return float(np.mean(each))
     return float(np.average(np.reshape(each, (len(w), -1)).mean(axis=1), weights=w))
@@ -28,15 +28,15 @@ def centered(rows: FloatArray, w: Weights) -> FloatArray:
 
 
 def largest_of(rows: FloatArray) -> FloatArray:
-    """Return the index of the largest number of each row."""
+    """Return a mask that is True at the largest number of each row."""
     return np.asarray(np.arange(rows.shape[1]) == rows.argmax(axis=1)[:, np.newaxis])
 
 
 def areas(p: FloatArray, there: FloatArray, w: Weights) -> list[float]:
-    """Return the area under the ROC curve of each output with samples of both kinds.
+    """Return the area under the ROC curve of each class with positive and negative samples.
 
     Args:
-        there: true classes of each sample
+        there: mask of the true classes of each sample
     """
     found, weights = [], np.ones(len(p)) if w is None else w
     for scores, own in zip(p.T, there.T, strict=True):

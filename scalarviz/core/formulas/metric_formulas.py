@@ -1,6 +1,6 @@
 """The table of metrics, user-defined metrics, and the arrays they are computed from.
 
-Predictions of a loss on logits are probabilities: `predictions_of` applies sigmoid or softmax.
+With a loss on logits, predictions are probabilities: `predictions_of` applies sigmoid or softmax.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ METRICS = table(METRIC_ROWS)
 
 
 def is_one_hot(targets: FloatArray) -> bool:
-    """Return whether each row, of two or more numbers, is 1 at one class and 0 elsewhere."""
+    """Return whether each row has two or more numbers, which are 1 at one class and otherwise 0."""
     is_binary = bool(((targets == 0.0) | (targets == 1.0)).all())
     return targets.shape[1] > 1 and is_binary and bool((targets.sum(axis=1) == 1.0).all())
 
 
 def rows_of_metrics(metrics: object) -> dict[str, MetricRow]:
-    """Return rows of metrics, given as names or functions, by name; raise InputError.
+    """Return a dict of metrics by name, given a list of names and functions; raise InputError.
 
     "loss" has no row: it is the held-out loss, which is always measured.
     """
@@ -96,7 +96,7 @@ def measured(row: MetricRow, p: FloatArray, t: FloatArray, w: Weights = None) ->
 
 
 def predictions_of(loss: Loss, outputs: FloatArray) -> FloatArray:
-    """Return the predictions of a network: its outputs, or probabilities if these are logits."""
+    """Return the predictions of a network: its outputs, or probabilities if they are logits."""
     p = np.asarray(outputs, np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
         if loss.row.logits == "sigmoid":

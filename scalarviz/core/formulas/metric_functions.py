@@ -1,4 +1,4 @@
-"""Metrics: measures of prediction quality for people, not for gradients.
+"""Metrics: measures of prediction quality that are reported but not used for training.
 
 A row of `METRIC_ROWS` works on arrays of shape (samples, outputs). The file is translated for
 pages; docs/TRANSLATOR.md lists the allowed Python.
@@ -36,7 +36,7 @@ class MetricRow:
 
 
 def accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of samples with the right class: largest output, or side of the threshold for one."""
+    """Share of samples with the right class, by largest output, or by threshold for one output."""
     if len(p[0]) == 1:
         return binary_accuracy(p, t, w)
     return mean(p.argmax(1) == t.argmax(1), w)
@@ -54,15 +54,15 @@ def subset_accuracy(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
 
 
 def cut(t: FloatArray) -> float:
-    """Return the threshold between two classes: 0 for targets -1 and 1, else 0.5."""
+    """Return the threshold between two classes: 0 for targets -1 and 1, otherwise 0.5."""
     return 0.0 if (t < 0.0).any() else 0.5
 
 
 def there_in(t: FloatArray) -> FloatArray:
-    """Return the true classes of each sample: the targets above `cut`.
+    """Return a mask of the true classes of each sample: the targets above `cut`.
 
-    In rows of one class it is the largest number, the only one above `cut` or above half of itself:
-    one-hot rows may be weighted and smoothed.
+    If each row has one number above `cut`, or one above half of its largest number, the class is
+    the largest number, since one-hot rows may be weighted and smoothed.
     """
     there: FloatArray = t > cut(t)
     top: FloatArray = t.max(1)
@@ -72,7 +72,7 @@ def there_in(t: FloatArray) -> FloatArray:
 
 
 def counted(p: FloatArray, t: FloatArray, w: Weights) -> Sequence[tuple[float, float, float]]:
-    """Return counts for each class: predicted, true, and both.
+    """Return how often each class is predicted, is true, and is both.
 
     Classes that are neither predicted nor true are left out. Each output above `cut` predicts its
     class; if every sample has one class, the largest output predicts it.
@@ -85,27 +85,27 @@ def counted(p: FloatArray, t: FloatArray, w: Weights) -> Sequence[tuple[float, f
 
 
 def shares(parts: Sequence[tuple[float, float]]) -> float:
-    """Return the mean over the classes of part divided by whole; 0 of 0 counts as 0."""
+    """Return the mean of part / whole over the classes; 0 / 0 counts as 0."""
     return mean([part / (whole or 1.0) for part, whole in parts]) if parts else 0.0
 
 
 def precision(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of a class's predictions that are right; of class 1 for one output, else the mean."""
+    """Share of predictions of class 1 that are right; for several outputs, the class mean."""
     return shares([(both, said) for said, _, both in counted(p, t, w)])
 
 
 def recall(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Share of a class's samples that are predicted; of class 1 for one output, else the mean."""
+    """Share of samples of class 1 that are predicted; for several outputs, the class mean."""
     return shares([(both, there) for _, there, both in counted(p, t, w)])
 
 
 def f1(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Harmonic mean of precision and recall; of class 1 for one output, else the mean."""
+    """Harmonic mean of precision and recall; for several outputs, the class mean."""
     return shares([(2.0 * both, said + there) for said, there, both in counted(p, t, w)])
 
 
 def auc(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Area under the ROC curve, averaged over the classes; NaN if no class divides the samples."""
+    """Area under the ROC curve, averaged over classes; NaN if all samples have the same classes."""
     found = areas(p, there_in(t), w)
     return mean(found) if found else math.nan
 
@@ -131,7 +131,7 @@ def max_error(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
 
 
 def r2(p: FloatArray, t: FloatArray, w: Weights = None) -> float:
-    """Coefficient of determination, the mean over the outputs; NaN if the targets are constant."""
+    """Coefficient of determination, averaged over outputs; NaN if the targets are constant."""
     left, spread = totals((p - t) ** 2, w), totals(centered(t, w) ** 2, w)
     return mean([1.0 - a / b if b else math.nan for a, b in zip(left, spread, strict=True)])
 

@@ -2,8 +2,8 @@
 
 An update is called with w, g, the slots of this weight (the velocity, or Adam's m and v), the
 learning rate, the settings, and constants shared by all weights in a step; it returns the new w and
-the new slots. The constants are computed once a step, always in float64: 1 - .999 in float32 would
-be wrong in the fifth digit.
+the new slots. The constants are computed once per step, always in float64: 1 - .999 in float32
+would be wrong in the fifth digit.
 """
 
 from __future__ import annotations
@@ -85,21 +85,21 @@ def adamw(
 
 
 def clip(g: float, scale: float, limit: float) -> float:
-    """Scale a gradient by the factor for the norm, then limit it to +-limit."""
+    """Multiply a gradient by `scale`, the factor for the norm, and limit it to +-limit."""
     g = g * scale
     return -limit if g < -limit else (limit if g > limit else g)
 
 
 def regularize(g: float, w: float, l1: float, l2: float) -> float:
-    """Add the gradient of l1 * |w| + l2 / 2 * w * w to a gradient."""
+    """Add the derivative of the penalties l1 * |w| + l2 / 2 * w * w to a gradient."""
     return g + l2 * w + l1 * (1.0 if w > 0.0 else (-1.0 if w < 0.0 else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
 class OptimizerRow:
-    """An update, its slot names, default settings, and the constants of a step.
+    """An update, its slot names, its default settings, and the constants of a step.
 
-    `digest` is a hash of the source of a custom optimizer, else "".
+    `digest` is a hash of the source of a custom optimizer, otherwise "".
     """
 
     name: str
@@ -165,9 +165,9 @@ def one_cycle(
 
 @dataclass(frozen=True, slots=True)
 class ScheduleRow:
-    """The factor at a step, and its settings with their defaults (None: required).
+    """A function that returns the factor at a step, and its default settings (None: required).
 
-    `digest` is a hash of the source of a custom schedule, else "".
+    `digest` is a hash of the source of a custom schedule, otherwise "".
     """
 
     name: str
@@ -222,22 +222,22 @@ class Schedule:
     """A learning rate schedule: a factor for each step, as in `Schedule("cosine", steps=10_000)`.
 
     Args:
-        name: "constant", the default: always 1; "step": multiplied by `factor` after every `every`
+        name: "constant" (default): always 1; "step": multiplied by `factor` after every `every`
             steps; "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps;
-            "warmup": linear up to 1 over `warmup` steps; "warmup_cosine": the same, then half a
-            cosine, which ends after `steps` steps; "one_cycle": half a cosine from `factor` up to 1
-            at step `warmup`, then half a cosine down to `floor` at step `steps`, the last one, as
+            "warmup": linear up to 1 over `warmup` steps; "warmup_cosine": "warmup", then half a
+            cosine that ends after `steps` steps; "one_cycle": half a cosine from `factor` up to 1
+            at step `warmup`, then half a cosine down to `floor` at the last step, `steps`, like
             PyTorch's OneCycleLR(total_steps=steps)
-        every: number of steps, at least 1
-        factor: at least 0; by default 0.1, for "one_cycle" 0.04
-        steps: number of steps, at least 1
-        warmup: number of steps, at least 1 and less than `steps`; by default 30 percent of `steps`
-            for "one_cycle"; required otherwise
+        every: number of steps between two multiplications, at least 1
+        factor: factor of the rate, at least 0; by default 0.1, for "one_cycle" 0.04
+        steps: number of steps of the schedule, at least 1
+        warmup: number of warmup steps, at least 1 and less than `steps`; by default 30 percent of
+            `steps` for "one_cycle"; required otherwise
         floor: share of the rate, at least 0; by default 0.0, for "one_cycle" 4e-6
         first: number of the first step in "one_cycle", by default 1
 
     `sv.schedule` adds custom schedules. Raises UnknownNameError for a setting that the schedule
-    does not have, InputError for a missing or invalid setting.
+    does not have, and InputError for a missing or invalid setting.
 
     >>> Schedule("step", every=100, factor=0.5).factor(250)
     0.25

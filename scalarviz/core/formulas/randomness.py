@@ -1,6 +1,6 @@
-"""The random generator, counter-based, so that each draw can be repeated independently.
+"""The counter-based random generator: each draw can be repeated independently of the others.
 
-Draw number `index` of a stream at a step depends only on the seed: not on earlier draws, the
+Draw number `index` of a stream at a step depends only on the seed, not on earlier draws, the
 engine, or the number of threads. It is Philox 4x32 with ten rounds (Salmon et al., "Parallel random
 numbers: as easy as 1, 2, 3", 2011), with the same results on Python integers, on numpy arrays of
     int64 and in kernels: a product that overflows 64 bits keeps the required bits.
@@ -60,9 +60,9 @@ def normal(u: float, v: float, mean: float, deviation: float) -> float:
 
 
 def scramble(x: Any, mask: Any, shift: Any, k0: Any, k1: Any, k2: Any, k3: Any) -> Any:
-    """Permute the numbers from 0 to `mask` with four keys: return the image of x.
+    """Return the image of x under a permutation of 0 to `mask` that depends on four keys.
 
-    `mask` is a power of two minus one, `shift` at least half of its bits, rounded up.
+    `mask` is a power of two minus one; `shift` is at least half its number of bits, rounded up.
     """
     x = ((x ^ (k0 & mask)) * (k1 | 1)) & mask
     x = x ^ (x >> shift)
@@ -82,12 +82,12 @@ def drop_word(number: Any, sample: Any, step: Any, place: Any, low: Any, high: A
 
 
 class SealedSeed:
-    """A seed that can only be passed on, to check that a function uses it for nothing else.
+    """A seed that can only be passed on, to check that a function does not use it in other ways.
 
     Attributes:
         number: the seed
-        opened: number of times `check_seed` read it
-        read: whether it was used otherwise, which raises TypeError
+        opened: number of times that `check_seed` read the seed
+        read: whether the seed was used in any other way, which raises TypeError
     """
 
     def __init__(self, number: int) -> None:
@@ -127,7 +127,7 @@ def unit_pairs(
 def shuffled(
     seed: int, epoch: int, places: npt.NDArray[np.int64], count: int
 ) -> npt.NDArray[np.int64]:
-    """Return the samples at these places in the shuffled order of an epoch of `count` samples.
+    """Return the sample indices at `places` in the shuffled order of an epoch of `count` samples.
 
     Each place is computed independently: numbers are permuted until they are below `count`.
     """

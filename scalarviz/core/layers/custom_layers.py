@@ -30,7 +30,7 @@ def adopt(kind: type) -> None:
 
 
 def checked(method: Callable[[Any, Any], object], name: str) -> Callable[[Layer, Batch], Batch]:
-    """Return a method whose result must be rows of floats, one for each row of its argument."""
+    """Wrap a method so that its result must be rows of floats, one for each row of its argument."""
 
     @wraps(method)
     def call(self: Layer, rows: Batch) -> Batch:
@@ -69,7 +69,7 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
 
 
 def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> None:
-    """Write the initial numbers of the arrays of a layer; "bias" starts as biases do.
+    """Write the initial numbers of the arrays of a layer; "bias" gets the numbers for biases.
 
     Args:
         fans: fan-in and fan-out
@@ -89,9 +89,10 @@ def name_by_shape(layer: Layer, row: int) -> str:
 
 
 def lower_as_python(layer: Layer, program: Program) -> None:
-    """Append the operation of a layer without `lower`, which runs its Python code.
+    """Append an operation that runs the Python code of a layer without a `lower` method.
 
-    Pictures draw an (outputs, inputs) matrix followed by biases as Dense.
+    If the parameters are an (outputs, inputs) matrix, with or without biases, pictures draw the
+    layer like Dense.
     """
     require(
         not layer.state_size,
@@ -114,7 +115,7 @@ def lower_as_python(layer: Layer, program: Program) -> None:
 
 
 def evaluated(layer: Layer, batch: Batch) -> Batch:
-    """Return the outputs by the forward of a copy without state; other threads may compute."""
+    """Return the outputs, computed by a temporary copy so that other threads can use the layer."""
     if layer.layers:
         raise InputError(f"{layer} contains layers with state: define evaluate_rows")
     other = object.__new__(type(layer))

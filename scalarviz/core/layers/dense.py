@@ -21,7 +21,7 @@ from scalarviz.errors import InputError
 
 
 class WeightedLayer(Layer):
-    """A layer whose parameters are an array "weight" and, mostly, an array "bias".
+    """A layer whose parameters are an array "weight" and usually an array "bias".
 
     `inputs`, `outputs`, `activation` and `parameters` are as in Layer.
     """
@@ -31,7 +31,8 @@ class WeightedLayer(Layer):
         """The weights: a view of `bank.value`, in the shape that they have in PyTorch.
 
         The shape is (outputs, inputs) for Dense, (kernels, channels, height, width) for Conv2d,
-        (features,) for norms. Writing into it sets the Weights; `layer.kernel = array` copies.
+        (features,) for norms. Writing into it sets the Weights; `layer.kernel = array` copies the
+        array into it.
         """
         return self._parameter("weight").value
 
@@ -41,7 +42,7 @@ class WeightedLayer(Layer):
 
     @property
     def bias(self) -> FloatArray | Any:  # not "| None": a type checker takes `bias[0]` unchecked
-        """The biases: a view of `bank.value`, as `kernel`; None without biases."""
+        """The biases: a view of `bank.value`, like `kernel`; None without biases."""
         return self._parameter("bias").value if "bias" in self.parameter_shapes() else None
 
     @bias.setter
@@ -85,7 +86,7 @@ class PerceptronLayer(WeightedLayer):
 
     @abstractmethod
     def fans(self) -> tuple[int, int]:
-        """Return fan-in and fan-out: inputs of an output, and outputs of an input."""
+        """Return fan-in and fan-out: the number of inputs per output, and of outputs per input."""
 
     @abstractmethod
     def part_name(self, perceptron: int) -> str:
@@ -98,13 +99,13 @@ class PerceptronLayer(WeightedLayer):
     @final
     @cached_property
     def perceptrons(self) -> OnDemand[Perceptron]:
-        """The perceptrons, each made on first access."""
+        """The perceptrons, each created on first access."""
         return OnDemand(self.count, self._perceptron)
 
     @final
     @cached_property
     def all_perceptrons(self) -> list[Perceptron]:
-        """The perceptrons as a list, all of them made."""
+        """All perceptrons as a list."""
         return self.perceptrons[:]
 
     @final
@@ -163,7 +164,7 @@ class PerceptronLayer(WeightedLayer):
 
 @final
 class Dense(PerceptronLayer):
-    """Fully connected layer: `outputs` perceptrons with a weight for each of `inputs`, and a bias.
+    """Fully connected layer: `outputs` perceptrons, each with a bias and a weight for every input.
 
     The bank rows are the weights, perceptron by perceptron, then the biases.
 
@@ -172,9 +173,9 @@ class Dense(PerceptronLayer):
         outputs: number of perceptrons, at least 1
         activation: name of a row of core/formulas/activations.py, also with settings as in
             "leaky_relu(0.2)"; by default "linear"
-        bias: whether each perceptron has one; by default True
-        init: initializer of this layer: a name, a function f(rng, shape) or an Init; None, the
-            default: the initializer of the network
+        bias: whether each perceptron has a bias; by default True
+        init: initializer of this layer: a name, a function f(rng, shape) or an Init; None (default)
+            means the initializer of the network
 
     >>> layer = Dense(3, 8, "tanh")
     >>> layer.perceptrons[2].weights[1].name
@@ -218,7 +219,7 @@ class Dense(PerceptronLayer):
 
     @cached_property
     def columns(self) -> list[tuple[Weight, ...]]:
-        """The weights by input: the weights of input 0 to each perceptron, then of input 1, ..."""
+        """The weights by input: from input 0 to each perceptron, then from input 1, ..."""
         return list(zip(*[p.weights for p in self.all_perceptrons], strict=True))
 
     def forward_rows(self, batch: Batch) -> Batch:

@@ -74,13 +74,14 @@ class Elementwise(Layer):
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
         formula: name of a row of core/formulas/layer_formulas.py; `sv.layer` adds custom rows
-        parameters: size of each parameter by name, such as {"slope": 8}. Each number applies to an
-            equal part of the features: 1 for all features, the number of channels for one per
-            channel. Parameters left out, and all for None, the default, have size 1
+        parameters: size of each parameter by name, such as {"slope": 8}. A parameter of size n
+            splits the features into n equal parts with one number each: 1 for a common number, the
+            number of channels for one per channel. Missing parameters, and all for None (default),
+            have size 1
 
     Raises:
-        UnknownNameError: for an unknown formula.
-        InputError: for unknown parameters, or sizes that do not divide the number of features.
+        UnknownNameError: if the formula is unknown.
+        InputError: if a parameter is unknown, or its size does not divide the number of features.
 
     >>> Elementwise(3, "prelu")([-1, 0, 2]).tolist()
     [-0.25, 0.0, 2.0]
@@ -127,7 +128,7 @@ class Elementwise(Layer):
         )
 
     def _given(self) -> list[tuple[list[int], list[float]]]:
-        """Return, for each number, the rows and values of its parameters."""
+        """Return, for each feature, the rows and values of its parameters."""
         found, value = [], self.bank.value
         for i in range(self.inputs):
             rows, first = [], self.first_row
@@ -159,7 +160,7 @@ class Elementwise(Layer):
 
 
 def counts_of(row: ParametricFormula, features: int, parameters: object) -> tuple[int, ...]:
-    """Return the size of each parameter of a formula; raise InputError."""
+    """Return the size of each parameter of a formula; raise InputError if a size is invalid."""
     names, given = row.parameters, {} if parameters is None else parameters
     if not isinstance(given, Mapping) or not given.keys() <= set(names):
         raise InputError(
@@ -178,12 +179,12 @@ def counts_of(row: ParametricFormula, features: int, parameters: object) -> tupl
 
 @final
 class PReLU(Elementwise):
-    """Parametric ReLU: x if positive, else x times a trainable slope.
+    """Parametric ReLU: x if it is positive, otherwise x times a trainable slope.
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        slopes: number of slopes, initially 0.25: 1, the default, for all features, or the number of
-            channels or features for one each
+        slopes: number of slopes, which are initially 0.25: 1 (default) for a common slope, the
+            number of channels for one per channel, or the number of features for one per feature
 
     >>> PReLU(2)([-1, 1]).tolist()
     [-0.25, 1.0]
@@ -198,10 +199,11 @@ class PReLU(Elementwise):
 
 @final
 class Dropout(Layer):
-    """In training, set each number to 0 with probability `rate`, else divide it by 1 - rate.
+    """In training, set each number to 0 with probability `rate`, otherwise divide it by 1 - rate.
 
-    The choice is determined by the seed of the network, the number of steps taken, and the indices
-    of the sample in its batch and of the number in its sample. Calling the layer returns its input.
+    The choice is determined by the seed of the network, the number of steps taken, the index of the
+    sample in its batch, and the index of the number in its sample. Calling the layer returns its
+    input unchanged.
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
@@ -271,7 +273,7 @@ def dropout_factors(
 
 
 def times(rows: Batch, factors: Batch) -> Batch:
-    """Return each number times its factor."""
+    """Return the elementwise product of rows and factors."""
     return [
         [x * factor for x, factor in zip(*pair, strict=True)]
         for pair in zip(rows, factors, strict=True)

@@ -1,4 +1,4 @@
-"""Layer: base class of all layers, with the four verbs, a bank, and stacks for backward."""
+"""Layer: base class of all layers, with forward, backward, a bank, and stacks for backward."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from scalarviz.core.program import Program, Shape
 from scalarviz.core.weight import Part, Weight
 from scalarviz.errors import OrderError, ShapeError, lost_by_forward
 
-Batch = list[list[float]]  # one row a sample, as plain Python floats
+Batch = list[list[float]]  # one row per sample, as plain Python floats
 
 FEW = 9  # longest setting, in numbers, shown in the text of a layer
 
@@ -42,8 +42,8 @@ class Layer(Part):
     The results of its methods are checked. See docs/guide/extending.md for an example.
 
     A layer used outside a network makes a separate float64 bank; in a network it uses the bank of
-    the network. It can join a network as long as nothing was computed, changed or made on its
-    separate bank, whose arrays then become read-only.
+    the network. It can join a network as long as its separate bank has not been used; the arrays of
+    that bank then become read-only.
 
     Args:
         inputs: number of inputs, at least 1, or the shape (channels, height, width) of a picture
@@ -96,22 +96,22 @@ class Layer(Part):
         """
 
     def evaluate_rows(self, batch: Batch) -> Batch:
-        """Return the outputs of a `batch` as `forward_rows`, without storing anything."""
+        """Return the outputs of a `batch` like `forward_rows`, without storing anything."""
         return custom_layers.evaluated(self, batch)
 
     @abstractmethod
     def settings(self) -> dict[str, Any]:
-        """Return the constructor arguments of another layer of this kind and shape."""
+        """Return the constructor arguments that make another layer of this kind and shape."""
 
     def again(self) -> Layer:
         """Return another layer of this kind and shape, without a bank."""
         return type(self)(**self.settings())
 
     def lower(self, program: Program) -> None:
-        """Append the operations of the layer to a `program`; by default one running its Python."""
+        """Append the operations of the layer to `program`; by default one that runs Python code."""
         custom_layers.lower_as_python(self, program)
 
-    # The verbs for users; zero_grad and step are inherited from Part.
+    # The methods for users; zero_grad and step are inherited from Part.
 
     @final
     def __call__(self, x: object) -> FloatArray:
@@ -129,7 +129,7 @@ class Layer(Part):
         """Return the outputs for `x`, and store the data for `backward`.
 
         `x` has shape (inputs,) or (batch, inputs), the result (outputs,) or (batch, outputs).
-        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        Raises ShapeError if the shape does not fit, and NotFiniteError for NaN or infinity.
         """
         batch, single = as_batch(x, self.inputs, str(self), picture=self.input_shape)
         dtype, before = self.bank.dtype, self.state.copy()
@@ -145,7 +145,7 @@ class Layer(Part):
         """Accumulate gradients for the most recent unmatched forward; return the input gradient.
 
         `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
-        Raises OrderError without an unmatched forward, ShapeError for another shape.
+        Raises OrderError without an unmatched forward, ShapeError if the shape does not fit.
         """
         if upstream is None:
             upstream = np.ones((self.newest_batch, self.outputs))
@@ -159,7 +159,7 @@ class Layer(Part):
     @final
     @property
     def newest_batch(self) -> int:
-        """Number of samples of the most recent unmatched forward; raises OrderError if missing."""
+        """Number of samples of the most recent unmatched forward; raises OrderError without one."""
         if not self._batches:
             raise OrderError(f"backward of {self} without a forward: call forward first")
         return self._batches[-1]
@@ -167,7 +167,7 @@ class Layer(Part):
     @final
     @property
     def unmatched(self) -> int:
-        """Number of samples with unmatched forwards, in this layer and its parts."""
+        """Number of samples whose forwards are unmatched in this layer and all its parts."""
         return min([sum(self._batches), *[part.unmatched for part in self.made_parts()]])
 
     @final
@@ -185,7 +185,7 @@ class Layer(Part):
 
     @final
     def check_backward(self, samples: int, uses: int = 1) -> None:
-        """Raise OrderError or ShapeError if a backward does not fit the last `uses` forwards.
+        """Raise OrderError or ShapeError if a gradient does not match the last `uses` forwards.
 
         `samples` is the number of rows of the gradient.
         """
@@ -211,7 +211,7 @@ class Layer(Part):
     @final
     @property
     def bank(self) -> Bank:
-        """The bank of the network; outside of networks a separate bank, made on first use."""
+        """The bank of the network, or outside of networks a separate bank, created on first use."""
         if self._bank is not None:
             return self._bank
         bank = Bank(self.size, "float64", self.state_size)
@@ -229,7 +229,7 @@ class Layer(Part):
     def bind(
         self, bank: Bank, first_row: int, init: Init, seed: int, first_state: int = SCALING
     ) -> None:
-        """Move to rows of a bank, and write the initial numbers there.
+        """Move the layer to rows of a bank, and write its initial numbers.
 
         Args:
             bank: the Bank of a network
@@ -257,7 +257,7 @@ class Layer(Part):
         return self.bank.state[self.first_state : self.first_state + self.state_size]
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore; a copied separate bank names its rows by the copied layer."""
+        """Restore the state of a copy; its separate bank gets the row names from the copy."""
         self.__dict__.update(state)
         if self._bank is not None and self._bank.name_of is ROW_NAME:
             self._bank.name_of = self._name_on_bank
@@ -271,7 +271,7 @@ class Layer(Part):
     def initialize(self, init: Init, seed: int) -> None:
         """Write the initial numbers of `init` and `seed` into this layer's rows.
 
-        By default the `parameters` are initialized; "bias" starts as biases do.
+        By default the `parameters` are initialized, and "bias" gets the numbers for biases.
         """
         custom_layers.draw_arrays(self, init, seed, (self.inputs, self.outputs))
 
@@ -287,7 +287,8 @@ class Layer(Part):
     def parameter_shapes(self) -> dict[str, Shape]:
         """Return the shapes of the parameter arrays by name, in the order of their rows.
 
-        By default the shapes of `parameters`, or of one array, "weight", without inner layers.
+        By default these are the shapes in `parameters`, or of a single array "weight" if a layer
+        without inner layers has no `parameters`.
         """
         if self._shapes:
             return dict(self._shapes)
@@ -298,19 +299,19 @@ class Layer(Part):
         return {"state": (self.state_size,)} if self.state_size and not self.layers else {}
 
     def weight(self, row: int) -> Weight:
-        """Return the Weight on a `row` of the layer, from 0; made on first use."""
+        """Return the Weight on a `row` of the layer, counted from 0; it is created on first use."""
         self.row_name(row)  # raises IndexError
         self._has_lent = True
         return self._weights.setdefault(row, Weight.on(self.bank, self.first_row + row))
 
     def made_parts(self) -> Sequence[Perceptron | Weight | Layer]:
-        """Return the perceptrons, weights or inner layers made so far."""
+        """Return the perceptrons, weights or inner layers created so far."""
         return ()
 
     def check_states(self, states: FloatArray) -> None:
         """Raise InputError if states read from a file are invalid for this layer.
 
-        `states` has shape (steps, state): each row is the whole state of a bank.
+        `states` has shape (steps, state): each row is the complete state of a bank.
         """
         require(np.isfinite(own_states(self, states)).all(), f"what {self} has kept is not finite")
         for layer in self.layers:
@@ -318,18 +319,18 @@ class Layer(Part):
 
     @final
     def lost_statistic(self) -> str:
-        """Return name and value of the first non-finite number of its state, or ""."""
+        """Return name and value of the first non-finite number of the state, or ""."""
         bad = np.flatnonzero(~np.isfinite(self.state))
         return f"{self.state_name(int(bad[0]))} {self.state[bad[0]]}" if bad.size else ""
 
     # Names, texts and the activation.
 
     def row_name(self, row: int) -> str:
-        """Return the name of a parameter, e.g. "slope 2"; `row` counts from the layer's first."""
+        """Return the name of a parameter, e.g. "slope 2"; `row` is its index in the layer."""
         return custom_layers.name_by_shape(self, row)
 
     def state_name(self, place: int) -> str:
-        """Return the name of a number of the state; `place` counts from the layer's first."""
+        """Return the name of a number of the state; `place` is its index in the layer's state."""
         raise IndexError(f"{self} keeps no state between batches")
 
     @final
@@ -349,7 +350,7 @@ class Layer(Part):
     def set_activation(self, name: str) -> None:
         """Set the activation, such as "tanh".
 
-        Raises InputError for a layer without activation, UnknownNameError for an unknown `name`.
+        Raises InputError if the layer has no activation, UnknownNameError if `name` is unknown.
         """
         self.check_activation(name)
 

@@ -29,7 +29,7 @@ class NestedLayer(Layer):
         inputs, outputs: number of inputs and outputs, or shapes of pictures
 
     Raises:
-        InputError: for layers that are nested too deeply.
+        InputError: if layers are nested too deeply.
     """
 
     def __init__(self, found: tuple[Layer, ...], inputs: int | Shape, outputs: int | Shape) -> None:
@@ -76,7 +76,7 @@ class NestedLayer(Layer):
 
     @final
     def lower_parts(self, program: Program, low: int = 0, high: int | None = None) -> None:
-        """Append the operations of the layers from `low` to before `high` to a `program`."""
+        """Append the operations of the inner layers `low` to `high` - 1 to a `program`."""
         part = program.part
         for i in range(low, len(self.layers) if high is None else high):
             program.part = f"{part}.{i}"
@@ -85,7 +85,7 @@ class NestedLayer(Layer):
 
     @final
     def _at(self, row: int) -> tuple[Layer, int]:
-        """Return the inner layer of a row, and the row counted from that layer's first."""
+        """Return the inner layer that contains a row, and the index of the row in that layer."""
         for layer in self.layers:
             if row < layer.size:
                 return layer, row
@@ -94,7 +94,7 @@ class NestedLayer(Layer):
 
 
 def check_layers(found: Sequence[Layer], kind: str, example: str) -> None:
-    """Raise InputError unless `found` is one or several different layers."""
+    """Raise InputError unless `found` consists of one or more layers, all different."""
     require(
         found and all(isinstance(layer, Layer) for layer in found),
         f"{kind} is made of {example}",
@@ -108,19 +108,19 @@ def depth_of(layers: Sequence[Layer]) -> int:
 
 
 def unlike(shape: Shape, other: Shape) -> bool:
-    """Return whether both are picture shapes, and differ."""
+    """Return whether two shapes are picture shapes and differ."""
     return bool(shape and other and shape != other)
 
 
 def through(layers: Iterable[Layer], verb: Callable[[Layer, Batch], Batch], rows: Batch) -> Batch:
-    """Apply a verb to some rows, layer by layer."""
+    """Pass rows through layers in sequence, with a method such as forward."""
     for layer in layers:
         rows = verb(layer, rows)
     return rows
 
 
 def added(rows: Batch, others: Batch) -> Batch:
-    """Return the elementwise sums."""
+    """Return the elementwise sum of two batches."""
     return [[x + y for x, y in zip(*pair, strict=True)] for pair in zip(rows, others, strict=True)]
 
 
@@ -134,8 +134,8 @@ class TwoBranches(NestedLayer):
 
     Args:
         branches: the two branches as arguments, each a layer or a list of layers in sequence
-        layers: alternatively the layers of both branches in one list; the first `first` form one
-            branch
+        layers: alternatively, the layers of both branches in one list, of which the first `first`
+            form one branch
     """
 
     _kind: ClassVar[str]  # of the operation
@@ -223,8 +223,8 @@ class BranchesOfOneSize(TwoBranches):
 
     Attributes:
         branches: the two branches as arguments, each a layer or a list of layers in sequence
-        layers: alternatively the layers of both branches in one list; the first `first` form one
-            branch
+        layers: alternatively, the layers of both branches in one list, of which the first `first`
+            form one branch
     """
 
     @final
@@ -242,12 +242,12 @@ class Product(BranchesOfOneSize):
 
     Attributes:
         branches: the two branches as arguments, each a layer or a list of layers in sequence
-        layers: alternatively the layers of both branches in one list; the first `first` form branch
-            a
+        layers: alternatively, the layers of both branches in one list, of which the first `first`
+            form branch a
 
     Raises:
-        ShapeError: unless both branches have the same number of inputs and of outputs.
-        InputError: for invalid layers.
+        ShapeError: if the branches differ in the number of inputs or of outputs.
+        InputError: if the layers are invalid.
 
     >>> from scalarviz import Activation
     >>> Product(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -271,13 +271,13 @@ class Concatenate(TwoBranches):
 
     Attributes:
         branches: the two branches as arguments, each a layer or a list of layers in sequence
-        layers: alternatively the layers of both branches in one list; the first `first` form branch
-            a
+        layers: alternatively, the layers of both branches in one list, of which the first `first`
+            form branch a
 
     Raises:
-        ShapeError: unless both branches have the same number of inputs, or for pictures of two
-            sizes.
-        InputError: for invalid layers.
+        ShapeError: if the branches differ in the number of inputs, or in the size of their output
+            pictures.
+        InputError: if the layers are invalid.
 
     >>> from scalarviz import Activation
     >>> Concatenate(Activation(2, "linear"), Activation(2, "relu"))([3, -4]).tolist()
@@ -310,15 +310,15 @@ class Residual(BranchesOfOneSize):
 
     Args:
         parts: the layers of f, as arguments, in order
-        layers: alternatively the layers of f as a list
-        skip: layer, or list of layers in sequence, applied to x before it is added, needed if f
-            changes the number of features; by default none
-        first: with `layers` only: the first `first` layers form f, the others form skip; 0, the
-            default: all form f
+        layers: alternatively, the layers of f as a list
+        skip: layer, or list of layers in sequence, applied to x before it is added; required if f
+            changes the number of features
+        first: only with `layers`: the first `first` layers form f, the others form skip; 0
+            (default) means that all form f
 
     Raises:
-        ShapeError: unless f and the skip connection have the same number of outputs.
-        InputError: for invalid layers.
+        ShapeError: if f and the skip connection differ in the number of outputs.
+        InputError: if the layers are invalid.
 
     >>> from scalarviz import Dense
     >>> layer = Residual(Dense(2, 4, "relu"), Dense(4, 2))
@@ -374,7 +374,7 @@ class Residual(BranchesOfOneSize):
 
 
 def check_beginnings(a: Layer, b: Layer, what: str) -> None:
-    """Raise ShapeError unless two layers, which begin `what`, have the same inputs."""
+    """Raise ShapeError unless the first layers of two branches have the same inputs."""
     require(
         a.inputs == b.inputs and not unlike(a.input_shape, b.input_shape),
         f"{what} take {a.input_shape or a.inputs} and {b.input_shape or b.inputs} numbers: "
@@ -389,11 +389,11 @@ def check_beginnings(a: Layer, b: Layer, what: str) -> None:
 def as_layers(
     layers: Sequence[int | Layer], activation: str | None, output: str | None
 ) -> tuple[Layer, ...]:
-    """Return the layers of a network, given as sizes, as layers, or as a layer followed by both.
+    """Return the layers of a network, given as sizes, layers, or a layer and then a mixture.
 
     Raises:
-        InputError: for anything else.
-        ShapeError: for layers that do not fit each other.
+        InputError: if `layers` is anything else.
+        ShapeError: if layers do not fit each other.
     """
     if isinstance(layers, (str, bytes)) or not isinstance(layers, Sequence) or not layers:
         raise InputError(

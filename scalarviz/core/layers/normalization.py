@@ -1,4 +1,4 @@
-"""Layers with a gain for each feature: LayerNorm, GroupNorm, RMSNorm, BatchNorm; Affine."""
+"""Layers with a gain for each feature: LayerNorm, GroupNorm, RMSNorm, BatchNorm and Affine."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class ScaledLayer(WeightedLayer):
     @final
     @cached_property
     def gains(self) -> tuple[Weight, ...]:
-        """The factor of each feature, a Weight."""
+        """The factors of the features, as Weights."""
         return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
 
     @final
     @cached_property
     def shifts(self) -> tuple[Weight, ...]:
-        """The term added to each feature, a Weight."""
+        """The terms added to the features, as Weights."""
         first = self.first_row + self.features
         return tuple([Weight.on(self.bank, row) for row in range(first, self.rows.stop)])
 
@@ -70,7 +70,7 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _feature_name(self, place: int) -> str:
-        """Return the name of a feature or channel, counted through gains and shifts."""
+        """Return the name of the feature or channel of a gain or shift."""
         return f"{'channel' if self.input_shape else 'feature'} {place % self.features}"
 
     @final
@@ -100,7 +100,7 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _unscaled(self, upstream: Batch) -> Batch:
-        """Return the gradients of the scaled numbers, popping stacks from the last sample."""
+        """Run backward of gains and shifts, from the last sample; return the input gradients."""
         p = self.pixels
         inner: Batch = []
         for sample in reversed(upstream):
@@ -114,12 +114,12 @@ class ScaledLayer(WeightedLayer):
 
 
 class Norm(ScaledLayer):
-    """A row formula that normalizes, followed by a gain and an optional shift for each feature.
+    """Normalize each sample, then apply a gain and an optional shift for each feature.
 
     Args:
         shape: number of features, at least 1, or the shape (channels, height, width) of a picture
-        eps: added before the root, positive
-        formula: row of core/formulas/layer_formulas.py
+        eps: positive number added before taking the square root
+        formula: row of core/formulas/layer_formulas.py that normalizes
         shift: whether each feature has a shift
     """
 
@@ -175,7 +175,7 @@ class LayerNorm(Norm):
 
     Args:
         features: number of features, at least 1
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -194,7 +194,7 @@ class GroupNorm(Norm):
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
         groups: number of equal groups of consecutive features or channels
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
 
     Raises:
         ShapeError: if `groups` does not divide the channels.
@@ -216,7 +216,7 @@ class RMSNorm(Norm):
 
     Args:
         features: number of features, at least 1
-        eps: added to the mean square before its root, positive; by default 1e-5
+        eps: positive number added to the mean square before the square root; by default 1e-5
     """
 
     def __init__(self, features: int, eps: float = 1e-5) -> None:
@@ -232,12 +232,12 @@ class BatchNorm(ScaledLayer):
     The features of a picture are its channels. A forward uses mean and variance of its batch, over
     all pixels, and moves `running_mean` and `running_variance` towards them by a share of
     `momentum`. Calling the layer uses the running statistics. So does a forward while all gains and
-    shifts are frozen, which leaves the statistics unchanged. A batch that would make them NaN or
-    infinite raises NotFiniteError, a training step UpdateError.
+    shifts are frozen, which leaves the statistics unchanged. A batch that would make the
+    statistics NaN or infinite raises NotFiniteError, or UpdateError in a training step.
 
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
-        eps: added to the variance before its root, positive; by default 1e-5
+        eps: positive number added to the variance before the square root; by default 1e-5
         momentum: share of the batch in the running statistics, from 0 to 1; by default 0.1
 
     >>> layer = BatchNorm(1)
@@ -334,7 +334,7 @@ class BatchNorm(ScaledLayer):
         return self._scaled(standard, Weight.evaluate)
 
     def _by_feature(self, batch: Batch) -> list[list[float]]:
-        """Return all numbers of each feature."""
+        """Return the numbers of each feature over the batch."""
         bounds = range(0, self.inputs, self.pixels)
         return [[x for row in batch for x in row[i : i + self.pixels]] for i in bounds]
 
@@ -379,7 +379,7 @@ class Affine(ScaledLayer):
         shift: term added to each feature or channel after scaling, or one number for all; by
             default 0
 
-    Raises NotFiniteError, ShapeError or InputError for invalid numbers.
+    Raises NotFiniteError, ShapeError or InputError if numbers are invalid.
 
     >>> Affine(2, scale=[10, 0.5], shift=1)([1, 4]).tolist()
     [11.0, 3.0]
@@ -450,7 +450,7 @@ def of_each(numbers: object, features: int, what: str) -> FloatArray:
 
 
 def standards(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the scale and shift that standardize each column, shape (samples, columns, any).
+    """Return the scale and shift that standardize columns of shape (samples, columns, numbers).
 
     Raises:
         InputError: if float32 cannot represent them.

@@ -29,13 +29,13 @@ UNCHANGED = "nothing was changed"
 
 @final
 class ParameterArray(Part):
-    """The kernel or the bias of a layer: a parameter in the sense of PyTorch.
+    """The weight or bias array of a layer, like a parameter of a module in PyTorch.
 
     `value` and `grad` are views of the bank. It can be frozen, stepped, edited and pinned like any
     other part of a network.
 
     Args:
-        name: such as "0.weight"
+        name: name in the network, such as "0.weight"
         bank: Bank of the layer
         first: row of its first number
         shape: shape of its arrays
@@ -59,7 +59,7 @@ class ParameterArray(Part):
 
     @property
     def value(self) -> FloatArray:
-        """The numbers, a view of `bank.value`; assigning copies an array of the same shape."""
+        """The numbers, a view of `bank.value`; an assigned array of the same shape is copied."""
         return self._bank.value[self.rows].reshape(self.shape)
 
     @value.setter
@@ -72,7 +72,7 @@ class ParameterArray(Part):
 
     @property
     def grad(self) -> FloatArray:
-        """The gradients, a view of `bank.grad`; assigning, as by `+=`, copies an array."""
+        """The gradients, a view of `bank.grad`; an assigned array, as by `+=`, is copied."""
         return self._bank.grad[self.rows].reshape(self.shape)
 
     @grad.setter
@@ -93,7 +93,7 @@ def checked_array(
 ) -> FloatArray:
     """Return finite numbers of this shape and dtype; raise InputError that mentions `name`.
 
-    `state` describes the present numbers in the error.
+    `state` is the end of the error, about the current numbers.
     """
     detach = getattr(numbers, "detach", None)  # as a PyTorch tensor that requires a gradient
     found = as_floats(detach() if callable(detach) else numbers, name)
@@ -143,7 +143,7 @@ def first_places(layers: Iterable[Layer]) -> dict[Layer, int]:
 
 
 def own_states(layer: Layer, states: FloatArray) -> FloatArray:
-    """Return a layer's columns of `states`, shape (steps, state), of a whole bank."""
+    """Return the columns that belong to a layer from `states`, of shape (steps, state)."""
     return states[:, layer.first_state : layer.first_state + layer.state_size]
 
 
@@ -156,7 +156,7 @@ def state_arrays(layer: Layer) -> dict[str, FloatArray]:
 
 
 class OnDemand(Sequence[T]):
-    """A sequence of `count` items; `make(index)` makes each on first access."""
+    """A sequence of `count` items; `make(index)` creates an item on first access."""
 
     def __init__(self, count: int, make: Callable[[int], T]) -> None:
         self._places = range(count)
@@ -182,7 +182,7 @@ class OnDemand(Sequence[T]):
         return map(self.__getitem__, self._places)
 
     def made(self) -> list[T]:
-        """Return the items made so far."""
+        """Return the items created so far."""
         return [*self._items.values()]
 
     def __repr__(self) -> str:
@@ -191,7 +191,7 @@ class OnDemand(Sequence[T]):
 
 @final
 class Parameters(OnDemand[Weight]):
-    """All weights of a network as a sequence, in the order of the bank; each is made on access."""
+    """All weights of a network as a sequence, in the order of the bank, created on access."""
 
     def __repr__(self) -> str:
         return f"Parameters({len(self)} weights)"
@@ -201,7 +201,7 @@ class Parameters(OnDemand[Weight]):
 
 
 def check_free(layer: Layer) -> None:
-    """Raise OwnershipError if a layer, or one of its inner layers, is already on a bank.
+    """Raise OwnershipError if a layer, or one of its inner layers, already uses a bank.
 
     An unused separate bank does not count.
     """
@@ -219,7 +219,7 @@ def check_free(layer: Layer) -> None:
 
 
 def is_in_use(layer: Layer) -> bool:
-    """Return whether a forward is unmatched, or weights or views exist, also in inner layers."""
+    """Return whether a layer, or an inner layer, has unmatched forwards or gave out weights."""
     inner = set(layer.layers)
     return (
         bool(layer._batches)

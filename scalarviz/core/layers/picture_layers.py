@@ -28,8 +28,8 @@ class Convolution(PerceptronLayer):
     """A convolution: each kernel is a perceptron applied to every window of a picture or sequence.
 
     A sequence is a picture 1 pixel high. Each weight is one `Weight` shared by all windows: it
-    stores its input for each of them, and its gradient is the sum. In the bank the weights are
-    ordered (kernel, channel, line, column), followed by the biases.
+    stores its input for each window, and its gradient is the sum over all windows. In the bank the
+    weights are ordered (kernel, channel, line, column), followed by the biases.
 
     `shape, channels, kernel, stride, padding, activation, bias, init, dilation, groups` are as in
     Conv2d.
@@ -125,7 +125,7 @@ class Convolution(PerceptronLayer):
         return self._sums(batch, Perceptron.evaluate_sample)
 
     def _sums(self, batch: Batch, verb: Callable[[Perceptron, list[float]], float]) -> Batch:
-        """Return for each sample the result of a verb for each perceptron and window."""
+        """Return, for each sample, the results of a method for all perceptrons and windows."""
         parts, places = list(enumerate(self.all_perceptrons)), self._places()
         rows = []
         for sample in batch:
@@ -137,7 +137,7 @@ class Convolution(PerceptronLayer):
         return kernel * self.groups // self.channels
 
     def _places(self) -> list[list[list[int]]]:
-        """Return the inputs of each window, in the order of a kernel's weights, for each group."""
+        """Return, per group and window, the input indices in the order of the kernel's weights."""
         windows = self.windows
         found = np.full((self.groups, windows.pixels, self.fan_in), OUTSIDE)
         for weight, (channel, line, column) in enumerate(
@@ -166,7 +166,7 @@ class Conv2d(Convolution):
         padding: number of zero pixels added on each side, or (vertical, horizontal); by default 0
         activation: name of a row of core/formulas/activations.py; by default "linear"
         bias: whether each kernel has a bias; by default True
-        init: initializer of this layer, a name or an Init; None, the default: the initializer of
+        init: initializer of this layer, a name or an Init; None (default) means the initializer of
             the network
         dilation: distance between the pixels of a window, or (down, across); by default 1
         groups: number of groups, a divisor of the picture's channels and of `channels`; by default
@@ -191,8 +191,8 @@ class Conv2d(Convolution):
 class Conv1d(Convolution):
     """1-D convolution: each kernel is a perceptron applied to all windows of a sequence.
 
-    For the next layers the result is a picture 1 pixel high, of shape (channels, 1, length); for
-    Dense, a row of numbers.
+    The next layer gets the result as a picture 1 pixel high, of shape (channels, 1, length); a
+    Dense layer gets a row of numbers.
 
     Attributes:
         shape: shape (channels, length) of the sequence
@@ -202,7 +202,7 @@ class Conv1d(Convolution):
         padding: number of zeros added at each end; by default 0
         activation: name of a row of core/formulas/activations.py; by default "linear"
         bias: whether each kernel has a bias; by default True
-        init: initializer of this layer, a name or an Init; None, the default: the initializer of
+        init: initializer of this layer, a name or an Init; None (default) means the initializer of
             the network
         dilation: distance between the numbers of a window; by default 1
         groups: number of groups, as in Conv2d; by default 1
@@ -220,13 +220,13 @@ class Conv1d(Convolution):
 
 
 def seen(sample: list[float], places: list[list[int]]) -> list[list[float]]:
-    """Return the numbers of each window, each followed by 1, the input of the bias."""
+    """Return the numbers of each window, followed by 1, which is the input of the bias."""
     padded = [*sample, 0.0]
     return [[*[padded[i] for i in window], 1.0] for window in places]
 
 
 def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int]:
-    """Return numbers of pixels down and across, given both, or one for both, or one across."""
+    """Return (down, across) for a pair or a number, which for sequences is only across."""
     is_pair = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 2
     if is_pair and sides > 1:
         return size(value[0], f"{name}[0]", least), size(value[1], f"{name}[1]", least)
@@ -235,12 +235,12 @@ def pair_of(value: Any, name: str, sides: int, least: int = 1) -> tuple[int, int
 
 
 def in_short(sizes: Sequence[int]) -> int | list[int]:
-    """Return one number for several equal ones."""
+    """Return a single number if all sizes are equal, otherwise a list."""
     return sizes[0] if len({*sizes}) == 1 else list(sizes)
 
 
 def check_fit(windows: Windows) -> None:
-    """Raise ShapeError if no window fits into the picture, or one could contain padding only."""
+    """Raise ShapeError if no window fits into the picture, or if one could contain only padding."""
     size = " x ".join(map(str, windows.extent))
     if (windows.dilation_height, windows.dilation_width) != (1, 1):
         size += " with its dilation"
@@ -260,7 +260,7 @@ def check_fit(windows: Windows) -> None:
 
 
 class Pool(Rowwise):
-    """A row formula on windows of a picture; `output_shape` is the shape of the result.
+    """Apply a formula to each window of a picture; `output_shape` is the shape of the result.
 
     `shape`, `kernel`, `stride` and `padding` are as in MaxPool2d.
     """
@@ -306,13 +306,13 @@ class Pool(Rowwise):
 
 @final
 class MaxPool2d(Pool):
-    """Max pooling: the largest number of each window of a picture, which gets the whole gradient.
+    """Max pooling: the largest number of each window of a picture, which gets the full gradient.
 
     Attributes:
         shape: shape (channels, height, width) of the picture
         kernel: size of the window in pixels, or (height, width); by default 2
-        stride: pixels from one window to the next, or (down, across); None, the default: equal to
-            `kernel`
+        stride: pixels from one window to the next, or (down, across); None (default) means the
+            size of `kernel`
         padding: number of ignored pixels added on each side, or (vertical, horizontal), at most
             half of `kernel`; by default 0
 
@@ -330,8 +330,8 @@ class AvgPool2d(Pool):
     Attributes:
         shape: shape (channels, height, width) of the picture
         kernel: size of the window in pixels, or (height, width); by default 2
-        stride: pixels from one window to the next, or (down, across); None, the default: equal to
-            `kernel`
+        stride: pixels from one window to the next, or (down, across); None (default) means the
+            size of `kernel`
         padding: number of zero pixels added on each side, or (vertical, horizontal), at most half
             of `kernel`; by default 0
 

@@ -1,4 +1,4 @@
-"""Layers without parameters that work on a whole sample: row formulas, and changes of shape."""
+"""Layers without parameters that use all numbers of a sample: row formulas, shape changes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scalarviz.errors import ShapeError
 
 
 class Rowwise(Layer):
-    """A row formula as a layer.
+    """A layer that applies a row formula to the numbers of a sample.
 
     Args:
         inputs: number of inputs, at least 1, or the shape of a picture
@@ -83,7 +83,7 @@ class Softmax(Rowwise):
 
 @final
 class LogSoftmax(Rowwise):
-    """Logarithms of the probabilities of `Softmax`, also where these underflow to 0.
+    """Logarithms of the probabilities of `Softmax`, finite even where these underflow to 0.
 
     To train a classifier, leave this layer out and use the loss `softmax_cross_entropy`, which
     includes it. No parameters.
@@ -140,7 +140,7 @@ class Spread(Rowwise):
         shape: shape (channels, height, width) of the resulting picture
 
     Raises:
-        ShapeError: for another shape.
+        ShapeError: if `shape` is not the shape of a picture.
 
     >>> Spread((2, 1, 3))([5, 7]).tolist()
     [5.0, 5.0, 5.0, 7.0, 7.0, 7.0]
@@ -166,7 +166,7 @@ class Slice(Rowwise):
     Args:
         shape: number of inputs, or the shape (channels, height, width) of a picture
         first: index of the first number, or of the first channel of a picture
-        end: index after the last one
+        end: index after the last number or channel
 
     >>> Slice(5, 1, 3)([10, 11, 12, 13, 14]).tolist()
     [11.0, 12.0]
@@ -241,7 +241,7 @@ class Reshape(ReshapeLayer):
         shape: shape (channels, height, width) of the result
 
     Raises:
-        ShapeError: unless both have the same number of elements.
+        ShapeError: if inputs and result differ in the number of elements.
 
     >>> Reshape(4, (1, 2, 2)).output_shape
     (1, 2, 2)

@@ -21,10 +21,10 @@ PictureShape = tuple[int, int, int]  # channels, height, width
 
 
 def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
-    """Return the shape of a picture, (channels, height, width); raise ShapeError for another.
+    """Return the shape (channels, height, width) of a picture; raise ShapeError if invalid.
 
     Args:
-        sides: 1 for a sequence, (channels, length), which is a picture of height 1
+        sides: 2 for a picture, 1 for a sequence (channels, length): a picture of height 1
     """
     kind, *names = KINDS[sides]
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != len(names):
@@ -36,7 +36,7 @@ def shape_of(shape: object, what: str, sides: int = 2) -> PictureShape:
 
 
 def numbers_of(shape: object, what: str) -> tuple[Shape, int]:
-    """Return picture shape and count of numbers, given either; the shape of a count is ().
+    """Return the picture shape, or () if `shape` is a number, and the count of numbers.
 
     A sequence, (channels, length), is a picture of height 1.
     """
@@ -54,7 +54,7 @@ def placed(shapes: Mapping[str, Shape], first: int = 0) -> Iterator[tuple[str, S
 
 
 def groups_of(groups: object, seen: int, made: int) -> int:
-    """Return a number of groups; raise ShapeError unless it divides both numbers of channels."""
+    """Return the number of groups; raise ShapeError unless it divides `seen` and `made`."""
     found = size(groups, "groups")
     require(
         seen % found == made % found == 0,
@@ -66,7 +66,7 @@ def groups_of(groups: object, seen: int, made: int) -> int:
 
 
 def layer_size(shape: Shape) -> Any:
-    """Return the size of a sample as passed to a layer: a picture's shape, else a number.
+    """Return the size of a sample as passed to a layer: the shape of a picture, or a number.
 
     A sequence, (channels, length), is a picture of height 1.
     """
@@ -74,7 +74,7 @@ def layer_size(shape: Shape) -> Any:
 
 
 def shape_behind(layer: Layer, shape: Shape) -> Shape:
-    """Return the output shape of a layer for samples of a shape; sequences remain sequences."""
+    """Return the output shape of a layer for samples of `shape`; sequences remain sequences."""
     keeps = not layer.input_shape and prod(shape) == layer.outputs
     found = layer.output_shape or (shape if keeps else (layer.outputs,))
     return (found[0], found[2]) if len(shape) == 2 and len(found) == 3 else found

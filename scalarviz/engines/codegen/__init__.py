@@ -1,1 +1,1 @@
-"""Generation of kernel files from the tables of formulas, compiled once and cached on disk."""
+"""Generation of kernel files from the formula tables; each is compiled once and cached on disk."""

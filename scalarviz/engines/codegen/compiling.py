@@ -1,18 +1,18 @@
-"""Compilation of kernels: in child processes, and on a separate thread, safe from Ctrl-C.
+"""Compilation of kernels in child processes, on a separate thread that Ctrl-C does not interrupt.
 
     python -m scalarviz.engines.codegen.compiling FILE ...
 
-compiles the kernel of each file, writes a full stop for each to standard output, and ends when
-standard input is closed.
+compiles the kernel in each file, writes a full stop to standard output after each one, and exits
+when standard input is closed.
 
-A process that compiles a kernel could run different machine code than one that loads it: numba
-stores a copy of every function in each kernel that calls it, and the linker uses the first of equal
-names. So child processes compile, and every process runs the machine code on disk.
+If a process compiled kernels itself, it could run other machine code than a process that loads
+them: numba copies every called function into each kernel, and the linker uses the first of several
+functions with equal names. So kernels are compiled in child processes and loaded from disk.
 
 A KeyboardInterrupt during compilation leaves numba in an inconsistent state: an interrupted
 registration is never repeated, and an error in an LLVM callback is lost. Python raises
-KeyboardInterrupt in the main thread only. So the main thread waits while another thread compiles;
-if Ctrl-C ends the wait, this thread continues until the kernel is compiled or the program ends.
+KeyboardInterrupt in the main thread only. So the main thread waits while another thread compiles.
+If Ctrl-C ends the wait, that thread continues until the kernel is compiled or the program exits.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ _threads: WeakSet[threading.Thread] = WeakSet()
 def aside(
     function: Callable[..., Any], *args: Any, meanwhile: Callable[[], object] | None = None
 ) -> Any:
-    """Call a function, in another thread if this is the main thread, and return its result.
+    """Call a function and return its result; in the main thread, run it in another thread.
 
     Args:
-        meanwhile: called repeatedly by the main thread
+        meanwhile: called repeatedly by the main thread while it waits
     """
     if threading.current_thread() is not threading.main_thread():
         return function(*args)
@@ -73,7 +73,7 @@ def aside(
 
 
 def fulfil(future: Future[Any], function: Callable[..., Any], *args: Any) -> None:
-    """Call a function, and set its result or its exception in a future."""
+    """Call a function, and store its result or its exception in a future."""
     try:
         future.set_result(function(*args))
     except BaseException as error:  # otherwise it would be lost with the thread
@@ -82,7 +82,7 @@ def fulfil(future: Future[Any], function: Callable[..., Any], *args: Any) -> Non
 
 @atexit.register
 def end() -> None:
-    """Stop compiling threads: a thread within LLVM could crash the interpreter as it exits."""
+    """Stop the compiling threads: a thread inside LLVM could crash the interpreter at exit."""
     limit = time.monotonic() + LAST
     going_on = [thread for thread in _threads if thread.is_alive()]
     if going_on:
@@ -102,7 +102,7 @@ OF_KERNEL = "cfunc."  # prefix of the name by which a kernel is called
 
 
 def compile_for_kernels_only() -> None:
-    """Compile inner functions without separate machine code, and collect garbage rarely."""
+    """Skip separate machine code for inner functions, and run garbage collection less often."""
     from numba.core import codegen, cpu
 
     gc.set_threshold(200_000, 20, 20)
@@ -122,9 +122,9 @@ def compile_for_kernels_only() -> None:
 
 
 def not_callable(context: Any, library: Any, description: Any, env: Any) -> Callable[..., Any]:
-    """Replace numba's function that makes a compiled function callable from Python.
+    """Replace numba's method that makes a compiled function callable from Python.
 
-    numba distinguishes compiled functions by its result, which must be written in C.
+    numba requires a distinct C function for each compiled function.
     """
     return [].append
 
@@ -135,7 +135,7 @@ def not_callable(context: Any, library: Any, description: Any, env: Any) -> Call
 
 
 def import_without_scipy() -> None:
-    """Import installed modules that numba would import through SciPy, unless imported."""
+    """Import numba's array functions without SciPy, which numba would import as a check."""
     if "numba.np.arraymath" in sys.modules or "scipy.linalg" in sys.modules:
         return
     linalg = import_module("numba.np.linalg")
@@ -162,10 +162,10 @@ done = 0  # kernels compiled by child processes
 
 
 def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
-    """Return a child process that compiles the kernels of files; it ends if its stdin is closed.
+    """Start a process that compiles the kernels in files; it exits when its stdin is closed.
 
     Args:
-        report: receives a byte for each compiled kernel
+        report: file that receives one byte per compiled kernel
     """
     words = ["-P", "-m", "scalarviz.engines.codegen.compiling", *map(str, paths)]
     env = {**os.environ, "PYTHONPATH": folders_of_modules()}
@@ -173,22 +173,22 @@ def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVN
 
 
 def folders_of_modules() -> str:
-    """Return the PYTHONPATH of a child process: it imports this package."""
+    """Return the PYTHONPATH with which a child process can import this package."""
     return os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 
 def workers_for(count: int, few: int = FEW) -> int:
-    """Return the number of processes to compile kernels in; `few` kernels need no other one."""
+    """Return how many processes to compile in: one per `few` kernels, at most one per core."""
     return max(1, min(os.cpu_count() or 1, count // few, MOST))
 
 
 def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[list[Any]]:
-    """Start child processes, and yield them repeatedly until all have ended.
+    """Start child processes, and repeatedly yield their list until all have exited.
 
-    They are also yielded once afterwards. Leaving the loop ends the remaining ones.
+    The list is yielded once more at the end. Leaving the loop terminates the remaining processes.
 
     Args:
-        starting: iterator that starts and yields each
+        starting: iterator that starts each process and yields it
         seconds: seconds between checks
     """
     children: list[Any] = []
@@ -205,7 +205,7 @@ def running(starting: Iterable[Any], seconds: float = CHILD_LOOK) -> Iterator[li
 
 
 def run_children(paths: Sequence[Path]) -> None:
-    """Compile the kernels of files in child processes, if possible; count them in `done`."""
+    """Compile kernels in child processes if possible, and count the compiled ones in `done`."""
     global done
     workers = workers_for(len(paths))
     with suppress(OSError), tempfile.TemporaryFile(dir=paths[0].parent) as report:
@@ -214,9 +214,9 @@ def run_children(paths: Sequence[Path]) -> None:
 
 
 def counted(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function aside, with a bar that shows `done`, and return its result.
+    """Run a function with `aside`, with a progress bar that shows `done`; return its result.
 
-    The bar is its last argument, for which it sets the total, the number of kernels to compile.
+    The function receives the bar as its last argument, and sets the bar's total.
     """
     global done
     done = 0
@@ -225,10 +225,10 @@ def counted(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def import_file(path: Path, text: str | None = None) -> ModuleType:
-    """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
+    """Return the module of a kernel file; its kernel is neither compiled nor loaded yet.
 
     Args:
-        text: as for `run_file`
+        text: passed to `run_file`
     """
     import_without_scipy()
     module = run_file(path, text)
@@ -238,7 +238,7 @@ def import_file(path: Path, text: str | None = None) -> ModuleType:
 
 
 class NotOnDiskError(Exception):
-    """Raised instead of compiling a kernel."""
+    """Raised by numba's compile hook if a kernel is not on disk."""
 
 
 def refuse() -> None:
@@ -246,7 +246,7 @@ def refuse() -> None:
 
 
 def loaded(module: ModuleType) -> bool:
-    """Load the kernel of a module from disk; return False if missing."""
+    """Load the kernel of a module from disk, and return whether it was found."""
     kernel = module.compiled
     kernel._compile_uncached = refuse  # called by numba if its cache has no machine code
     try:
@@ -259,16 +259,16 @@ def loaded(module: ModuleType) -> bool:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent has closed stdin or died."""
+    """Exit this process when its parent closes stdin or dies."""
     os.read(sys.stdin.fileno(), 1)  # a buffered read would hold a lock when Python ends
     os._exit(1)
 
 
 def main(paths: Sequence[str], report: int | None = None) -> None:
-    """Compile the kernels of files that are not compiled yet; write a full stop for each file.
+    """Compile the kernels in files unless already compiled; write a full stop for each file.
 
     Args:
-        report: file descriptor for the full stops
+        report: file descriptor to which the full stops are written
     """
     threading.Thread(target=end_with_parent, daemon=True).start()
     compile_for_kernels_only()  # loads numba

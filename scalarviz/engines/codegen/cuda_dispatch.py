@@ -1,7 +1,7 @@
 """Functions for CUDA kernels that select a formula by index, for one number or one sample.
 
-The counterpart of `dispatch.py`, without the loops: a thread computes one number or sample. The
-functions are compiled in the same way (see there), by `cuda_file`.
+The counterpart of `dispatch.py`, without loops: each thread computes one number or sample. The
+functions are compiled in the same way, by `cuda_file`.
 
 `formula` is the index of a row in its table; `x` and `y` are inputs and outputs of a formula, `p`
 and `t` predictions and targets.
@@ -56,13 +56,13 @@ def activation_value(formula: Index, x: Any) -> Any:
 
 
 def activation_slope(formula: Index, x: Any, y: Any) -> Any:
-    """Return f'(x), where y = f(x)."""
+    """Return the derivative f'(x), where y = f(x)."""
     row = nth(ACTIVATIONS, formula)
     return row.derivative(x, y)
 
 
 def parametric_value(formula: Index, x: Any, given: FloatArray) -> Any:
-    """Return f(x, ...) with the parameters `given`, 1-D."""
+    """Return f(x, ...), where `given` is a 1-D array of the formula's parameters."""
     row = nth(PARAMETRIC_FORMULAS, formula)
     return row.value(x, *given)
 
@@ -74,7 +74,7 @@ def parametric_slope(formula: Index, x: Any, given: FloatArray) -> Any:
 
 
 def slope_by_parameter(formula: Index, place: Index, x: Any, given: FloatArray) -> Any:
-    """Return the derivative of `parametric_value` with respect to a parameter."""
+    """Return the derivative of `parametric_value` with respect to parameter number `place`."""
     row = nth(PARAMETRIC_FORMULAS, formula)
     return row.by_parameter(place, x, *given)
 
@@ -84,11 +84,11 @@ def row_values(
     outputs: Index, room: FloatArray, samples: Index, worker: Index, workers: Index,
     settings: FloatArray,
 ) -> None:  # fmt: skip
-    """Compute y = f(x), and the number for backward, for samples of a workspace, by a team.
+    """Compute y = f(x) and the numbers saved for backward, for some samples, by a team of threads.
 
-    x, y and memo are the indices of the first number of the first sample, unsigned like `step`;
-    `room` is an array of TEAM_ROOM numbers for at most TEAM_SAMPLES samples, see `in_team`. At the
-    end all threads synchronize.
+    x, y and memo are the unsigned indices in `space` of the first number of the first sample.
+    `room` is an array of TEAM_ROOM numbers, enough for TEAM_SAMPLES samples; see `in_team`. All
+    threads synchronize at the end.
     """
     row = nth(ROW_FORMULAS, formula)
     in_team(row.forward)(
@@ -102,7 +102,7 @@ def row_gradients(
     space: FloatArray, flow: FloatArray, step: Index, inputs: Index, outputs: Index,
     room: FloatArray, samples: Index, worker: Index, workers: Index, settings: FloatArray,
 ) -> None:  # fmt: skip
-    """Write the gradients of the inputs of samples to `gradient`, see `row_values`."""
+    """Write the gradients of the inputs of samples to `flow`; arguments as for `row_values`."""
     row = nth(ROW_FORMULAS, formula)
     in_team(row.backward)(
         x, y, memo, upstream, gradient, *typed(row.backward, settings), space, flow, memo, step,
@@ -117,13 +117,13 @@ def sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
 
 
 def sample_gradient(formula: Index, p: FloatArray, t: FloatArray, gradient: FloatArray) -> None:
-    """gradient = derivative of the error with respect to p, the weight held constant; all 1-D."""
+    """Write the derivative of the error with respect to p; the error's weight is a constant."""
     run = chosen(KINDS_OF_LOSSES, formula >= len(LOSSES))[1]
     run(formula, p, t, gradient)
 
 
 def scalar_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
-    """Return `sample_error` for a row of `LOSSES`."""
+    """Compute `sample_error` for a row of `LOSSES`."""
     row = nth(LOSSES, formula)
     total = 0.0
     for k in range(len(p)):
@@ -141,7 +141,7 @@ def scalar_sample_gradient(
 
 
 def row_sample_error(formula: Index, p: FloatArray, t: FloatArray) -> Any:
-    """Return `sample_error` for a row of `ROW_LOSSES`."""
+    """Compute `sample_error` for a row of `ROW_LOSSES`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     return row.value(p, t)
 
@@ -162,21 +162,21 @@ KINDS_OF_LOSSES = {
 def move_one(
     formula: Index, value: FloatArray, gradient: Any, slots: FloatArray, arguments: FloatArray
 ) -> None:
-    """Update value[0] and its slots, 1-D; `arguments` as for `optimizer_update`."""
+    """Update value[0] and its optimizer slots, 1-D; `arguments` as for `optimizer_update`."""
     row = nth(OPTIMIZERS, formula)
     value[0], *slots[:] = row.update(value[0], gradient, *slots[:], *arguments)
 
 
 def condition_one(g: Any, w: Any, scale: Any, limit: Any, l1: Any, l2: Any) -> Any:
-    """Return a gradient after clipping, plus the gradients of l1 and l2 regularization."""
+    """Clip a gradient, and add the gradients of l1 and l2 regularization."""
     return regularize(clip(g, scale, limit), w, l1, l2)
 
 
 def clip_factor(squares: float, most: float) -> float:
-    """Return the factor that makes the norm of the gradients at most `most`; in float64."""
+    """Return the factor that scales gradients to a norm of at most `most`; in float64."""
     return min(1.0, most / (sqrt(squares) + 1e-6))
 
 
 def deviation_factor(variance: float, eps: float) -> float:
-    """Return the factor that scales numbers of this variance to variance 1; in float64."""
+    """Return 1 / sqrt(variance + eps), the factor that scales numbers to variance 1; in float64."""
     return 1.0 / sqrt(variance + eps)

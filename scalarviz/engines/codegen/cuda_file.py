@@ -1,29 +1,29 @@
 """Kernel files for GPUs: each kernel in a separate file, compiled once and cached on disk.
 
-A file contains the functions and constants needed by its kernel, for one working type, and only the
-used rows of the tables of formulas: a kernel with all rows has three times the instructions, needs
-more registers and takes several times longer to compile.
+A file contains the functions and constants that its kernel needs, for one working type, and only
+the rows of the formula tables that are used. A kernel with all rows has three times the
+instructions, needs more registers and takes several times longer to compile.
 
-The file name contains a hash of the text, and so of everything that the kernel depends on: a change
-of a formula, a constant or a used row results in another file. So numba's cache for it is never out
-of date, and other rows, or other sizes of a network, do not change a file.
+The file name contains a hash of the text, and so of everything that the kernel depends on. A change
+of a formula, a constant or a used row results in another file, so numba's cache of it is never out
+of date. Unused rows and the sizes of a network do not affect a file.
 
-Kernels round every product, so that the same formula has the same bits in each of them. By default
-NVIDIA's compiler fuses a product with the sum that follows it, and decides so kernel by kernel: a
-formula could have other bits in a kernel of whole steps than in the kernel of a single moment, and
-a step taken moment by moment is replayed as a whole step. So kernels are compiled with `-fma=0`.
+Kernels round every product, so that a formula gives the same bits in each kernel. By default
+NVIDIA's compiler fuses a product with a following sum, and decides this per kernel: a formula could
+have other bits in a kernel for whole steps than in the kernel for a single moment. Since a step
+taken moment by moment is replayed as a whole step, kernels are compiled with `-fma=0`.
 Then every operation of a formula is rounded separately, according to IEEE 754, and only `cuda.fma`,
 used in matrix products, fuses two of them.
 
 The option is passed to libnvvm here, since `cuda.jit` does not support it. nvJitLink's link-time
 optimization would compile a second time, and fuse again (`-fma=0` is not kept in its files, and
-cuda-core 1.2 passes it in a form that nvJitLink rejects), so it is switched off: libnvvm sees all
-functions of a kernel at once, and inlines them without it.
+cuda-core 1.2 passes it in a form that nvJitLink rejects), so it is switched off: libnvvm gets all
+functions of a kernel together, and inlines them without link-time optimization.
 
 The kernels are written for numba-cuda 0.30, which is in maintenance mode, not for its successor.
-numba-cuda-mlir 0.6.0 works with numpy 2.5; but it has no simulator, in which all kernels are tested
-on every machine, and of four kernels it compiled only the simplest one and failed with internal
-errors for the others, since it loses shared memory declared in a device function.
+numba-cuda-mlir 0.6.0 works with numpy 2.5, but has no simulator, with which all kernels are tested
+on every machine. Of four kernels it compiled only the simplest one, and failed with internal errors
+for the others, because it loses shared memory declared in a device function.
 """
 
 from __future__ import annotations
@@ -133,8 +133,8 @@ class CudaUnit:
     """A kernel compiled separately.
 
     Attributes:
-        function: the kernel, marked `launched`
-        used: the table rows for which it is made
+        function: the kernel, decorated with `launched`
+        used: the table rows that the kernel supports
     """
 
     function: AnyFunction
@@ -154,10 +154,10 @@ class CudaUnit:
 
 
 def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKernel]:
-    """Return the modules of kernels in a working type; missing ones are compiled first.
+    """Return the modules of kernels for a working type; kernels not on disk are compiled first.
 
-    A kernel has the name of its function. A constant changed in this process, or another table row,
-    takes effect at the next call. After a fork, each kernel raises an EngineError when called.
+    A kernel has the name of its function. Changed constants and other table rows take effect at the
+    next call. After a fork, each kernel raises an EngineError when called.
     """
     if not may_call_kernels():
         return [RefusedKernel() for _ in units]
@@ -173,13 +173,13 @@ def load(units: Sequence[CudaUnit], dtype: Dtype) -> list[ModuleType | RefusedKe
 
 
 def is_there(module: ModuleType) -> bool:
-    """Return whether the kernel of a module is compiled, here or on disk, or simulated."""
+    """Return whether a kernel needs no compilation: it is in memory, on disk, or simulated."""
     kernel, path = getattr(module, module.NAME), Path(str(module.__file__))
     return is_simulated() or bool(kernel.overloads) or is_compiled(path)
 
 
 def compile_missing(modules: list[ModuleType]) -> None:
-    """Compile the kernels of modules, with a bar, or a message if bars are not visible."""
+    """Compile the kernels of modules, with a progress bar, or a message if no bar is visible."""
     if not modules:
         return
     count = "a kernel" if len(modules) == 1 else f"{len(modules)} kernels"
@@ -206,20 +206,20 @@ def compile_module(module: ModuleType) -> None:
 
 
 def is_simulated() -> bool:
-    """Return whether numba simulates a GPU, where nothing is compiled."""
+    """Return whether numba simulates a GPU, in which case nothing is compiled."""
     return os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0")
 
 
 def is_ready(unit: CudaUnit, dtype: Dtype) -> bool:
-    """Return whether a kernel is on disk, or nothing has to be compiled."""
+    """Return whether a kernel is on disk, or needs no compilation."""
     return is_simulated() or is_compiled(path_of(text_of(unit, dtype), stem_of(unit, dtype)))
 
 
 def import_file(path: Path, text: str | None = None) -> ModuleType:
-    """Return the module of a file with a kernel, which is neither compiled nor loaded yet.
+    """Return the module of a kernel file; its kernel is neither compiled nor loaded yet.
 
     Args:
-        text: as for `run_file`
+        text: passed to `run_file`
     """
     module: ModuleType = aside(run_file, path, text)
     if not is_simulated():
@@ -245,7 +245,7 @@ _rounding_lock = Guard()
 
 @contextmanager
 def products_rounded() -> Iterator[None]:
-    """Let numba-cuda compile without fusing products with sums."""
+    """Make numba-cuda compile without fusing products with sums."""
     nvvm: Any = import_module("numba.cuda.cudadrv.nvvm")
     with _rounding_lock:
         compile_ir = nvvm.compile_ir

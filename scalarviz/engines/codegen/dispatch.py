@@ -1,20 +1,20 @@
-"""Functions for kernels that compute a formula, or select it by index: one for each purpose.
+"""Functions of kernels that compute a formula, or select one by index: one function per purpose.
 
-This is both the readable version, which runs in plain Python, and the source of the fast one. A
-function that begins with `row = nth(TABLE, formula)` has the formula of one row in a kernel of the
-cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are written in the same way.
+This file is both the readable version, which runs in plain Python, and the source of the fast one.
+A function that begins with `row = nth(TABLE, formula)` gets the formula of one row in a kernel of
+the cpu engine; see `kernel_units.py`. The functions of `cuda_dispatch.py` are written the same way.
 
-A file of kernels imports from here, decorates its functions with one of the marks below, and can be
+A kernel file imports from here and decorates its functions with one of the marks below; it can be
 read and type-checked without being compiled.
 
-numba checks signed indices for being negative at every access, which prevents vectorisation: hence
-`np.uint64`.
+numba checks signed indices for being negative at every access, which prevents vectorisation, so
+indices are `np.uint64`.
 
-    formula            index of a row in its table; row losses are counted after the losses. A
-                       kernel that has the formula of one row ignores it
-    first, last        the rows of the bank from `first` to before `last`
+    formula            index of a row in its table; row losses are counted after the losses. It is
+                       ignored by a kernel compiled for a single row
+    first, last        range of parameters: from `first` up to, but not including, `last`
     samples            number of columns of a tile that are used
-    memo               numbers that forward keeps for backward, one per sample
+    memo               numbers saved by forward for backward, one per sample
     upstream           gradients of the outputs
     gradient           gradients of the inputs
 
@@ -67,19 +67,19 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 
 
 def mark(function: FunctionT) -> FunctionT:
-    """Return a function unchanged; the name of the mark determines how it is compiled.
+    """Return a function unchanged; the mark's name determines how the function is compiled.
 
     kernel       a kernel: compiled, cached on disk, run without the GIL
-    by_address   a kernel that is compiled by itself and called by its address. Its arguments are
+    by_address   a kernel that is compiled separately and called by its address. Its arguments are
                  unsigned integers, and it returns nothing; see `kernel_units`
     in_parallel  a kernel called by its address whose loops over `numba.prange` run on all cores.
                  Such a loop calls other kernels by their address: numba drops writes to an array
                  made from an address if the same kernel does not read it
-    inner        only kernels call it: without a wrapper for Python it compiles faster
-    exact        its sums keep their order, and it is compiled into those that call it
-    inlined      it is inlined where it is called. numba optimizes everything that a kernel calls,
-                 again for each level of calls above it: one more level of calls in a step makes
-                 compiling several seconds slower
+    inner        called only by kernels: compiles faster without a wrapper for Python
+    exact        keeps the order of its sums, and is compiled into each kernel that calls it
+    inlined      inlined where it is called. numba optimizes everything that a kernel calls,
+                 again for each level of calls above it: another level of calls in a step makes
+                 compilation several seconds slower
     """
     return function
 
@@ -88,15 +88,15 @@ kernel = by_address = in_parallel = inner = exact = inlined = mark
 
 
 def nth(table: Table, formula: Index, before: Table | None = None) -> Any:
-    """Return a row of a table by index, counted after the rows of the table `before`."""
+    """Return a row of a table by index; indices continue after the rows of the table `before`."""
     return [*(before or {}).values(), *table.values()][formula]
 
 
 def chosen(kernels: Mapping[str, tuple[Any, ...]], kind: Index) -> tuple[Any, ...]:
-    """Return the row of a table of kernels for a kind of operation, by index.
+    """Return the kernels for a kind of operation, by its index in a table.
 
     A function whose first line is `run = chosen(KERNELS, kind)[PURPOSE]` is compiled to one that
-    compares the kind once and then calls its kernel; see `formula_loops.choose`.
+    compares `kind` once and then calls the kernel; see `formula_loops.choose`.
     """
     return list(kernels.values())[int(kind)]
 
@@ -116,7 +116,7 @@ def activation_backward(formula: Index, z: FloatArray, y: FloatArray, gradient: 
 
 
 def parametric_forward(formula: Index, x: FloatArray, given: FloatArray, y: FloatArray) -> None:
-    """y[i] = f(x[i], ...) with the parameters `given`; 1-D."""
+    """y[i] = f(x[i], ...), where `given` has the formula's parameters; 1-D."""
     row = nth(PARAMETRIC_FORMULAS, formula)
     for i in range(len(x)):
         y[i] = row.value(x[i], *given)
@@ -134,7 +134,7 @@ def parametric_backward(
 def parametric_sum(
     formula: Index, place: Index, x: FloatArray, given: FloatArray, upstream: FloatArray
 ) -> Any:
-    """Return the sum of upstream[i] times the derivative with respect to a parameter; 1-D."""
+    """Return the sum of upstream[i] times the derivative with respect to one parameter; 1-D."""
     row = nth(PARAMETRIC_FORMULAS, formula)
     total = 0.0
     for i in range(len(x)):
@@ -143,7 +143,7 @@ def parametric_sum(
 
 
 def operation_forward(formula: Index, operands: tuple[FloatArray, ...], out: FloatArray) -> None:
-    """out[i] = f(x[i], ...) of the first operands, one for each argument of f; all 1-D."""
+    """out[i] = f(x[i], ...); the arguments of f are the first operands; all 1-D."""
     row = nth(EVERY_OPERATION, formula)
     for i in range(len(out)):
         out[i] = row.value(*(each[i] for each in operands))
@@ -172,7 +172,7 @@ def row_backward(
     formula: Index, x: FloatArray, y: FloatArray, memo: FloatArray, upstream: FloatArray,
     gradient: FloatArray, settings: FloatArray, samples: Index,
 ) -> None:  # fmt: skip
-    """Write the gradient of x[:, n] to gradient[:, n]; upstream has the shape of y."""
+    """Write the gradient with respect to x[:, n] to gradient[:, n]; upstream has the shape of y."""
     row = nth(ROW_FORMULAS, formula)
     for n in range(samples):
         row.backward(
@@ -186,7 +186,7 @@ def row_backward(
 
 
 def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """Return the sum of the weighted errors of a tile of predictions p and targets t."""
+    """Return the sum of the weighted errors of predictions p and targets t, which are tiles."""
     row = nth(LOSSES, formula)
     total = 0.0
     for k in range(len(p)):
@@ -198,9 +198,9 @@ def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: I
 def scalar_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """gradient = scale * derivative of the error with respect to p, the weight held constant.
+    """Write `scale` times the derivative of the error with respect to p to `gradient`.
 
-    p, t and gradient are tiles.
+    The error's weight is treated as a constant. p, t and gradient are tiles.
     """
     row = nth(LOSSES, formula)
     for k in range(len(p)):
@@ -210,7 +210,7 @@ def scalar_loss_backward(
 
 
 def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:
-    """Return the sum of the errors of a tile for a row of `ROW_LOSSES`."""
+    """Return the sum of the weighted errors for a row of `ROW_LOSSES`; p and t are tiles."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     errors = np.empty(samples, p.dtype)
     for n in range(samples):
@@ -221,7 +221,7 @@ def row_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Inde
 def row_loss_backward(
     formula: Index, p: FloatArray, t: FloatArray, scale: float, gradient: FloatArray, samples: Index
 ) -> None:
-    """Compute the gradient of a tile for a row of `ROW_LOSSES`."""
+    """Compute the gradient for a row of `ROW_LOSSES`; arguments as for `scalar_loss_backward`."""
     row = nth(ROW_LOSSES, formula, LOSSES)
     for n in range(samples):
         row.gradient(p[:, n], t[:, n], gradient[:, n])
@@ -234,7 +234,7 @@ def optimizer_update(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, frozen: FloatArray, first: Index, last: Index,
 ) -> bool:  # fmt: skip
-    """Update value[first:last] and slots, shape (slots, rows); frozen rows do not change.
+    """Update value[first:last] and slots, shape (slots, rows); frozen parameters do not change.
 
     `arguments` is the result of `Optimizer.arguments`, in the type of the weights. Returns whether
     all updated weights and slots are finite.
@@ -251,7 +251,7 @@ def optimizer_update(
 
 
 def end_of_run(frozen: FloatArray, kind: bool, first: Index, last: Index) -> Index:
-    """Return the end of the run of rows from `first` where `frozen` is `kind`."""
+    """Return the end of the range from `first` in which all `frozen` flags equal `kind`."""
     while first < last:
         stop = min(first + np.uint64(BLOCK), last)
         others = 0
@@ -269,7 +269,7 @@ def move_rows(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, first: Index, last: Index,
 ) -> Any:  # fmt: skip
-    """Update rows, none of them frozen; return 0, or NaN if a result is not finite."""
+    """Update parameters, none of them frozen; return 0, or NaN if a result is not finite."""
     row = nth(OPTIMIZERS, formula)
     zero = value.dtype.type(0)
     excess = zero
@@ -284,13 +284,13 @@ def condition_gradients(
     gradient: FloatArray, value: FloatArray, scale: float, limit: float, l1: float, l2: float,
     first: Index, last: Index, out: FloatArray,
 ) -> None:  # fmt: skip
-    """out = gradients after clipping, plus the gradients of l1 and l2 regularization."""
+    """out = clipped gradients plus the gradients of l1 and l2 regularization."""
     for i in range(np.uint64(first), np.uint64(last)):
         out[i] = regularize(clip(gradient[i], scale, limit), value[i], l1, l2)
 
 
 def schedule_factor(formula: Index, step: float, settings: FloatArray) -> float:
-    """Return the schedule's factor of the learning rate at a step; always in float64."""
+    """Return the factor by which the schedule scales the learning rate at a step; in float64."""
     row = nth(SCHEDULES, formula)
     return float(row.factor(step, *settings))
 
@@ -298,6 +298,6 @@ def schedule_factor(formula: Index, step: float, settings: FloatArray) -> float:
 def optimizer_constants(
     formula: Index, step: float, settings: FloatArray, constants: FloatArray
 ) -> None:
-    """Compute the optimizer's constants of a step, counted from 1; always in float64."""
+    """Compute the optimizer's constants for a step, counted from 1; in float64."""
     row = nth(OPTIMIZERS, formula)
     (*constants[:],) = row.constants(step, *settings)

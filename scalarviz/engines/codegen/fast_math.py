@@ -1,15 +1,15 @@
 """Elementary functions (exp, tanh, sin, ...) that LLVM can vectorise.
 
-The compiler's own functions take one number at a time. These have no branches and no tables: they
-reduce the range of x, evaluate a polynomial, and construct powers of two from bits. They are
+The compiler's built-in functions process one number at a time. These have no branches or tables:
+they reduce the range of x, evaluate a polynomial, and construct powers of two from bits. They are
 compiled like formulas, but without reordering of sums.
 
 The polynomials are Chebyshev fits, accurate to the last bits of their type. NaN stays NaN, and the
 limits at infinity are exact. Subnormal results may become 0. sin and cos are accurate unless x is
 so large that the spacing of floats exceeds a radian.
 
-Polynomials whose names end in 32 or 64 are for that type; `functions_of` makes all functions of a
-type. Adding and subtracting `rounding` rounds a number to the nearest integer n.
+Polynomials whose names end in 32 or 64 are for that type; `functions_of` creates all functions for
+a type. Adding and then subtracting `rounding` rounds a number to the nearest integer n.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def power(x: float, y: float) -> Any:
 
 
 def within(x: float, low: float, high: float) -> float:
-    """Clip x to the bounds; the lower one for NaN."""
+    """Clip x to the interval from `low` to `high`; NaN becomes `low`."""
     x = x if x > low else low
     return x if x < high else high
 
@@ -79,7 +79,7 @@ def log_series64(f: float) -> float:
 
 
 def log_limits(x: float, y: float) -> float:
-    """Return y, or log(x) where x is not positive, infinite or NaN."""
+    """Return y for positive finite x; otherwise log(x), which is -inf, inf or NaN."""
     y = y if x > 0.0 else NAN
     y = -INF if x == 0.0 else y
     return y if x < INF else x
@@ -149,18 +149,18 @@ def functions_of(
     pi_in_parts: tuple[float, float, float], power_series: Function, log_series: Function,
     sine_series: Function, scaled_erfc: Function,
 ) -> Mapping[Function, Function]:  # fmt: skip
-    """Return the functions for a type of floats, by the elementary functions that they replace.
+    """Return fast functions for a floating-point type, keyed by the functions that they replace.
 
     Args:
         real, integer: numpy types of floats and integers, of equal size
-        digits: binary digits of a float's fraction, without the first
+        digits: number of stored bits of the significand
         rounding: 1.5 * 2**digits
         sqrt_half: the bits of sqrt(1/2)
         upper_digits: mask of all bits except the lower half of the digits
         smallest: the smallest normal number
         lowest, highest: bounds of x between which exp(x) is a normal number
-        ln2: log 2 in two parts: the product of an integer n and the first is exact
-        pi_in_parts: pi in three parts, the first two with exact products
+        ln2: log 2 as a sum of two floats; the first one times an integer n is exact
+        pi_in_parts: pi as a sum of three floats; the first two times an integer n are exact
     """
     sign, fraction_bits = 8 * real().itemsize - 1, 2**digits - 1
     grown, exponent_grown = 2.0 ** (digits + 2), digits + 2.0  # for numbers below the smallest
@@ -186,7 +186,7 @@ def functions_of(
         return integer(n + real(rounding).view(integer)).view(real) - rounding
 
     def fraction(x: Any) -> Any:
-        """Return x / 2**n for the n of `exponent`."""
+        """Return x / 2**n, where n is the `exponent` of x."""
         bits = ((real(x).view(integer) - sqrt_half) & fraction_bits) + sqrt_half
         return integer(bits).view(real)
 

@@ -1,18 +1,18 @@
-"""Source of the functions of `dispatch.py` for the compiler: a loop for each row of a table.
+"""Source of the functions of `dispatch.py` for the compiler, with a loop for each row of a table.
 
-The body of a function, with `row.value(z[i])`, is repeated for every row with the name of that
-row's formula; rows with the same text share one branch.
+The body of a function, with `row.value(z[i])`, is repeated for every row, with the name of its
+formula; rows with the same text share one branch.
 
 A row formula computes one sample. In a tile the numbers of a sample are far apart, but the same
-number of consecutive samples is contiguous, so loops over samples can be vectorised: a scalar
+number of consecutive samples is contiguous, so loops over samples can be vectorised. A scalar
 variable of the formula becomes an array with one number per sample, and each statement a loop over
 samples.
 
-On a GPU a team of threads computes up to TEAM_SAMPLES samples at a time: a loop with independent
-iterations, apart from sums, is divided into TEAM_SHARES; each share of each sample is computed by
-one thread. The shares of a sum are added in order, so that the result does not depend on the number
-of threads. All other statements are run by one thread per sample. The threads synchronize after
-each of these phases; variables used in several phases are in the memory of the block.
+On a GPU a team of threads computes up to TEAM_SAMPLES samples together. A loop whose iterations are
+independent, apart from sums, is divided into TEAM_SHARES shares; one thread computes one share of
+one sample. The shares of a sum are added in a fixed order, so the result does not depend on the
+number of threads. All other statements are run by one thread per sample. The threads synchronize
+after each of these phases; variables used in several phases are in shared memory.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The table rows for which a kernel is made: it has no branch for other rows.
+    """The table rows that a kernel supports; it has no branches for other rows.
 
     Attributes:
-        rows: pairs of the name of a table in the source, such as "LOSSES", and the name of a row;
-            None for all rows of all tables
+        rows: pairs of a table's name in the source, such as "LOSSES", and a row's name; None for
+            all rows of all tables
     """
 
     rows: frozenset[tuple[str, str]] | None = None
 
     def numbered(self, name: str, table: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
-        """Yield the used rows of a table, each with its index among all rows."""
+        """Yield the used rows of a table, each with its index in the full table."""
         for number, (row_name, row) in enumerate(table.items()):
             if self.rows is None or (name, row_name) in self.rows:
                 yield number, row
@@ -63,7 +63,7 @@ def write_dispatcher(
     writer: KernelWriter, function: AnyFunction, mark: str = "kernel", row: Any = None,
     used: InUse = EVERYTHING,
 ) -> str:  # fmt: skip
-    """Return the source of a function of dispatch.py or cuda_dispatch.py; for one row if given."""
+    """Return the kernel source of a dispatch function, for one table row if `row` is given."""
     writer.names[function] = function.__name__
     syntax, known = parse(function), variables(function)
     head = f"@{mark}\ndef {syntax.name}({ast.unparse(syntax.args)}):\n"
@@ -84,9 +84,9 @@ def write_dispatcher(
 def choose(
     syntax: ast.FunctionDef, known: Mapping[str, Any], used: InUse = EVERYTHING
 ) -> dict[str, AnyFunction]:
-    """Expand a first line `run = chosen(KERNELS, kind)[PURPOSE]`; return kernels by name.
+    """Expand a first line `run = chosen(KERNELS, kind)[PURPOSE]`, and return the kernels by name.
 
-    The statements after it are repeated for every used row, with the name of its kernel.
+    The remaining statements are repeated for every used row, with the name of its kernel.
     """
     first, *rest = syntax.body
     if not ast.unparse(first).startswith("run = chosen("):
@@ -110,13 +110,13 @@ def choose(
 
 
 def renamed(text: str, others: Mapping[str, str]) -> str:
-    """Return a source text with variables renamed according to `others`."""
+    """Return a source text with its variables renamed according to `others`."""
     names: dict[str, ast.expr] = {name: ast.Name(other) for name, other in others.items()}
     return ast.unparse(Inserted(names).visit(ast.parse(text)))
 
 
 class Lengths(ast.NodeTransformer):
-    """Replace `len(TABLE)` by the number of its rows."""
+    """Replace `len(TABLE)` with the number of rows of the table."""
 
     def __init__(self, known: Mapping[str, Any]) -> None:
         self.known = known
@@ -135,7 +135,7 @@ def body_text(writer: KernelWriter, syntax: ast.FunctionDef, known: Mapping[str,
 def numbered_rows(
     first: ast.stmt, known: Mapping[str, Any], used: InUse = EVERYTHING
 ) -> Iterator[tuple[int, Any]]:
-    """Yield indices and rows of the table in `row = nth(TABLE, formula, OTHER)`."""
+    """Yield the indices and rows of the table in `row = nth(TABLE, formula, OTHER)`."""
     assert isinstance(first, ast.Assign) and isinstance(first.value, ast.Call)
     table, _, *before = [ast.unparse(argument) for argument in first.value.args]
     start = sum(len(known[other]) for other in before)
@@ -156,11 +156,11 @@ def branches(bodies: Mapping[str, list[int]], name: str = "formula") -> str:
 
 
 class RowBody(ast.NodeTransformer):
-    """Rewrite the body of a function of dispatch.py for one row.
+    """Rewrite the body of a dispatch function for one row.
 
     `row.value` becomes the name of the formula. `*slots[:, i]` becomes one number per slot of the
-    row, `*(each[i] for each in operands)` and `*arguments` one per remaining parameter of its
-    formula; the latter are read before the loop.
+    row. `*(each[i] for each in operands)` and `*arguments` become one number per remaining
+    parameter of the formula; `arguments` are read before the loop.
     """
 
     def __init__(self, writer: KernelWriter, row: Any) -> None:
@@ -173,7 +173,7 @@ class RowBody(ast.NodeTransformer):
         return [ast.parse(f"{name} = {value}").body[0] for name, value in self.read.items()]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a sample loop that only calls a row formula with one call for the whole tile."""
+        """Replace a loop over samples that only calls a row formula by one call for all samples."""
         (statement, *more) = node.body
         call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
         if not more and isinstance(call, ast.Call) and ast.unparse(call.func).startswith("row."):
@@ -222,7 +222,7 @@ class RowBody(ast.NodeTransformer):
         return node
 
     def _formula(self, node: ast.expr) -> AnyFunction | None:
-        """Return the function of an expression such as `row.value`; None for other expressions."""
+        """Return the formula named by an expression such as `row.value`, or None."""
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "in_team":
             (node,) = node.args
         if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "row":
@@ -231,7 +231,7 @@ class RowBody(ast.NodeTransformer):
         return None
 
     def _spread(self, items: list[ast.expr], function: AnyFunction | None) -> Iterator[ast.expr]:
-        """Yield the items, with starred ones expanded."""
+        """Yield the arguments of a call, with starred ones expanded."""
         parameters = list(inspect.signature(function).parameters.values()) if function else []
         done = 0
         for item in items:
@@ -258,7 +258,7 @@ class RowBody(ast.NodeTransformer):
                 done += 1
 
     def _length(self, name: str, still_taken: int) -> int:
-        """Return the number of items of `name` in the row; `still_taken` without such a field."""
+        """Return the length of the row's field `name`, or `still_taken` if it has no such field."""
         found = getattr(self.row, name, None)
         if callable(found):
             found = found(1.0, *[value for _, value in self.row.settings])
@@ -266,7 +266,7 @@ class RowBody(ast.NodeTransformer):
 
 
 def kind_of(argument: ast.expr, sample: str) -> str:
-    """Return the kind of an argument: a column of a tile, one number per sample, or a constant."""
+    """Classify an argument: a column of a tile, one number per sample, or a constant."""
     if isinstance(argument, ast.Subscript):
         index = ast.unparse(argument.slice).strip("()")
         return {f":, {sample}": ROW, sample: SAMPLE}.get(index, WHOLE)
@@ -284,15 +284,15 @@ COUNT = "samples_"
 
 
 class NotByTileError(Exception):
-    """Raised for a formula that must be called once per sample."""
+    """Raised for a formula that cannot be applied to a whole tile, only sample by sample."""
 
 
 def write_tile(writer: KernelWriter, function: AnyFunction, kinds: Sequence[str]) -> str | None:
-    """Write the version of a row formula for a whole tile, and return its name.
+    """Write the version of a row formula for a tile, and return its name.
 
-    Returns None if the formula must be called once per sample. The new function has the formula's
-    parameters, with arrays for rows and for numbers per sample; then, if the formula returns a
-    number, an array for the results; then the number of samples.
+    Returns None if the formula must be called once per sample. The new function takes the formula's
+    parameters, with arrays for rows and for numbers per sample; an array for the results, if the
+    formula returns a number; and the number of samples.
     """
     key = (function, *kinds)
     if key not in writer.names:
@@ -366,7 +366,7 @@ class TileWriter(ast.NodeTransformer):
         return isinstance(node, ast.Name) and node.id in self.rows
 
     def _call(self, target: ast.expr, call: ast.Call) -> ast.stmt:
-        """Rewrite `number = function(row)` as a call of that function's version for a tile."""
+        """Rewrite `number = function(row)` to call the tile version of that function."""
         function = self.known.get(ast.unparse(call.func))
         kinds = [ROW if self._is_row(argument) else WHOLE for argument in call.args]
         others = [a for a in call.args if not self._is_row(a) and self._depends(a)]
@@ -379,7 +379,7 @@ class TileWriter(ast.NodeTransformer):
         return statement(f"{tile}({', '.join(arguments)})")
 
     def _for_all(self, node: ast.stmt) -> ast.stmt:
-        """Return a loop that runs a statement for every sample."""
+        """Return a loop that runs a statement for each sample."""
         loop = ast.parse(f"for {LANE} in range({COUNT}): pass").body[0]
         assert isinstance(loop, ast.For)
         loop.body = [self.visit(node)]
@@ -407,7 +407,7 @@ class TileWriter(ast.NodeTransformer):
 
 
 def depending_names(syntax: ast.FunctionDef, found: set[str]) -> set[str]:
-    """Return the variables that differ between samples; `found` are known ones."""
+    """Return the variables that differ between samples; `found` are those already known."""
     found = set(found)
     while True:
         before = len(found)
@@ -452,10 +452,10 @@ EXTRAS = [
 
 
 def in_team(function: Callable[..., Any]) -> Callable[..., None]:
-    """Mark a call of a row formula by a team of threads; replaced by `RowBody`.
+    """Mark a call of a row formula by a team of threads; `RowBody` replaces it.
 
-    The arguments are those of the formula, with the index of the first number for each row,
-    followed by EXTRAS.
+    The call has the arguments of the formula, with the index of its first number in place of each
+    row, followed by EXTRAS.
     """
     raise NotImplementedError
 
@@ -479,12 +479,12 @@ def team_text(function: AnyFunction, name: str) -> str:
 
 @dataclass
 class Phase:
-    """Statements between two synchronizations.
+    """Statements of a formula between two thread synchronizations.
 
     Attributes:
-        spread: a loop, divided into shares; else `body` is run by one thread per sample
-        own: variables set before being read in every iteration
-        sums: variables accumulated in the loop
+        spread: loop that is divided into shares; if None, one thread per sample runs `body`
+        own: variables that every iteration sets before reading them
+        sums: variables that the loop adds up
     """
 
     body: list[ast.stmt] = field(default_factory=list)
@@ -494,12 +494,12 @@ class Phase:
 
     @property
     def names(self) -> set[str]:
-        """The variables of the formula read or written in the phase."""
+        """Variables of the formula that the phase reads or writes."""
         return {name for each in self.statements for name in names_in(each)} - self.own
 
     @property
     def set_here(self) -> set[str]:
-        """The variables of the formula written in the phase."""
+        """Variables of the formula that the phase writes."""
         return {name for each in self.statements for name in assigned_names(each)} - self.own
 
     @property
@@ -508,7 +508,7 @@ class Phase:
 
 
 class TeamWriter(ast.NodeTransformer):
-    """Rewrite the body of a row formula in phases of a team."""
+    """Rewrite the body of a row formula as phases that a team of threads runs."""
 
     def __init__(self, syntax: ast.FunctionDef) -> None:
         parameters = [argument.arg for argument in syntax.args.args]
@@ -544,7 +544,7 @@ class TeamWriter(ast.NodeTransformer):
         self.phases[-1].body.append(statement)
 
     def _sums(self, loop: ast.For, own: set[str]) -> list[str] | None:
-        """Return the variables accumulated in a loop; None if iterations depend on each other."""
+        """Return the variables that a loop adds up; None if its iterations depend on each other."""
         counter = ast.unparse(loop.target)
         if depends(loop.iter, {*self.by_sample, *self.rows, *self.memos}):
             return None
@@ -566,7 +566,7 @@ class TeamWriter(ast.NodeTransformer):
     # ---- the text
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the function's body."""
+        """Yield the lines of the rewritten function body."""
         yield from written(self.uniform, 1)
         known: set[str] = set()
         added = Phase()  # the last loop, whose shares are added up next
@@ -581,7 +581,7 @@ class TeamWriter(ast.NodeTransformer):
             added = phase
 
     def _each(self, sums: Sequence[str], phase: Phase, known: set[str]) -> Iterator[str]:
-        """One thread per sample adds up the shares of sums, and runs statements."""
+        """Yield code by which one thread per sample adds up shares of sums and runs statements."""
         yield "    for n_ in range(worker_, samples_, workers_):"
         yield from self._loaded((phase.names | set(sums)) & (known | self.memos))
         for i, name in enumerate(sums):
@@ -593,7 +593,7 @@ class TeamWriter(ast.NodeTransformer):
         yield "    cuda.syncthreads()"
 
     def _spread(self, loop: ast.For, phase: Phase, known: set[str]) -> Iterator[str]:
-        """One thread per share and sample runs a part of a loop."""
+        """Yield code in which each thread runs one share of a loop for one sample."""
         assert isinstance(loop.iter, ast.Call)
         end = ast.unparse(self.visit(loop.iter.args[-1]))
         yield f"    for job_ in range(worker_, samples_ * {TEAM_SHARES}, workers_):"
@@ -609,7 +609,7 @@ class TeamWriter(ast.NodeTransformer):
         yield "    cuda.syncthreads()"
 
     def _loaded(self, names: set[str]) -> Iterator[str]:
-        """Read variables of earlier phases, and the number returned by forward."""
+        """Yield code that reads variables of earlier phases, and the number saved by forward."""
         for name in sorted(names & (self.shared.keys() | self.memos)):
             kept = NUMBER if name in self.memos else self._variable(name)
             yield f"        {name} = {kept}"
@@ -647,7 +647,7 @@ class TeamWriter(ast.NodeTransformer):
 
 
 def own_names(loop: ast.For) -> set[str]:
-    """Return the variables set before being read in every iteration of a loop."""
+    """Return the variables that every iteration of a loop sets before reading them."""
     found, before = {ast.unparse(loop.target)}, set[str]()
     for statement in loop.body:
         if isinstance(statement, ast.Assign):
@@ -660,7 +660,7 @@ def own_names(loop: ast.For) -> set[str]:
 
 
 def is_own_place(loop: ast.For, counter: str, row: str) -> bool:
-    """Return whether a row is accessed at different places in each iteration of a loop."""
+    """Return whether each iteration of a loop accesses different items of a row."""
     nodes = list(ast.walk(loop))
     names = [name for n in nodes if isinstance(n, SETTING) for name in assigned_names(n)]
     values = {
@@ -678,7 +678,7 @@ def is_own_place(loop: ast.For, counter: str, row: str) -> bool:
 
 
 class Inserted(ast.NodeTransformer):
-    """Replace variables by the expressions assigned to them."""
+    """Replace variables with the expressions assigned to them."""
 
     def __init__(self, values: Mapping[str, ast.expr]) -> None:
         self.values = values
@@ -688,10 +688,10 @@ class Inserted(ast.NodeTransformer):
 
 
 def step_of(index: ast.expr, counter: str, inner: Mapping[str, str]) -> str:
-    """Return the distance between indices of different iterations, if all differ; else "".
+    """Return the distance between the indices of two iterations, or "" if indices may be equal.
 
-    For an index a * counter + b with 0 <= b < a it is a; for a * (counter * m + k) + b, where k is
-    the counter of an inner loop over range(m), it is a * m.
+    For an index a * counter + b with 0 <= b < a the distance is a. For a * (counter * m + k) + b,
+    where k is the counter of an inner loop over range(m), it is a * m.
     """
     plus: Any = 0
     step: Any = 1
@@ -716,13 +716,13 @@ def step_of(index: ast.expr, counter: str, inner: Mapping[str, str]) -> str:
 
 
 def constant(node: ast.expr) -> int | None:
-    """Return the value of an integer in a source text."""
+    """Return the value of an integer literal; None for other expressions."""
     value = node.value if isinstance(node, ast.Constant) else None
     return value if isinstance(value, int) else None
 
 
 def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
-    """Return the names in a syntax tree, or only those read or written."""
+    """Return the names in a syntax tree, optionally only names that are read or written."""
     names = [each for each in ast.walk(node) if isinstance(each, ast.Name)]
     return {each.id for each in names if isinstance(each.ctx, context)}
 
@@ -731,12 +731,12 @@ def names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) 
 
 
 def share(i: int, job: str) -> str:
-    """Return the text of a share of the sum i of a loop."""
+    """Return the source of the array item that stores a thread's share of sum number i."""
     return f"room_[{TEAM_SAMPLES * (MOST_VARIABLES + i * TEAM_SHARES)} + {job}]"
 
 
 def written(body: Sequence[ast.stmt], depth: int) -> Iterator[str]:
-    """Yield the lines of statements."""
+    """Yield the source lines of statements, indented by `depth` levels."""
     for statement in body:
         for line in ast.unparse(statement).splitlines():
             yield "    " * depth + line

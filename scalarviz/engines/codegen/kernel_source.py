@@ -1,7 +1,7 @@
 """Source of formulas for the compiler: constants in the working type, unique names.
 
 A formula contains, for example, `exp` and 0.5. In a float32 kernel a Python float would turn every
-result into float64, and `exp` should be taken from `fast_math`. So the source of a formula is
+result into float64, and `exp` should come from `fast_math`. So the source of a formula is
 rewritten: docstring and annotations are removed, constants become numbers of the working type, and
 called functions get unique names.
 """
@@ -28,14 +28,14 @@ AnyFunction = Callable[..., Any]
 
 
 class KernelWriter:
-    """Writer of formulas, and of all functions that they call, each of them once.
+    """Writer of formulas and of all functions that they call; each is written once.
 
     Args:
         number: name of the working type's constructor
-        functions: replacements of the elementary functions
+        functions: replacements for the elementary functions
         mark: decorator of a formula
-        marks: decorators of functions from other modules, by name of the module
-        prefix: prefix of all names, different for each writer of the same file
+        marks: decorators of functions from other modules, by module name
+        prefix: prefix of all names; each writer of the same file needs a different one
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class KernelWriter:
         return self.names[function]
 
     def new_name(self, function: AnyFunction, ending: str = "") -> str:
-        """Return a unique name, made from the function's module and name."""
+        """Return a unique name, built from the names of the function and its module."""
         file = re.sub(r"\W", "", function.__module__.rpartition(".")[2]).strip("_")  # "<run_path>"
         stem = f"{self.prefix}{file}_{function.__name__}{ending}"
         taken = set(self.names.values())
@@ -76,18 +76,18 @@ class KernelWriter:
         return next(name for name in names if name not in taken)
 
     def add(self, syntax: ast.FunctionDef, function: AnyFunction) -> None:
-        """Write the source of a function, after the functions that it calls."""
+        """Write the source of a function, preceded by the functions that it calls."""
         mark = self.marks.get(function.__module__, self.mark)
         syntax.decorator_list = [expression(mark)]
         self.sources.append(self.translate(syntax, variables(function)))
 
     def translate(self, syntax: ast.FunctionDef, known: Mapping[str, Any]) -> str:
-        """Return the source of a function in the working type; `known` has its outer variables."""
+        """Rewrite a function in the working type; `known` has the values of its outer variables."""
         translated = KernelTranslation(self, known, syntax).visit(syntax)
         return ast.unparse(ast.fix_missing_locations(translated))
 
     def constant(self, value: float) -> str:
-        """Return the name of a constant of the working type, and define it."""
+        """Define a constant of the working type, and return its name."""
         digits = repr(value).translate(str.maketrans(".-+", "_mp"))
         name = f"{self.prefix}_{digits}"
         text = repr(value) if math.isfinite(value) else f'"{value!r}"'
@@ -96,9 +96,9 @@ class KernelWriter:
 
 
 def parse(function: AnyFunction) -> ast.FunctionDef:
-    """Return the syntax tree of a function written with def, without docstring or annotations.
+    """Return the syntax tree of a `def` function, without docstring and annotations.
 
-    Defaults of arguments are replaced by their values.
+    Default values of arguments are evaluated.
     """
     syntax = function_in(_plain_text(function))
     defaults = getattr(function, "__defaults__", None) or ()
@@ -108,7 +108,7 @@ def parse(function: AnyFunction) -> ast.FunctionDef:
 
 
 def function_in(text: str) -> ast.FunctionDef:
-    """Return the syntax tree of a text with one function."""
+    """Return the syntax tree of a source text that defines one function."""
     (syntax,) = ast.parse(text).body
     assert isinstance(syntax, ast.FunctionDef)
     return syntax
@@ -128,7 +128,7 @@ def _plain_text(function: AnyFunction) -> str:
 
 
 def plain_text(syntax: ast.FunctionDef) -> str:
-    """Return the source of a function, which loses its docstring and annotations."""
+    """Remove docstring and annotations from a function's tree, and return its source."""
     if ast.get_docstring(syntax) is not None:
         syntax.body = syntax.body[1:] or [ast.Pass()]
     syntax.returns = None
@@ -153,7 +153,7 @@ def is_source(syntax: ast.FunctionDef, function: AnyFunction) -> bool:
 
 @cache
 def codes(text: str) -> dict[tuple[str, int], CodeType]:
-    """Return the code of every function in the text of a file, by name and first line."""
+    """Return the code object of every function in a source text, by name and first line."""
     found = {}
     left = [compile(text, "", "exec", dont_inherit=True)]
     while left:
@@ -225,7 +225,7 @@ class KernelTranslation(ast.NodeTransformer):
         return self._value(ast.unparse(node), value)
 
     def _value(self, text: str, value: Any) -> ast.expr:
-        """Return the expression for the value of an outer variable in the kernel file."""
+        """Return the expression that represents an outer variable's value in the kernel file."""
         if isinstance(value, float):
             return expression(self.writer.constant(float(value)))
         if isinstance(value, int | str | None):
@@ -241,7 +241,7 @@ class KernelTranslation(ast.NodeTransformer):
 
 
 def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
-    """Return the code of functions, and the current values of their outer variables."""
+    """Return the code objects of functions, and the current values of their outer variables."""
     return [
         (
             getattr(function, "__code__", None),
@@ -253,14 +253,14 @@ def ingredients(functions: Iterable[AnyFunction]) -> list[Any]:
 
 @cache
 def versions(*more: str) -> str:
-    """Return the versions of Python, and of the packages that compile kernels."""
+    """Return the versions of Python and of the packages that compile kernels."""
     names = "numba", "numpy", "llvmlite", *more
     packages = [f"{name} {version_of(name) or 'of the system'}" for name in names]
     return ", ".join([f"Python {platform.python_version()}", *packages])
 
 
 def version_of(package: str) -> str:
-    """Return the version of an installed package, or ""."""
+    """Return the version of an installed package, or "" if it is not installed."""
     try:
         return version(package)
     except PackageNotFoundError:  # libraries may be installed on the system

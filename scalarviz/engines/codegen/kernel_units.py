@@ -1,13 +1,13 @@
-"""Kernels called by address: each compiled separately, once, and stored on disk.
+"""Kernels called by address: each is compiled separately, once, and stored on disk.
 
 A kernel is a function of unsigned integers, most of them addresses. Its callers, other kernels or
-Python, only need its address: so each is compiled once for all callers, and a network compiles only
-the kernels that it uses.
+Python, only need its address. So each kernel is compiled once for all callers, and a network
+compiles only the kernels that it uses.
 
-The file of a kernel contains the functions and constants that it uses, found by their names:
-functions of `dispatch.py` with the formula of one row of a table, formulas in the working type, and
-the functions of an engine unchanged. So a file depends only on the requirements of its kernel, and
-another row of a table affects only its file.
+The file of a kernel contains the functions and constants that it uses: functions of `dispatch.py`
+with the formula of one table row, formulas in the working type, and functions of an engine, which
+are copied unchanged. So a file depends only on what its kernel needs, and changing a table row
+affects only the files that use it.
 
 Kernels of the cpu engine are marked `by_address`; see `cuda_file.py` for the cuda engine.
 """
@@ -96,14 +96,14 @@ NOT_COMPILED = dispatch.nth, dispatch.chosen  # of the modules with dispatchers
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """Format of an engine's files.
+    """Settings of an engine for writing its kernel files.
 
     Attributes:
-        dispatchers: modules whose functions contain formulas of tables
+        dispatchers: modules whose functions call formulas from tables
         mark: decorator of these functions
-        marks: decorators of the engine's functions to keep
-        in_float64: functions and formulas computed in float64 for any working type
-        functions: replacements of the elementary functions, by working type
+        marks: decorators of the engine's functions that are kept in the files
+        in_float64: functions and formulas that are computed in float64 for every working type
+        functions: replacements for the elementary functions, by working type
     """
 
     dispatchers: tuple[str, ...]
@@ -120,7 +120,7 @@ ON_CPU = Style(
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """The text of a kernel's file, its formulas, and their `ingredients` at that time."""
+    """Text of a kernel file, its formulas, and their `ingredients` when it was written."""
 
     text: str
     functions: tuple[AnyFunction, ...]
@@ -128,24 +128,24 @@ class KernelSource:
 
 
 class AnyUnit(Protocol):
-    """A kernel compiled separately: a `Unit`, or one of another engine."""
+    """A kernel that is compiled separately: a `Unit`, or the equivalent of another engine."""
 
     @property
     def name(self) -> str:
-        """File name, without extension and hash."""
+        """File name without extension and hash."""
 
     def source(self, dtype: Dtype) -> KernelSource:
-        """Return the source of its file for a working type."""
+        """Return the source of the kernel file for a working type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """A kernel compiled separately.
+    """A kernel that is compiled separately.
 
     Attributes:
-        name: name of its file, without type and hash
-        function: the kernel, marked `by_address`
-        row: table row whose formula it computes, if present
+        name: name of the kernel file, without type and hash
+        function: the kernel, decorated with `by_address`
+        row: table row with the formula that the kernel computes, or None
     """
 
     name: str
@@ -162,18 +162,18 @@ class Unit:
 
 
 def joined(parts: Iterable[str]) -> str:
-    """Return the text of a file with these parts, without empty ones."""
+    """Join the non-empty parts of a file into its text."""
     stripped = [part.strip("\n") for part in parts]
     return "\n\n\n".join(part for part in stripped if part) + "\n"
 
 
 class UnitWriter:
-    """Writer of functions and constants, each once, before their uses.
+    """Writer of functions and constants; each is written once, before it is used.
 
     Args:
-        row: the table row for all functions; None for the used rows
-        used: the used rows
-        style: format of the engine's files
+        row: the only table row to support, or None for all rows in `used`
+        used: the table rows to support
+        style: settings of the engine for its files
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class UnitWriter:
         self.names: dict[Any, str] = {}
 
     def parts(self) -> list[str]:
-        """Return the parts of a file: imports, constants, and functions."""
+        """Return the imports, the constants, and the source of each function of the file."""
         constants = [
             *self.formulas.constants.values(), *self.wide.constants.values(),
             *self.constants,
@@ -199,12 +199,12 @@ class UnitWriter:
 
     @property
     def written(self) -> tuple[AnyFunction, ...]:
-        """The formulas, and functions with formulas, written so far."""
+        """The formulas, and the functions with formulas, written so far."""
         keys = [*self.formulas.names, *self.wide.names]
         return tuple(key[0] if isinstance(key, tuple) else key for key in keys)
 
     def source(self, head: str, foot: str) -> KernelSource:
-        """Return the source of the file, with a head and a foot."""
+        """Return the source of the file, enclosed by a head and a foot."""
         text = joined([head, *self.parts(), foot])
         return KernelSource(text, self.written, ingredients(self.written))
 
@@ -221,7 +221,7 @@ class UnitWriter:
         return self.names[function]
 
     def write_dispatched(self, function: AnyFunction) -> None:
-        """Write a function of dispatch.py, for the formula of this kernel's row or used rows."""
+        """Write a function of dispatch.py with the formulas that the kernel supports."""
         style, known = self.style, variables(function)
         writer = self.wide if function in style.in_float64 else self.formulas
         found = choose(parse(function), known, self.used)
@@ -232,7 +232,7 @@ class UnitWriter:
         self.sources.append(write_dispatcher(writer, function, style.mark, self.row, self.used))
 
     def write_kernel(self, function: AnyFunction) -> None:
-        """Write a function of an engine unchanged, after everything that it uses."""
+        """Write a function of an engine unchanged, preceded by everything that it uses."""
         form, known = form_of(function), variables(function)
         if "chosen" in form.names:
             syntax = syntax_of(function)
@@ -245,7 +245,7 @@ class UnitWriter:
         self.sources.append("\n".join([*marks, text]))
 
     def use(self, name: str, value: Any) -> str:
-        """Return the name in the file of an object known as `name` to a function, and write it."""
+        """Write the object that a function calls `name`, and return its name in the file."""
         if isinstance(value, ModuleType) or value is np or name in ("prange", "Real"):
             return name
         module = getattr(value, "__module__", None) or ""
@@ -268,12 +268,12 @@ class UnitWriter:
 
 
 class FunctionForm(NamedTuple):
-    """Source form of an engine's function.
+    """Source of an engine's function, split into decorators and the rest.
 
     Attributes:
-        marks: names of its decorators
-        text: its source without decorators
-        names: its non-local variables
+        marks: names of the decorators
+        text: source without the decorators
+        names: names of the non-local variables
     """
 
     marks: tuple[str, ...]
@@ -287,7 +287,7 @@ def form_of(function: AnyFunction) -> FunctionForm:
 
 
 def form_in(syntax: ast.FunctionDef) -> FunctionForm:
-    """Return the form of a function, which loses its decorators."""
+    """Return the FunctionForm of a function; the decorators are removed from its tree."""
     marks = tuple(ast.unparse(mark) for mark in syntax.decorator_list)
     syntax.decorator_list = []
     nodes = list(ast.walk(syntax))
@@ -297,19 +297,19 @@ def form_in(syntax: ast.FunctionDef) -> FunctionForm:
 
 
 def syntax_of(function: AnyFunction) -> ast.FunctionDef:
-    """Return the syntax tree of a function of an engine, without docstring or annotations."""
+    """Return the syntax tree of an engine's function, without docstring and annotations."""
     return function_in(plain_source(function))
 
 
 @cache
 def plain_source(function: AnyFunction) -> str:
-    """Return the source of a function, without docstring or annotations."""
+    """Return the source of a function, without docstring and annotations."""
     return plain_text(function_in(textwrap.dedent(inspect.getsource(function))))
 
 
 @cache
 def hash_of(module: str) -> str:
-    """Return a hash of the source of a module, and of the engine modules that it imports."""
+    """Return a hash of a module's source, including all engine modules that it imports."""
     source = inspect.getsource(sys.modules[module])
     found = hashlib.sha256(source.encode())
     for node in ast.parse(source).body:
@@ -331,7 +331,7 @@ _kernels: dict[str, Kernel] = {}
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A loaded kernel: `address` for other kernels, `call` for Python."""
+    """A loaded kernel: `address` is for calls from kernels, `call` for calls from Python."""
 
     address: int
     call: Callable[..., None]
@@ -339,10 +339,10 @@ class Kernel:
 
 
 def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
-    """Return kernels for a working type; those not on disk are compiled first.
+    """Return kernels for a working type; kernels not on disk are compiled first.
 
-    Changes to constants in this process, or a different row, take effect at the next call. Raises
-    EngineError in a process forked from one with kernels.
+    Changed constants and other table rows take effect at the next call. Raises EngineError in a
+    process that was forked after kernels had been loaded.
     """
     check_process()
     with _lock:
@@ -354,9 +354,9 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
 
 
 def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
-    """Compile missing kernels in child processes, and load all of them.
+    """Compile kernels in child processes unless they are on disk, and load all of them.
 
-    The total of `bar` is set to the number of kernels to compile.
+    The total of `bar` is set to the number of compiled kernels.
     """
     paths = {text: written(text, stem_of(unit, dtype)) for text, unit in missing.items()}
     modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
@@ -373,7 +373,7 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
 
 
 def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> None:
-    """Log the number of kernels to compile, and the expected time; set the total of a bar."""
+    """Log the number of kernels to compile and the expected time; set the total of the bar."""
     kernels = "1 kernel" if count == 1 else f"{count} kernels"
     said = f"scalarviz compiles {kernels}{purpose}, once; this takes about {round(seconds)} s"
     inform(said, is_shown=bar.will_be_seen)
@@ -381,7 +381,7 @@ def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> No
 
 
 def text_of(unit: AnyUnit, dtype: Dtype) -> str:
-    """Return the text of a kernel's file, made again when any of its parts has changed."""
+    """Return the text of a kernel file; it is rewritten if a formula or constant has changed."""
     known = _sources.get((unit, dtype))
     if known is None or known.ingredients != ingredients(known.functions):
         known = _sources[unit, dtype] = unit.source(dtype)
@@ -393,7 +393,7 @@ def stem_of(unit: AnyUnit, dtype: Dtype) -> str:
 
 
 def written(text: str, stem: str) -> Path:
-    """Write the file of a kernel, and return its path."""
+    """Write a kernel file, and return its path."""
     path = path_of(text, stem)
     if write(path, text):
         remove_old(path, stem)
@@ -401,7 +401,7 @@ def written(text: str, stem: str) -> Path:
 
 
 def path_of_unit(unit: AnyUnit, dtype: Dtype) -> Path:
-    """Write the file of a kernel, and return its path."""
+    """Write the file of a kernel for a working type, and return its path."""
     return written(text_of(unit, dtype), stem_of(unit, dtype))
 
 

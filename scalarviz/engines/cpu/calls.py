@@ -3,11 +3,11 @@
 `BatchPasses` runs passes on batches of one size; `ThreadChoice` measures whether several threads
 are faster.
 
-`Fallback` is for operations without a kernel, which kernels call by the address of a Python
-function. It reads the samples of a tile from the workspaces, calls the layer or the reference of
-the kind, and writes the results there. So everything else runs in the same way, with the same bits
-for any number of threads. During a call of kernels, Ctrl-C interrupts only this Python code, where
-an error that leaves the function would be lost.
+`Fallback` handles operations without a kernel: kernels call a Python function by its address. The
+function reads the samples of a tile from the workspaces, calls the layer or the reference
+implementation, and writes the results back. So everything else runs in the same way, with the same
+bits for any number of threads. While kernels run, Ctrl-C interrupts only this Python code. An error
+that left the function would be lost, so it is stored and raised when the kernels have returned.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def is_parallel() -> bool:
 
 
 def all_units(fields: Mapping[str, list[Unit | None]]) -> set[Unit]:
-    """Return the kernels of all operations."""
+    """Return the set of kernels that the operations use."""
     return {unit for units in fields.values() for unit in units if unit is not None}
 
 
@@ -99,7 +99,7 @@ class CpuCalls:
         self._choices: dict[tuple[int, bool], ThreadChoice] = {}  # for all calls of one kind
 
     def load(self, units: Mapping[str, Unit], samples: int = 0) -> dict[str, Kernel]:
-        """Return kernels by name; missing ones are loaded with the kernels of the program."""
+        """Return kernels by name; missing ones are loaded together with the program's kernels."""
         missing = {unit for unit in units.values() if unit not in self._loaded}
         if missing:
             missing |= all_units(self._operations(samples)) - set(self._loaded)
@@ -110,7 +110,7 @@ class CpuCalls:
         self._loaded |= dict(zip(units, load([*units], self.bank.dtype), strict=True))
 
     def _operations(self, samples: int) -> dict[str, list[Unit | None]]:
-        """Return the kernel of each operation for a batch, by the field with its address."""
+        """Return the kernel of each operation, by the record field that holds its address."""
         if not is_parallel() or not self._splits(samples):
             samples = 0
         if samples not in self._fields:
@@ -122,13 +122,13 @@ class CpuCalls:
         return self._fields[samples]
 
     def _splits(self, samples: int) -> bool:
-        """Return whether several cores share an operation on a batch of one chunk."""
+        """Return whether several cores share an operation on a batch that is a single chunk."""
         return any(is_worth_cores(each, samples) for each in self.program.operations)
 
     def linked(self, tables: Tables, samples: int = 0) -> Tables:
-        """Return tables whose operations have the addresses of kernels for a batch size.
+        """Return a copy of tables with the addresses of the operations' kernels for a batch size.
 
-        With 0 samples, kernels run on one core.
+        If `samples` is 0, each operation runs on one core.
         """
         operations, fields = copied(tables.operations), self._operations(samples)
         missing = all_units(fields) - set(self._loaded)
@@ -142,18 +142,18 @@ class CpuCalls:
         return replace(tables, operations=operations)
 
     def calling(self, kernel: Kernel, jobs: Sequence[int] = ()) -> Callable[..., object]:
-        """Return how to call a kernel that calls those of operations, for `jobs` or for one."""
+        """Return a function that calls a kernel for `jobs` or, by default, its first argument."""
         fallback = self.fallback
         if not fallback.operations:
             return kernel.call
         return lambda *given: fallback.call(kernel.call, jobs or given[:1], *given)
 
     def rounding(self) -> dict[str, Kernel]:
-        """Return the kernels for mixed precision, by the fields of a `Job`; otherwise empty."""
+        """Return the rounding kernels by `Job` field; empty unless precision is mixed."""
         return self.load(ROUNDING) if self.precision.mixed else {}
 
     def together(self, samples: int, *, apart: bool = False) -> bool:
-        """Return whether chunks of a batch, or `apart` operations, are worth several cores."""
+        """Return whether several cores pay off for passes, or for single operations if `apart`."""
         if number_of_chunks(samples) == 1:
             return False
         if apart:
@@ -163,9 +163,9 @@ class CpuCalls:
     def choice(
         self, job: CpuJob, tables: Tables, samples: int, *, apart: bool = False
     ) -> ThreadChoice | None:
-        """Return the ThreadChoice for calls of a job, or None for one thread.
+        """Return the ThreadChoice for calls of a job, or None to use one thread.
 
-        It is shared with earlier jobs for batches of this size, and knows their times.
+        It is shared with earlier jobs for batches of this size, and keeps their measured times.
         """
         if not (self._splits(samples) or self.together(samples, apart=apart)):
             return None
@@ -180,17 +180,17 @@ class CpuCalls:
 
     @property
     def loss_scale(self) -> float:
-        """Factor of the gradients during backward; 1 in full precision."""
+        """Factor by which gradients are scaled during backward; 1 in full precision."""
         return float(self.bank.scaling[0]) if self.precision.mixed else 1.0
 
 
 @final
 class BatchPasses:
-    """Runner of passes of a program on batches of `samples` samples, in the workspaces of `use`.
+    """Runner of passes of a program on batches of `samples` samples.
 
     Args:
-        apart: whether each pass is a single operation, for which several cores are rarely faster:
-            if the others are busy, it waits for several milliseconds
+        apart: whether each pass is a single operation. Several cores are then rarely faster,
+            because each pass may wait milliseconds for a busy core
     """
 
     def __init__(
@@ -218,7 +218,7 @@ class BatchPasses:
         job.fill("batch", rows=rows, goal_rows=rows, samples=samples)
 
     def use(self, room: Room) -> None:
-        """Use the workspaces of a room until `release`."""
+        """Use the workspaces of `room` until `release` is called."""
         self._job.set_room(room)
         self._room: Room | None = room
 
@@ -240,13 +240,13 @@ class BatchPasses:
         outputs: FloatArray | None = None,
         scale: float = 1.0,
     ) -> FloatArray:
-        """Run passes in order, and return the sum of errors of each chunk.
+        """Run passes in order, and return the sum of errors for each chunk.
 
         Args:
-            data: inputs of the samples
-            goals: targets, or gradients of the outputs
-            outputs: receives the outputs, or the gradients of the inputs
-            scale: factor of the gradients of the loss
+            data: inputs of the samples, or None to keep the current ones
+            goals: targets, or gradients with respect to the outputs
+            outputs: array that receives the outputs, or the gradients with respect to the inputs
+            scale: factor by which the gradients of the loss are multiplied
         """
         check_process()
         job, work = self._job, self._work
@@ -287,11 +287,11 @@ LONG = 0.001  # seconds of consecutive steps to measure which way is faster
 
 @final
 class ThreadChoice:
-    """Choose whether calls of kernels use all cores or one.
+    """Choice between all cores and one core for kernel calls, made by measuring both.
 
-    All cores wait for each other after each part of a step. If other programs keep one of them
-    busy, waiting takes longer than the work, and a single core is much faster. Results do not
-    differ.
+    All cores wait for each other after each part of a step. If another program keeps a core busy,
+    waiting takes longer than the work, and a single core is much faster. The results are
+    identical.
     """
 
     def __init__(self) -> None:
@@ -301,9 +301,9 @@ class ThreadChoice:
         self._left = 0.0  # seconds of work until the next trial of the other way
 
     def run(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> None:
-        """Call `call` with numbers of steps whose sum is `count`, until it returns False.
+        """Call `call` with step counts that add up to `count`; stop if it returns False.
 
-        `use` makes kernels use all cores, if its argument is True, or one.
+        `use(True)` makes kernels use all cores, `use(False)` only one.
         """
         with ONE_AT_A_TIME:
             use(self._together)
@@ -321,7 +321,7 @@ class ThreadChoice:
                 self._newest = seconds / count
 
     def _try(self, count: int, call: Callable[[int], bool], use: Callable[[bool], None]) -> bool:
-        """Take steps the other way, and keep it if faster; return the result of `call`."""
+        """Try the other number of cores and keep it if faster; return the result of `call`."""
         use(not self._together)
         goes_on, seconds = timed(count, call)
         self._left = seconds / SHARE
@@ -334,7 +334,7 @@ class ThreadChoice:
 
 
 def timed(count: int, call: Callable[[int], bool]) -> tuple[bool, float]:
-    """Return the result of a call, and its duration in seconds."""
+    """Return the result of `call(count)` and its duration in seconds."""
     start = time.perf_counter()
     goes_on = call(count)
     return goes_on, time.perf_counter() - start
@@ -349,11 +349,11 @@ _tried: WeakSet[Any] = WeakSet()  # layers that compute each sample separately
 
 @final
 class FallbackTile:
-    """An operation on a tile, with its numbers as views of the workspaces.
+    """An operation on a tile; its arrays are views of the workspaces.
 
     Args:
         dtype: dtype of the bank
-        place: address of the operation's record; `job`, `tile`: addresses of the other records
+        place, job, tile: addresses of the records of the operation, the job and the tile
     """
 
     def __init__(
@@ -366,13 +366,13 @@ class FallbackTile:
         self._bank = BankRecord.from_address(Job.from_address(job).bank)
 
     def rows(self, space: int, row: int, size: int) -> FloatArray:
-        """Return a buffer of a workspace, shape (samples, size), given its first row."""
+        """Return a buffer of a workspace from row `row`, as an array of shape (samples, size)."""
         stride = self.record.stride
         place = space + row * stride * self.dtype.itemsize
         return array_at(place, self.dtype, size, stride)[:, : self.record.n].T
 
     def numbers(self, **more: FloatArray) -> OperationArrays:
-        """Return the arguments of the reference of the operation."""
+        """Return the arguments for the operation's reference implementation."""
         op, tile, bank = self.op, self.record, self._bank
         read = [(op.source, op.inputs), (op.second, op.seconds)][: len(self.operation.sources)]
         return OperationArrays(
@@ -387,14 +387,14 @@ class FallbackTile:
 
 
 def array_at(address: int, dtype: np.dtype[Any], *shape: int) -> FloatArray:
-    """Return the numbers at an address as an array."""
+    """Return the numbers at a memory address as an array."""
     memory: Any = (ctypes.c_char * (prod(shape) * dtype.itemsize)).from_address(address)
     return np.ndarray(shape, dtype, memory)
 
 
 @cuttable
 def forward(reference: Reference, tile: FallbackTile) -> None:
-    """Write the outputs."""
+    """Write the outputs of the operation to its buffer."""
     numbers, own = tile.numbers(), tile.operation.own
     y = reference.forward(tile.operation, numbers)
     if own is not None and len(y) > 1 and own not in _tried:
@@ -411,7 +411,7 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
 
 @cuttable
 def backward(reference: Reference, tile: FallbackTile) -> None:
-    """Write the gradient of each buffer read, and add to the gradient of the parameters."""
+    """Write the gradients of the inputs, and add to the gradients of the parameters."""
     op, record, operation = tile.op, tile.record, tile.operation
     y = tile.rows(record.space, op.target, op.outputs)
     upstream = tile.rows(record.flow, op.flow_out, op.outputs)
@@ -425,12 +425,12 @@ def backward(reference: Reference, tile: FallbackTile) -> None:
 
 
 def done(reference: Reference, tile: FallbackTile) -> None:
-    """Do nothing: `backward` writes the gradients of inputs and parameters together."""
+    """Do nothing: `backward` has already written the gradients of the inputs."""
 
 
 @final
 class Fallback:
-    """Operations of a program that run as Python, as functions with addresses."""
+    """Operations of a program that run as Python code, called through function addresses."""
 
     def __init__(self, program: Program, dtype: str) -> None:
         self._dtype = np.dtype(dtype)
@@ -444,7 +444,7 @@ class Fallback:
         self._kept = {i: self._functions(each) for i, each in self.operations.items()}
 
     def _functions(self, operation: Operation) -> dict[str, Any]:
-        """Return the functions of an operation by the fields of its record."""
+        """Return the functions of an operation, by the record field that holds their address."""
         work = {"forward": forward, "back": backward}
         if operation.parameters:
             work = {"forward": forward, "parameters": backward, "back": done}
@@ -452,7 +452,7 @@ class Fallback:
         return {field: CALLBACK(partial(run, each)) for field, each in work.items()}
 
     def link(self, operations: Any) -> None:
-        """Write the addresses of the functions to the records of the operations."""
+        """Write the addresses of the functions to the operations' records."""
         for i, functions in self._kept.items():
             for field, each in functions.items():
                 operations[field][i] = ctypes.cast(each, ctypes.c_void_p).value
@@ -466,7 +466,7 @@ class Fallback:
         job: int,
         tile: int,
     ) -> None:
-        """Compute a tile; after an error, which is raised at the end of the call, do nothing."""
+        """Run an operation on a tile; after an error, skip it until `call` raises the error."""
         if self._worker == threading.get_ident():  # the lock would wait forever
             self._errors[job] = OrderError(
                 f"{operation.owner} computes with its own network, which waits for it: compute "
@@ -486,7 +486,7 @@ class Fallback:
 
     @uncut
     def call(self, kernel: Callable[..., object], jobs: Sequence[int], *arguments: int) -> None:
-        """Call a kernel for jobs; raise the error of Python code in it, and log its cost once."""
+        """Call a kernel for jobs, raise any error of its Python code, and log the cost once."""
         start = time.perf_counter()
         kernel(*arguments)
         whole = time.perf_counter() - start

@@ -1,7 +1,7 @@
 """Emitters of LLVM instructions for kernels: llvmlite and numba, or stand-ins.
 
-In a browser neither is installed. Kernels are not compiled there, but a page can use kernels
-compiled elsewhere, with the records and texts of this package. So the kernel files can also be
+Neither is installed in a browser. Kernels are not compiled there, but a page can run kernels
+compiled elsewhere, with the records and texts of this package. So kernel files can also be
 loaded without a compiler.
 """
 
@@ -34,7 +34,7 @@ except ModuleNotFoundError as missing:
         raise
 
     class Instruction:
-        """Stand-in for a function that emits instructions, imported by the text of a kernel."""
+        """Stand-in for a function that emits instructions; kernel files can import it."""
 
         def __init__(self, function: Callable[..., Any]) -> None:
             update_wrapper(self, function)

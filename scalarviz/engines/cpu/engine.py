@@ -1,10 +1,10 @@
 """The cpu engine: runs the program of a network with numba kernels on whole batches.
 
-It uses operations and buffers, not layers. Kernels are compiled on first use, and cached on disk.
+It uses operations and buffers, not layers. Kernels are compiled on first use and cached on disk.
 
-A `CpuRun` takes many training steps in one call, or one step moment by moment, where every tile has
-a workspace that keeps all intermediate values. The kernels are the same, so results have the same
-bits.
+A `CpuRun` trains for many steps in one call, or runs one step moment by moment, in which case every
+tile has a workspace that keeps all intermediate values. Both use the same kernels, so the results
+have the same bits.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ from scalarviz.engines.engine import (
 
 @final
 class CpuEngine(StackEngine[FloatArray]):
-    """Runs a program in tiles, on all cores available to numba.
+    """Runs a program on tiles of samples, on all cores available to numba.
 
-    For a backward, a workspace of each tile is kept.
+    The workspaces of a forward pass are kept until its backward pass.
     """
 
     name = "cpu"
@@ -95,7 +95,7 @@ class CpuEngine(StackEngine[FloatArray]):
 
     @cached_property
     def tables(self) -> Tables:
-        """The program as read by kernels."""
+        """Records of the program, in the form that kernels read."""
         return make_tables(self.program, self.bank.dtype, self._work.precision)
 
     @cached_property
@@ -152,20 +152,20 @@ class CpuEngine(StackEngine[FloatArray]):
         return lambda: sum(evaluation.run(todo, data=data, goals=goals).tolist()) * mean
 
     def _evaluation(self, samples: int, plan: Records | None = None) -> BatchPasses:
-        """Return the evaluator for a batch size, with a plan that may have a loss."""
+        """Return a runner of forward passes for a batch size; its plan may include a loss."""
         spaces = np.empty((number_of_chunks(samples), self.tables.space), self.bank.dtype)
         made = BatchPasses(self._work, self.tables, samples, plan)
         made.use(self._room(samples, spaces))
         return made
 
     def _verbs_for(self, samples: int) -> BatchPasses:
-        """Return the runner of forward and backward for a batch size."""
+        """Return the runner of forward and backward passes for a batch size."""
         if samples not in self._verbs:
             self._verbs = {samples: BatchPasses(self._work, self.tables, samples)}
         return self._verbs[samples]
 
     def _room(self, samples: int, spaces: FloatArray) -> Room:
-        """Return the room of a forward, which needs only workspaces of values."""
+        """Return the buffers of a forward pass, which needs only workspaces of values."""
         dtype = self.bank.dtype
         flows = np.empty((len(spaces), 0), dtype)
         return Room(spaces, flows, np.empty((number_of_chunks(samples), 0), dtype), 0)
@@ -194,7 +194,7 @@ DOUBLE = ctypes.sizeof(ctypes.c_double)
 
 @final
 class CpuRun(Run):
-    """Trains one network by the kernel `train`."""
+    """Trains one network with the kernel `train`."""
 
     def __init__(self, engine: CpuEngine, work: CpuCalls, batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
@@ -233,7 +233,7 @@ class CpuRun(Run):
         return True
 
     def _take_room(self) -> Room:
-        """Return workspaces for one call of the kernels, not used by other threads meanwhile."""
+        """Return workspaces for one kernel call; no other thread uses them during the call."""
         room: Room | None = self._work.rooms.pop(self._sizes, None)
         if room is None:
             tables, (size, places) = self.engine.tables, self._sizes
@@ -242,7 +242,7 @@ class CpuRun(Run):
         return room
 
     def _made_job(self, optimizer: Optimizer) -> CpuJob:
-        """Return the job of this run, with its kernels and all arrays except the room."""
+        """Create the job of this run, with its kernels and all arrays except the workspaces."""
         work, batches, bank = self._work, self.batches, self.engine.bank
         job = CpuJob(bank)
         passing = TRAINING_TOGETHER if self._together else ALONE
@@ -267,7 +267,7 @@ class CpuRun(Run):
         return job
 
     def _set_batches(self, job: CpuJob, batches: Batches) -> None:
-        """Let the job draw from these batches."""
+        """Set the batches from which the job draws its samples."""
         array = self.engine.array
         job.set_kernels(self._work.load(units_of_draws(batches)))
         goals = goals_of(batches.targets, batches.weights)
@@ -307,7 +307,7 @@ class CpuRun(Run):
         return RunOutcome(losses[:taken], bad)
 
     def _train_some(self, steps: int) -> bool:
-        """Take the next steps of a call of `steps`; return whether training continues."""
+        """Take the next steps of a longer call; return whether training continues."""
         assert self._job is not None
         progress = self._job.progress
         progress.steps = steps
@@ -355,13 +355,13 @@ class CpuRun(Run):
     def _do(
         self, todo: Records, data: FloatArray | None = None, goals: FloatArray | None = None
     ) -> FloatArray:
-        """Run passes on the batch, and return the sum of errors of each chunk."""
+        """Run passes on the batch, and return the sum of errors for each chunk."""
         real = self.engine.bank.value.dtype.type
         scale = real(self._mean) * real(self._work.loss_scale)
         return self._passes.run(todo, data=data, goals=goals, scale=scale)
 
     def _step(self, optimizer: Optimizer) -> None:
-        """Run the optimizer's part of a step, and raise its error if it fails."""
+        """Run the optimizer for one step; raise an error if a number is not finite."""
         bank = self.engine.bank
         job, before = self._job or self._made_job(optimizer), BeforeStep(bank, optimizer)
         job.follow(optimizer, self._work.load)
@@ -388,7 +388,7 @@ class CpuRun(Run):
 
 
 def numbers_in(spaces: FloatArray, samples: int, row: int, size: int) -> FloatArray:
-    """Return rows of the workspaces of all tiles of a batch, shape (samples, size)."""
+    """Return a buffer of all samples of a batch, from the workspaces of its tiles."""
     width, counts = stride_of_rows(samples), np.diff(tile_starts(samples))
     first = row * width
     tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]

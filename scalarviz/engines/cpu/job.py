@@ -4,14 +4,14 @@ Records contain addresses, so a job keeps the objects at these addresses: arrays
 kernels.
 
 `Tables` hold a program as arrays, and the sizes of workspaces. A tile's workspace of values holds
-all buffers of the program, with a row for each number of a sample, then the targets of the loss and
-the sample weights, then the numbers stored by operations for backward. Gradients have another
+all buffers of the program, with a row for each number of a sample; then the targets of the loss and
+the sample weights; then the numbers that operations save for backward. Gradients have a separate
 workspace. A `Room` holds the workspaces and buffers for batches of one size, an `Order` an
 optimizer and its schedule.
 
-A pass is a range of operations that each chunk runs without waiting for others. A program without
-statistics of the whole batch has one pass. An operation that needs such statistics, as batch norm,
-waits for all chunks, so a new pass begins with it, both forward and backward.
+A pass is a range of operations that each chunk runs without waiting for other chunks. A program
+without statistics of the whole batch has one pass. An operation that needs such statistics, such as
+batch norm, waits for all chunks, so it begins a new pass, both forward and backward.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 
 @final
 class CpuJob:
-    """Records of a job on one bank.
+    """Records with which kernels train or run one network.
 
     record, bank, program, room, samples, batch, update, progress
-        structures of `records`, whose fields can be set
+        structures of `records` with fields that can be set
     """
 
     def __init__(self, bank: Bank) -> None:
@@ -83,15 +83,15 @@ class CpuJob:
         )  # fmt: skip
 
     def keep(self, **arrays: np.ndarray[Any, Any]) -> list[int]:
-        """Keep arrays as long as the job, and return their addresses.
+        """Keep arrays alive as long as the job, and return their addresses.
 
-        An array of the same name, for the same purpose, is replaced.
+        An array replaces a previous one with the same name.
         """
         self._kept.update(arrays)
         return [address(array) for array in arrays.values()]
 
     def fill(self, record: str, **values: Any) -> None:
-        """Set fields of a record: to the address of an array, which is kept, or to a number."""
+        """Set fields of a record to numbers or to the addresses of arrays, which are kept alive."""
         to = getattr(self, record)
         for field, value in values.items():
             if isinstance(value, np.ndarray):
@@ -103,17 +103,17 @@ class CpuJob:
         return [self._kept[f"{record}.{field}"] for field in fields]
 
     def set_program(self, tables: Tables, plan: Records) -> None:
-        """Set the program, whose tables have the addresses of its kernels."""
+        """Set the program; its tables already contain the addresses of kernels."""
         operations = tables.operations
         self.keep(settings=tables.settings)
         self.fill("program", plan=plan, operations=operations, operation_count=len(operations))
 
     def set_passes(self, passes: Records) -> None:
-        """Run these passes of the program."""
+        """Set the passes of the program that the next call runs."""
         self.fill("program", passes=passes, pass_count=len(passes))
 
     def set_samples(self, batches: Batches, size: int) -> None:
-        """Allocate the samples of a step, at most `size`."""
+        """Allocate index arrays and points for the samples of a step, at most `size`."""
         points = size if room_for_points(batches) else 0
         self.fill(
             "samples", rows=np.zeros(size, np.uint64), goal_rows=np.zeros(size, np.uint64),
@@ -122,7 +122,7 @@ class CpuJob:
         self.batch.rows, self.batch.goal_rows = self.samples.rows, self.samples.goal_rows
 
     def set_batches(self, batches: Batches, inputs: FloatArray, targets: FloatArray) -> None:
-        """Draw from these batches, whose tables are `inputs` and `targets` in the bank's type."""
+        """Draw samples from these batches; `inputs` and `targets` are in the bank's dtype."""
         settings = np.array(batches.settings, np.float64)
         self.fill(
             "samples", drawing=np.array([drawing_of(batches)], DRAWING), draw_settings=settings,
@@ -136,26 +136,26 @@ class CpuJob:
             self.batch.data, self.batch.columns = self.samples.points, 2
 
     def set_room(self, room: Room) -> None:
-        """Use these workspaces, which the caller keeps alive, since they may be large."""
+        """Use these workspaces; the caller must keep them alive, since they may be large."""
         self.record.room, self.batch.errors = room.record_at, room.errors_at
 
     def set_halves(self, halves: FloatArray) -> None:
-        """Let passes read weights rounded to half precision, which are written to `halves`."""
+        """Make passes read weights rounded to half precision, which are stored in `halves`."""
         self.fill("bank", halves=halves, seen=halves)
 
     def set_kernels(self, kernels: Mapping[str, Kernel]) -> None:
-        """Set the addresses of kernels by the names of fields of a `Job`."""
+        """Set the addresses of kernels; the keys are field names of a `Job`."""
         self.fill("record", **addresses(kernels))
 
     def use_threads(self, together: bool) -> None:
-        """Use all cores or one; `threads` has the kernels and operations for each case."""
+        """Switch to all cores or one core, using the kernels and operations in `threads`."""
         record = self.record
         record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
 
     def set_optimizer(
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
     ) -> None:
-        """Write an optimizer to the job, with the kernels of `units_of_optimizer`."""
+        """Write an optimizer to the job; `kernels` are the kernels of `units_of_optimizer`."""
         how, settings, schedule, spans = order.numbers
         rows, dtype, count = self.bank.rows, self._bank.dtype, order.arguments
         self.fill(
@@ -170,10 +170,10 @@ class CpuJob:
     def follow(
         self, optimizer: Optimizer, load: Callable[[Mapping[str, Unit]], Mapping[str, Kernel]]
     ) -> None:
-        """Write an optimizer with its kernels to the job and its plan, unless it is unchanged.
+        """Write an optimizer and its kernels to the job and its plan if a setting has changed.
 
         Args:
-            load: function that returns the kernels of units
+            load: function that returns the loaded kernels for units
         """
         order = Order.of(optimizer, self.bank.rows, self._order)
         if order is self._order:
@@ -202,19 +202,19 @@ class Tables:
     gradients: int  # number of parameters; a layer used twice counts twice
 
     def matches_bank(self, rows: int) -> bool:
-        """Return whether the gradients of a chunk are in the same places as in the bank."""
+        """Return whether a chunk's gradients are stored in the same order as the bank's."""
         ops = self.operations[self.operations["count"] > 0]
         return self.gradients == rows and bool((ops["gradients"] == ops["weights"]).all())
 
     def places(self, samples: int, otherwise: int = 1) -> int:
-        """Return the number of workspaces for a batch: one per tile if there are several passes."""
+        """Return the number of workspaces: one per tile with several passes, else `otherwise`."""
         return number_of_tiles(samples) if len(self.passes) > 1 else otherwise
 
 
 def make_tables(
     program: Program, dtype: str, precision: Precision, *, apart: bool = False
 ) -> Tables:
-    """Return the tables of a program, with its layout in the workspaces.
+    """Return the records of a program, with the layout of its buffers in the workspaces.
 
     With `apart` the gradient of an activation's inputs does not overwrite the gradient of its
     outputs, so that both can be read.
@@ -261,19 +261,19 @@ def make_tables(
 
 
 def addresses(kernels: Mapping[str, Kernel]) -> dict[str, int]:
-    """Return the addresses of kernels by field."""
+    """Return the addresses of kernels, by record field."""
     return {field: kernel.address for field, kernel in kernels.items()}
 
 
 def set_fields(records: Any, **fields: Any) -> Any:
-    """Set fields of a record, or of all records of a table, and return it."""
+    """Set fields of a record, or of all records of a table, and return the record or table."""
     for field, numbers in fields.items():
         records[field] = numbers
     return records
 
 
 def copied(records: Records) -> Records:
-    """Return a copy of a table of records, ten times faster than numpy's."""
+    """Copy a table of records, ten times faster than numpy does."""
     return np.ndarray(len(records), records.dtype, bytearray(records.tobytes()))
 
 
@@ -287,7 +287,7 @@ def workspaces(places: int, size: int, dtype: str) -> FloatArray:
 def plan_loss(
     tables: Tables, program: Program, loss: Loss, kernels: Mapping[str, Kernel] | None = None
 ) -> Records:
-    """Return a copy of the tables' plan with the loss of a run, and with its kernels."""
+    """Return a copy of the plan of `tables` with the settings and kernels of a loss."""
     mean_of = loss.divisor(program.outputs.size)
     needed = program.first_parameters + 1
     plan: Records = set_fields(copied(tables.plan), first_needed=needed, mean_of=mean_of)
@@ -296,28 +296,28 @@ def plan_loss(
 
 
 def link(plan: Records, kernels: Mapping[str, Kernel]) -> None:
-    """Write kernels to the fields of a plan."""
+    """Write the addresses of kernels to the fields of a plan."""
     set_fields(plan, **addresses(kernels))
 
 
 def set_order(plan: Records, order: Order) -> None:
-    """Write to a plan whether bad gradients stop training; never in mixed precision."""
+    """Write to a plan whether non-finite gradients stop training; never in mixed precision."""
     plan["refuse"] = order.refuses and not plan["half"][0]
 
 
 def drawing_of(batches: Batches) -> tuple[int, ...]:
-    """Return the fields of a DRAWING record for batches."""
+    """Return the DRAWING record of batches: how and from how many samples they are drawn."""
     seed = batches.seed
     return batches.draw, seed & MASK, seed >> 32, batches.samples, batches.size
 
 
 def room_for_points(batches: Batches) -> int:
-    """Return the number of points drawn at random in a step, instead of from the data set."""
+    """Return how many points a step draws at random instead of reading them from the data set."""
     return batches.size if batches.draw == POINTS else 0
 
 
 def place_flows(program: Program, apart: bool) -> tuple[dict[Buffer, int], int]:
-    """Return the first row of each buffer's gradient, and the number of rows in total."""
+    """Return the first row of each buffer's gradient, and the total number of rows."""
     places = {program.outputs: 0}
     size = program.outputs.size
     for operation in reversed(program.operations):
@@ -339,10 +339,10 @@ def gathering(program: Program) -> list[int]:
 
 
 def forward_passes(program: Program, first: int, last: int, *, keeps: bool = False) -> Records:
-    """Return the forward passes; `first` and `last` are additional flags of the first and last.
+    """Return the forward passes, with additional flags for the first pass and the last one.
 
     Args:
-        keeps: whether every tile has a workspace, as required for several passes
+        keeps: whether every tile has a workspace, as several passes require
     """
     places = gathering(program)
     bounds = [0, *places, len(program.operations)]
@@ -352,7 +352,7 @@ def forward_passes(program: Program, first: int, last: int, *, keeps: bool = Fal
 
 
 def backward_passes(program: Program, first: int, last: int, *, keeps: bool = False) -> Records:
-    """Return the backward passes, last operations first; arguments as `forward_passes`."""
+    """Return the backward passes, from the last operations to the first; see `forward_passes`."""
     places = gathering(program)[::-1]
     ends = [len(program.operations), *[place + 1 for place in places]]
     asked = [0, *[-place - 1 for place in places]]
@@ -363,9 +363,9 @@ def backward_passes(program: Program, first: int, last: int, *, keeps: bool = Fa
 def passes(
     what: int, lows: list[int], highs: list[int], asked: list[int], first: int = 0, last: int = 0
 ) -> Records:
-    """Return passes over the operations from each low to before its high, with the flags `what`.
+    """Return passes over ranges of operations, from each low to before its high, with flags `what`.
 
-    `asked` is the field `gathers` of each; `first` and `last` are additional flags.
+    `asked` has the `gathers` field of each pass; `first` and `last` are additional flags.
     """
     rows = [(what, *row) for row in zip(lows, highs, asked, strict=True)]
     table = np.array(rows, PASS)
@@ -375,12 +375,12 @@ def passes(
 
 
 def whole_pass(program: Program, what: int) -> Records:
-    """Return one pass over all operations, with the flags `what`."""
+    """Return a single pass over all operations, with the flags `what`."""
     return passes(what, [0], [len(program.operations)], [0])
 
 
 def training_passes(program: Program) -> Records:
-    """Return the passes of a training step: forward, loss and backward, without the optimizer."""
+    """Return the passes of a training step: forward, loss and backward, but not the optimizer."""
     aim = plans.DO_AIM | plans.DO_ERROR | plans.DO_DELTA
     forward = forward_passes(program, plans.DO_LOAD, aim)
     backward = backward_passes(program, 0, 0)
@@ -391,7 +391,7 @@ def training_passes(program: Program) -> Records:
 
 
 def pass_of(moment: Moment, program: Program) -> Records:
-    """Return the pass that performs a moment other than zero_grad and step, as one record."""
+    """Return the pass that runs a moment of a step, other than zero_grad and step."""
     place, what, gathers = moment.operation, 0, 0
     if moment.kind == "loss":
         return passes(plans.DO_AIM | plans.DO_ERROR | plans.DO_KEEP, [0], [0], [0])
@@ -429,8 +429,8 @@ SETTINGS = itemgetter(
 class Order:
     """Optimizer and schedule as table indices and argument arrays.
 
-    `numbers` are the arrays read by kernels: a HOW record (see `records`), the settings of the
-    optimizer and of the schedule, and the learning rates of spans of `rows` (SPAN records).
+    `numbers` are the arrays that kernels read: a HOW record (see `records`), the settings of the
+    optimizer, the settings of the schedule, and SPAN records with the learning rates of rows.
     """
 
     def __init__(self, optimizer: Optimizer, rows: int) -> None:
@@ -448,14 +448,14 @@ class Order:
 
     @staticmethod
     def of(optimizer: Optimizer, rows: int, last: Order | None) -> Order:
-        """Return the Order of an optimizer: `last` if no setting has changed since."""
+        """Return the Order of an optimizer; reuse `last` if no setting has changed."""
         if last is not None and last.state == state_of(optimizer):
             return last
         return Order(optimizer, rows)
 
 
 def spans_of(optimizer: Optimizer, rows: int) -> Any:
-    """Return the SPAN records of all rows of a bank, in order."""
+    """Return SPAN records with the learning rate and decay of each range of parameters."""
     rates, decays = optimizer.own_rates, optimizer.own_decays
     firsts = np.unique([0, *rates.firsts, *decays.firsts])
     place = 1 + [*optimizer.settings].index("decay") if decays else 0
@@ -466,7 +466,7 @@ def spans_of(optimizer: Optimizer, rows: int) -> Any:
 
 
 def state_of(optimizer: Optimizer) -> tuple[object, ...]:
-    """Return all settings of an optimizer, for comparison."""
+    """Return all settings of an optimizer as a tuple, to detect changes."""
     return (*SETTINGS(vars(optimizer)), *optimizer.settings.values())
 
 
@@ -476,7 +476,7 @@ def state_of(optimizer: Optimizer) -> tuple[object, ...]:
 def address(array: np.ndarray[Any, Any]) -> int:
     """Return the address of an array's first item; the array must be C-contiguous.
 
-    The address of an empty array, which is never read, is 0.
+    The address of an empty array is 0; it is never read.
     """
     if not array.size:
         return 0
@@ -488,14 +488,14 @@ def address(array: np.ndarray[Any, Any]) -> int:
 
 @final
 class Room:
-    """Buffers and workspaces, and the record with their addresses.
+    """Buffers and workspaces, and a record with their addresses.
 
     Attributes:
         spaces: workspaces of values, one row per tile
         flows: workspaces of gradients, one row per tile
         partial: gradients of the parameters, one row per chunk
         errors: sum of errors of each chunk
-        state_size: size of the bank's state, which is copied
+        state_size: size of the bank's state, which is copied before each step
     """
 
     def __init__(
@@ -522,11 +522,11 @@ class Room:
 
     @staticmethod
     def of(tables: Tables, places: int, samples: int, bank: Bank, may_share: bool = False) -> Room:
-        """Return `places` workspaces for training with a batch size.
+        """Return a Room with `places` workspaces for training with a batch size.
 
         Args:
-            may_share: whether a batch of one chunk may add up its gradients directly in the bank,
-                if they have the same places there
+            may_share: whether the gradients of a single chunk may be added up directly in the bank,
+                if they have the same order there
         """
         chunks = number_of_chunks(samples)
         shares = may_share and chunks == 1 and tables.matches_bank(len(bank))
@@ -539,5 +539,5 @@ class Room:
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:
-        """All arrays, without the record."""
+        """All arrays, without the record of their addresses."""
         return [self.spaces, self.flows, self.partial, self._tiles, self._before, self.errors]

@@ -1,13 +1,13 @@
 """Kernels that train networks of equal shape in the lanes of a vector, one network per lane.
 
-Each number of a sample in a workspace, and each row of a bank, is repeated for every lane. So the
+Each number of a sample in a workspace, and each parameter, is repeated for every lane. So the
 kernels of activations, losses and optimizers are the same as for a single network, with more
-samples and rows. Kernels that read weights are in this file, with the same order of sums, so that
-results have the same bits.
+samples and parameters. Kernels that read weights are in this file; they add numbers in the same
+order, so that results have the same bits.
 
-    op           the operation's record, in which rows of the bank are multiplied
-    n, stride    number of samples times lanes, which is also the distance between rows
-    reader       address of the job of a network alone: it draws samples, and adds up errors
+    op           the operation's record; its parameter indices are multiplied by the lane count
+    n, stride    number of samples times lanes; it is also the distance between rows
+    reader       address of the job of a single network, which draws samples and adds up errors
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ EIGHT, TWELVE = np.uint64(8), np.uint64(12)
 
 @inner
 def forward_of_lanes(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = W x + b."""
+    """z = W x + b, for the network in each lane."""
     space, lanes, stride = tile.space, lane_count(tile.space), tile.stride
     biases = bank.value[: op.has_biases * np.uint64(len(bank.value))]
     affine_of_lanes(
@@ -80,7 +80,7 @@ def forward_of_lanes(op: Record, settings: Numbers, bank: BankView, tile: Tile) 
 
 @inner
 def inputs_of_lanes(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: W transposed, times g."""
+    """Gradient of the inputs, for the network in each lane: W transposed, times g."""
     flow, lanes, stride = tile.flow, lane_count(tile.flow), tile.stride
     affine_of_lanes(
         bank.value, op.weights, lanes, op.inputs * lanes, bank.value[:0], op.biases, flow,
@@ -93,7 +93,7 @@ def affine_of_lanes(
     w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index,
     x: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Compute `products.affine` from a workspace to the same workspace."""
+    """Compute `products.affine` within one workspace, for the network in each lane."""
     lanes = lane_count(x)
     samples, c = n // lanes, spread(w.dtype.type(0))
     for o in range(ZERO, outputs):
@@ -112,7 +112,7 @@ def affine_of_lanes(
 
 @inner
 def parameters_of_lanes(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradients of W and b: outer products, summed over the samples."""
+    """Add the gradients of W and b, for each lane: outer products, summed over the samples."""
     space, flow, grad, stride = tile.space, tile.flow, tile.partial, tile.stride
     lanes = lane_count(space)
     samples, x, g = tile.n // lanes, op.source * stride, op.flow_out * stride
@@ -133,7 +133,7 @@ def add_few(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index, inputs: Index,
     samples: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """grad[i] += sum over at most FEW samples of g * x[i], as `products.outer_of_few`."""
+    """grad[i] += sum over at most FEW samples of g * x[i], added as in `products.outer_of_few`."""
     lanes = lane_count(g)
     for i in range(ZERO, inputs):
         s = load_lanes(grad, first + i * lanes)
@@ -148,7 +148,7 @@ def add_products(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index, inputs: Index,
     samples: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """grad[i] += sum over the samples of g * x[i], in the order of `products.outer`."""
+    """grad[i] += sum over the samples of g * x[i], added in the order of `products.outer`."""
     lanes = lane_count(g)
     q = four_samples(g, g0)
     for i in range(ZERO, inputs):
@@ -166,27 +166,27 @@ def add_products(
 
 @inlined
 def four_products(x: Numbers, g: Numbers, b: Index, g0: Index, t: Index) -> Numbers:
-    """Return the sum of the products of the samples `t` to t + 3, in the order of `fold`."""
+    """Return the sum of g * x over samples t to t + 3, added in the order of `fold`."""
     lanes = lane_count(g)
     return sum_of_products(four_samples(g, g0 + t * lanes), four_samples(x, b + t * lanes))
 
 
 @inlined
 def sum_of_products(q: Four, p: Four) -> Numbers:
-    """Return the sum of q p over four samples, in the order of `fold`."""
+    """Return the sum of q * p over four samples, added in the order of `fold`."""
     even = plus(multiply(q[0], p[0]), multiply(q[2], p[2]))
     return plus(even, plus(multiply(q[1], p[1]), multiply(q[3], p[3])))
 
 
 @inlined
 def four_samples(x: Numbers, at: Index) -> Four:
-    """Return the numbers of four samples, from the first one's on."""
+    """Load a vector for each of four consecutive samples, the first at index `at`."""
     return load_four(x, four_rows(at, lane_count(x), ZERO, THREE), ZERO)
 
 
 @inner
 def add_row(grad: Numbers, at: Index, g: Numbers, g0: Index, samples: Index) -> None:
-    """grad += sum over the samples of g, in the order of `products.add_row_sums`."""
+    """grad += sum over the samples of g, added in the order of `products.add_row_sums`."""
     lanes = lane_count(g)
     if samples <= FEW:
         s = load_lanes(g, g0)
@@ -206,14 +206,14 @@ def add_row(grad: Numbers, at: Index, g: Numbers, g0: Index, samples: Index) -> 
 
 @inlined
 def four_numbers(g: Numbers, at: Index) -> Numbers:
-    """Return the sum of the numbers of four samples, in the order of `fold`."""
+    """Return the sum of four consecutive vectors of g, added in the order of `fold`."""
     s = four_samples(g, at)
     return plus(plus(s[0], s[2]), plus(s[1], s[3]))
 
 
 @exact
 def plus(a: Numbers, b: Numbers) -> Numbers:
-    """Return a + b, which the compiler must not combine with other operations."""
+    """Return a + b; the compiler must not fuse this sum with other operations."""
     return add_lanes(a, b)
 
 
@@ -222,7 +222,7 @@ def plus(a: Numbers, b: Numbers) -> Numbers:
 
 @by_address
 def train_lanes(job: Address) -> None:
-    """Take the requested steps of networks in lanes; see `entry.train`."""
+    """Take the requested steps for the networks in lanes; see `training_kernels.train`."""
     kernels, plan, bank = record_at(job, JOB), plan_of(job), bank_of(job, Real)
     progress, batch = progress_record(job), batch_record(job)
     reader = kernels.reader
@@ -244,9 +244,9 @@ def train_lanes(job: Address) -> None:
 
 @inner
 def draw_samples(job: Address, reader: Address, step: Index) -> None:
-    """Draw the samples of the network in each lane, and copy them and their targets.
+    """Draw samples for the network in each lane, and copy their inputs and targets.
 
-    The first sample pads the number to a multiple of four.
+    The number of samples is padded to a multiple of four by repeating the first one.
     """
     batch, plan, whole = batch_of(reader, Real), plan_of(reader), room_of(job, Real).spaces[ZERO]
     lanes, kernels = lane_count(whole), record_at(job, JOB)
@@ -266,7 +266,7 @@ def draw_samples(job: Address, reader: Address, step: Index) -> None:
 
 @inner
 def load_lanes_of(whole: Numbers, start: Index, data: Numbers, order: Table, room: Index) -> None:
-    """Copy rows of a table, whose indices are adjacent for the lanes, to the workspace."""
+    """Copy rows of a table to the workspace; `order` has the row for each sample and lane."""
     lanes = lane_count(whole)
     for t in range(ZERO, room * lanes, lanes):
         for i in range(np.uint64(data.shape[1])):
@@ -277,7 +277,7 @@ def load_lanes_of(whole: Numbers, start: Index, data: Numbers, order: Table, roo
 
 @inner
 def measure(job: Address, reader: Address, step: Index, mean: float) -> None:
-    """Write the losses of a step of the call: the reader adds up the errors of each lane."""
+    """Write the losses of a step: the job of a single network adds up the errors of each lane."""
     plan, batch, room = plan_of(reader), batch_record(reader), room_of(reader, Real)
     tile, n, stride = tiles_of(reader)[ZERO], batch.samples, row_stride(batch.samples)
     space, whole = room.spaces[ZERO], room_of(job, Real).spaces[ZERO]
@@ -299,7 +299,7 @@ def measure(job: Address, reader: Address, step: Index, mean: float) -> None:
 
 @inlined
 def padded(samples: Index) -> Index:
-    """Return the number of allocated samples: above FEW a multiple of four."""
+    """Return the number of samples to allocate: above FEW, rounded up to a multiple of four."""
     if samples <= FEW:
         return samples
     return (samples + THREE) // FOUR * FOUR
@@ -307,7 +307,7 @@ def padded(samples: Index) -> Index:
 
 @inner
 def pass_of_lanes(job: Address) -> None:
-    """Run all operations forward and backward, except those with statistics of a batch."""
+    """Run all operations forward and backward; none of them may need statistics of the batch."""
     batch, room, plan = batch_record(job), room_of(job, Real), plan_of(job)
     ops, tile = operations_of(job), tiles_of(job)[ZERO]
     at, partial = address_of(tiles_of(job), ZERO), room.partial[ZERO]

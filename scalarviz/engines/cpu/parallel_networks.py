@@ -1,7 +1,7 @@
-"""CpuMany: trains many networks of equal shape at once on the cpu engine.
+"""CpuMany: trains many networks of equal shape at the same time on the cpu engine.
 
-Each thread trains one network, or, in a `LaneJobs`, one network per vector lane. `JobTables` are
-the records of many jobs as tables, with the arrays that they refer to.
+Each thread trains one network or, with `LaneJobs`, one network per vector lane. `JobTables` store
+the records of many jobs as tables, with the arrays that the records refer to.
 """
 
 from __future__ import annotations
@@ -65,9 +65,9 @@ from scalarviz.engines.cpu.tiles import number_of_chunks
 
 
 class JobTables:
-    """Tables of `count` records, one for each job.
+    """Tables of records with one row per job.
 
-    The jobs of each of the `groups` groups run one after the other, and share buffers.
+    Jobs are divided into `groups`; the jobs of a group run one after the other and share buffers.
     """
 
     def __init__(self, count: int, groups: int) -> None:
@@ -75,24 +75,24 @@ class JobTables:
         self._kept: list[Any] = []
 
     def table(self, kind: RecordType, **fields: Any) -> Records:
-        """Return a record for each job, with these fields."""
+        """Return a table with one record per job, whose fields have the given values."""
         return set_fields(np.zeros(self.count, kind), **fields)  # type: ignore[no-any-return]  # of any record
 
     def kept_at(self, array: Any) -> int:
-        """Keep an array shared by all jobs, and return its address."""
+        """Keep an array that all jobs share, and return its address."""
         self._kept.append(array)
         return address(array)
 
     def rows(self, array: Any) -> Any:
-        """Return the address of each job's row of an array; 0 if the rows are empty.
+        """Return the address of each job's row of an array, or 0 if the rows are empty.
 
-        If the array has fewer rows, jobs share them in turn.
+        If the array has fewer rows than there are jobs, rows are reused in turn.
         """
         step = array.strides[0] if array.size else 0
         return self.kept_at(array) + np.arange(self.count) % len(array) * step
 
     def shared(self, size: int, kind: Any) -> Any:
-        """Return the address of each job's buffer of `size` items, one for each group."""
+        """Return the address of each job's buffer of `size` items; a group shares one buffer."""
         item = np.dtype(kind).itemsize
         return self.rows(workspaces(self.groups, -(-size * item // LINE) * LINE, "uint8"))
 
@@ -104,7 +104,7 @@ ENDED = -3  # instead of the row of a bad gradient: the network must not continu
 
 @final
 class CpuMany:
-    """Trainer of networks of one program, each with its bank and its batches."""
+    """Trainer of many networks with the same program; each has its own bank and batches."""
 
     def __init__(
         self,
@@ -155,11 +155,11 @@ class CpuMany:
                     self.lanes = None
 
     def _agrees(self) -> bool:
-        """Return whether networks in lanes have the same bits as separate ones, in a trial.
+        """Return whether training in lanes and separately gives the same bits, by a short trial.
 
-        If a formula adds two products, compilers round only one of them, and which one may differ
-        between loops. The trial begins with numbers of all magnitudes in the optimizer's slots, and
-        includes a step with the last samples of an epoch, which can be few.
+        Where a formula adds two products, compilers round only one of them, and which one may
+        differ between loops. The trial starts with optimizer slots of all magnitudes, and includes
+        the last batch of an epoch, which can be smaller.
         """
         assert self.lanes is not None
         arrays = *self._changing, self.stack.grad
@@ -183,14 +183,14 @@ class CpuMany:
         return done
 
     def count_steps(self) -> None:
-        """Set the step count of all banks after the last call of `steps`."""
+        """Update the step counts of all banks; call it after the last call of `steps`."""
         self.stack.restart_counts(self.progress["count"])
 
     def steps(self, first: int, count: int) -> FloatArray:
-        """Take `count` steps with every network, and return the losses, shape (networks, count).
+        """Take `count` steps with every network; return the losses, shape (networks, count).
 
-        A loss is NaN from the step at which the network stopped because of a bad gradient or an
-        overflow. Call `count_steps` after the last steps.
+        A loss is NaN from the step at which its network stopped because of a non-finite gradient
+        or an overflow. Call `count_steps` after the last call of this method.
         """
         losses = np.full((self.count, count), np.nan)
         before = [array.copy() for array in self._changing]
@@ -208,18 +208,18 @@ class CpuMany:
         return np.array(self.progress["taken"], np.int64)
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Stop training these networks."""
+        """Stop training the networks selected by a boolean mask."""
         going_on = self.progress["result"] == NONE
         self.progress["result"] = np.where(going_on & which, ENDED, self.progress["result"])
 
     @property
     def _changing(self) -> tuple[Any, ...]:
-        """The arrays changed by steps; the last one has the progress of each network."""
+        """Arrays that steps change; the last one holds the progress of each network."""
         stack = self.stack
         return stack.value, stack.slots, stack.state, self.progress
 
     def _take_back(self, network: int, first: int, before: list[Any]) -> None:
-        """Restore a network to the state before the step that made a number infinite."""
+        """Restore a network to its state before the step that overflowed."""
         taken = int(self.progress["taken"][network] - before[-1]["taken"][network])
         for array, old in zip(self._changing, before, strict=True):
             array[network] = old[network]
@@ -231,7 +231,7 @@ class CpuMany:
         self.progress["result"] = others
 
     def _train(self, first: int, losses: FloatArray) -> None:
-        """Take a step for each column of `losses` with every network still training."""
+        """Train every active network for one step per column of `losses`."""
         check_process()
         result = self.progress["result"]
         going, done = np.flatnonzero(result == NONE), np.zeros(0, np.intp)
@@ -244,7 +244,7 @@ class CpuMany:
                 result[done] = NONE
 
     def _train_alone(self, first: int, losses: FloatArray) -> None:
-        """Take steps with each network separately."""
+        """Train each network separately, for one step per column of `losses`."""
         self.jobs.ask(first, losses)
         first, size = address(self.jobs.jobs), JOB.itemsize
         jobs = range(first, first + self.count * size, size)
@@ -254,9 +254,9 @@ class CpuMany:
 
 @final
 class ReplicaJobs(JobTables):
-    """A job for each network, as tables of records; see `records`.
+    """Tables with a job for each network; see `records`.
 
-    Networks of a group are trained one after the other, and share the buffers of a step.
+    Networks of a group are trained one after the other and share the buffers of a step.
     """
 
     def __init__(
@@ -369,7 +369,7 @@ class ReplicaJobs(JobTables):
         )
 
     def ask(self, first: int, losses: FloatArray) -> None:
-        """Request one step per loss of each network, from step `first`."""
+        """Request steps from step `first`: one for each column of `losses`."""
         self.progress["first"], self.progress["steps"] = first, losses.shape[1]
         self.progress["losses"] = address(losses) + np.arange(self.count) * losses.strides[0]
 
@@ -384,9 +384,9 @@ Places = npt.NDArray[np.intp]
 
 
 def fit_lanes(many: CpuMany) -> bool:
-    """Return whether kernels for lanes support a whole training run, and are faster.
+    """Return whether training in lanes is supported for these networks, and faster.
 
-    They are faster if the samples of one network do not fill the lanes.
+    It is faster if the samples of one network do not fill a vector.
     """
     names = {kernels_for(operation)[0] for operation in many.program.operations}
     return (
@@ -402,11 +402,11 @@ def fit_lanes(many: CpuMany) -> bool:
 
 @final
 class LaneJobs(JobTables):
-    """A job for the networks of each vector: jobs of single networks with other tables.
+    """Tables with a job for each vector of networks, one network per lane.
 
     Args:
-        many: the networks, with a separate job for each, whose workspaces are used to draw samples
-            and add up errors
+        many: the networks; each also has a separate job, whose workspaces are used to draw samples
+            and to add up errors
     """
 
     def __init__(self, many: CpuMany) -> None:
@@ -472,17 +472,17 @@ class LaneJobs(JobTables):
         )
 
     def changed(self, table: Records, **fields: Any) -> Records:
-        """Return the record of a single network for each job, with other fields."""
+        """Return a copy of a table of single-network records, one per job, with changed fields."""
         return set_fields(table[: self.count].copy(), **fields)  # type: ignore[no-any-return]  # of any record
 
     def steps(self, which: Places, first: int, losses: FloatArray) -> Places:
-        """Take steps with networks, and return those that took them all; others are unchanged."""
+        """Train networks; return those that took all steps, and leave the others unchanged."""
         size = self.count * self.lanes
         done = [self._steps(which[i : i + size], first, losses) for i in range(0, len(which), size)]
         return np.concatenate(done)
 
     def _steps(self, which: Places, first: int, losses: FloatArray) -> Places:
-        """Do the same with as many networks as fit."""
+        """Train up to `count * lanes` networks in one kernel call; see `steps`."""
         filled = np.append(which, np.repeat(which[-1], -len(which) % self.lanes))
         places = filled.reshape(-1, self.lanes)
         count, asked = len(places), losses.shape[1]
@@ -512,5 +512,5 @@ class LaneJobs(JobTables):
 
 
 def as_networks(pairs: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-    """Return arrays in lanes as views with one row per network, each with that of the stack."""
+    """View arrays in lanes with one row per network, like the stacked array of each pair."""
     return [(np.moveaxis(lanes, -1, 1), array) for lanes, array in pairs]

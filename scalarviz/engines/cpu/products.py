@@ -1,20 +1,20 @@
-"""Matrix products of a tile, which take nearly all of the time, and their vector instructions.
+"""Matrix products of a tile, which take nearly all of the run time, and their vector instructions.
 
 The innermost loops keep sums in vector registers, one sample per lane. The loops compute four rows
-of a matrix at a time; if fewer are left, the last row is computed several times, with the same
+of a matrix at a time. If fewer rows remain, the last one is computed several times with the same
 bits, so that one loop covers all sizes. For wide layers see `wide_products.py`.
 
 All indices are unsigned: numba checks signed indices for being negative at every access, which
-prevents vectorisation. Hence ONE for 1.
+prevents vectorisation. So ONE is used instead of 1.
 
     first, start, x0, g0, z0   index of the first number of a matrix or buffer in its array
     n, stride                  number of samples, and of numbers from one row to the next
-    step                       numbers in a vector
-    tail, left                 samples in whole vectors, and the remaining ones
+    step                       numbers per vector
+    tail, left                 samples that fill whole vectors, and the remaining ones
     o, i, t                    index of an output, an input, a sample
 
-LLVM vectorises a plain loop if it can prove that this is safe. It cannot keep several sums in
-registers during an inner loop, as required for a fast matrix product; vector instructions do this
+LLVM vectorises a plain loop if it can prove that this is safe. But it cannot keep several sums in
+registers during an inner loop, as a fast matrix product requires; vector instructions do this
 explicitly. A value of type `Lanes` is a vector of 64 bytes, 16 numbers in float32 and 8 in float64;
 the compiler uses one register for it, or two or four narrower ones. A lane is a position in it.
 """
@@ -52,7 +52,7 @@ def affine(
 ) -> None:  # fmt: skip
     """z[o] = biases[bias + o] + sum over i of w[first + o * across + i * down] * x[i].
 
-    For n samples of a tile. An empty array of biases means zeros.
+    The sum is computed for n samples of a tile. An empty array of biases means zeros.
     """
     step, last, zero = lane_count(x), outputs - ONE, spread(w.dtype.type(0))
     shift = zero, zero, zero, zero
@@ -106,7 +106,7 @@ def outer_of_few(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Compute `outer` with one input per lane: faster for at most FEW samples."""
+    """Compute `outer` with one input per lane, which is faster for at most FEW samples."""
     step = lane_count(x)
     whole = inputs // step * step
     for t in range(n):
@@ -127,7 +127,7 @@ def outer_of_few(
 def add_row_sums(
     grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index, stride: Index
 ) -> None:
-    """Add the gradient of the biases: grad[first + r] += sum over the samples of g[r]."""
+    """Add the gradients of the biases: grad[first + r] += sum over the samples of g[r]."""
     step, last = lane_count(g), rows - ONE
     tail = (n - ONE) // step * step
     left = n - tail
@@ -145,7 +145,7 @@ def add_row_sums(
 
 @inlined
 def four_rows(start: Index, apart: Index, row: Index, last: Index) -> Four:
-    """Return the starts of `row` and the next three rows; beyond `last`, it is repeated."""
+    """Return the start indices of rows `row` to `row + 3`; rows beyond `last` become `last`."""
     return (
         start + row * apart,
         start + min(row + ONE, last) * apart,
@@ -156,7 +156,7 @@ def four_rows(start: Index, apart: Index, row: Index, last: Index) -> Four:
 
 @inlined
 def load_four(x: Numbers, rows: Four, at: Index) -> Four:
-    """Return a vector of each row, from its number `at`."""
+    """Load a vector from each of four rows, starting at index `at` in the row."""
     return (
         load_lanes(x, rows[0] + at),
         load_lanes(x, rows[1] + at),
@@ -167,7 +167,7 @@ def load_four(x: Numbers, rows: Four, at: Index) -> Four:
 
 @inlined
 def load_some_of_four(x: Numbers, rows: Four, at: Index, count: Index) -> Four:
-    """Load the first `count` lanes as `load_four`, with 0 in the others."""
+    """Load only the first `count` lanes from each of four rows, and 0 in the others."""
     return (
         load_some(x, rows[0] + at, count),
         load_some(x, rows[1] + at, count),
@@ -178,7 +178,7 @@ def load_some_of_four(x: Numbers, rows: Four, at: Index, count: Index) -> Four:
 
 @inlined
 def spread_four_rows(x: Numbers, rows: Four, at: Index) -> Four:
-    """Return a vector for each row, with its number `at` in every lane."""
+    """Load the number at index `at` of each of four rows into every lane of a vector."""
     return (
         spread(x[rows[0] + at]),
         spread(x[rows[1] + at]),
@@ -189,7 +189,7 @@ def spread_four_rows(x: Numbers, rows: Four, at: Index) -> Four:
 
 @inlined
 def store_four(z: Numbers, rows: Four, at: Index, p: Four) -> None:
-    """Store a vector to each row, from its number `at`."""
+    """Store a vector to each of four rows, starting at index `at` in the row."""
     store_lanes(z, rows[0] + at, p[0])
     store_lanes(z, rows[1] + at, p[1])
     store_lanes(z, rows[2] + at, p[2])
@@ -198,7 +198,7 @@ def store_four(z: Numbers, rows: Four, at: Index, p: Four) -> None:
 
 @inlined
 def add_four(p: Four, q: Four) -> Four:
-    """Return p + q for each of four vectors."""
+    """Return p + q for each of four pairs of vectors."""
     return (
         add_lanes(p[0], q[0]),
         add_lanes(p[1], q[1]),
@@ -209,13 +209,13 @@ def add_four(p: Four, q: Four) -> Four:
 
 @inlined
 def multiply_four(p: Four, q: Numbers) -> Four:
-    """Return p q for each of four vectors p."""
+    """Return p * q for each of four vectors p."""
     return multiply(p[0], q), multiply(p[1], q), multiply(p[2], q), multiply(p[3], q)
 
 
 @inlined
 def multiply_add_four(p: Four, q: Numbers, sums: Four) -> Four:
-    """Return p q + sum for each of four vectors p, and its sum."""
+    """Return p * q + s for each of four vectors p and the corresponding sums s."""
     return (
         multiply_add(p[0], q, sums[0]),
         multiply_add(p[1], q, sums[1]),
@@ -235,7 +235,7 @@ LINE_BITS = 512  # 64 bytes: a line of the cache, and the widest vector register
 
 
 class Lanes(types.Type):
-    """numba's type of a vector of 64 bytes."""
+    """numba type of a vector of 64 bytes."""
 
     def __init__(self, dtype: Any) -> None:
         self.dtype = dtype
@@ -254,12 +254,12 @@ class LanesModel(models.PrimitiveModel):
 
 
 def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a function that emits instructions, to make it a function for kernels.
+    """Decorate a function that emits instructions, so that kernels can call it.
 
-    Integers among its arguments become unsigned.
+    Its integer arguments become unsigned.
 
     Args:
-        returns: numba type of the result, or a function of the argument types that returns it
+        returns: numba type of the result, or a function that maps the argument types to it
     """
 
     def decorate(emit: Callable[..., Any]) -> Any:
@@ -281,14 +281,14 @@ def instruction(returns: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def unsigned(kind: Any) -> Any:
-    """Return the type of an argument whose integers are unsigned."""
+    """Return the numba type of an argument, with unsigned instead of signed integers."""
     if isinstance(kind, types.BaseTuple):
         return types.UniTuple(types.uint64, len(kind))  # type: ignore[no-untyped-call]  # numba's
     return types.uint64 if isinstance(kind, types.Integer) else kind
 
 
 def lanes_of(x: Any, *others: Any) -> Lanes:
-    """Return the type of a vector of the numbers of an array."""
+    """Return the type of a vector that holds numbers of an array's dtype."""
     return Lanes(x.dtype)
 
 
@@ -299,7 +299,7 @@ def first_of(a: Any, *others: Any) -> Any:
 
 @instruction(types.uint64)
 def lane_count(target: Any, builder: Any, signature: Any, x: Any) -> Any:
-    """Return the number of lanes for the dtype of an array, unsigned."""
+    """Return the number of lanes of a vector for an array's dtype, as an unsigned integer."""
     return target.get_constant(types.uint64, lanes_of(*signature.args).count)
 
 
@@ -318,7 +318,7 @@ def load_lanes(target: Any, builder: Any, signature: Any, x: Any, at: Any) -> An
 
 @instruction(lanes_of)
 def load_some(target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any) -> Any:
-    """Load the first `count` lanes from x[at], and 0 in the others; memory of all is read."""
+    """Load the first `count` lanes from x[at], and 0 in the others; all lanes are read."""
     lanes = signature.return_type
     places = ir.Constant(ir.VectorType(count.type, lanes.count), [*range(lanes.count)])
     is_there = builder.icmp_unsigned("<", places, copies(builder, count, lanes.count))
@@ -347,13 +347,13 @@ def store_lanes(target: Any, builder: Any, signature: Any, x: Any, at: Any, lane
 
 @instruction(first_of)
 def multiply_add(target: Any, builder: Any, signature: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a b + c in each lane."""
+    """Return a * b + c in each lane."""
     return builder.fadd(builder.fmul(a, b), c)
 
 
 @instruction(first_of)
 def multiply(target: Any, builder: Any, signature: Any, a: Any, b: Any) -> Any:
-    """Return a b in each lane."""
+    """Return a * b in each lane."""
     return builder.fmul(a, b)
 
 
@@ -376,7 +376,7 @@ def add_sums(
     target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any,
     d: Any,
 ) -> None:  # fmt: skip
-    """Add the sums over the lanes of the first `count` of four vectors to x[at], x[at + 1], ..."""
+    """Sum the lanes of each of four vectors; add the first `count` sums to x[at], x[at + 1], ..."""
     array, *_, lanes = signature.args
     sums = fold(builder, (a, b, c, d), lanes.count)
     first = pointer(target, builder, array, x, at, array.dtype)
@@ -397,7 +397,7 @@ def add_sums_apart(
     target: Any, builder: Any, signature: Any, x: Any, at: Any, apart: Any, count: Any, a: Any,
     b: Any, c: Any, d: Any,
 ) -> None:  # fmt: skip
-    """Compute `add_sums` for x[at], x[at + apart], x[at + 2 apart], ..."""
+    """Compute `add_sums` for x[at], x[at + apart], x[at + 2 * apart], ..."""
     array, *_, lanes = signature.args
     sums = fold(builder, (a, b, c, d), lanes.count)
     place = pointer(target, builder, array, x, at, array.dtype)
@@ -419,17 +419,17 @@ def copies(builder: Any, number: Any, count: int) -> Any:
 
 
 def pick(builder: Any, a: Any, b: Any, places: list[int]) -> Any:
-    """Shuffle two vectors: return the numbers at `places` of a and b, concatenated."""
+    """Shuffle two vectors: return the numbers at `places` of the concatenation of a and b."""
     return builder.shuffle_vector(
         a, b, ir.Constant(ir.VectorType(ir.IntType(32), len(places)), places)
     )
 
 
 def fold(builder: Any, vectors: Any, count: int) -> Any:
-    """Return a vector of four numbers: the sum of each of four vectors.
+    """Return a vector with the sum of the numbers of each of four vectors.
 
-    Halves of two vectors are combined to one vector, and added to the combined other halves, so
-    that each addition reduces several vectors at once.
+    Halves of two vectors are combined into one vector, and the other halves into a second one;
+    their sum reduces both vectors with a single addition.
     """
     a, b, c, d = vectors
     close = [i for k in range(0, count, 4) for i in (k, k + count, k + 1, k + count + 1)]
@@ -444,20 +444,20 @@ def fold(builder: Any, vectors: Any, count: int) -> Any:
 
 
 def add_picked(builder: Any, a: Any, b: Any, places: list[int], apart: int) -> Any:
-    """Return the numbers at `places` of two vectors, plus those `apart` further on."""
+    """Return the numbers at `places` of two vectors plus the numbers `apart` positions later."""
     further = [place + apart for place in places]
     return builder.fadd(pick(builder, a, b, places), pick(builder, a, b, further))
 
 
 def pointer(target: Any, builder: Any, kind: Any, array: Any, at: Any, lanes: Any) -> Any:
-    """Return a pointer to lanes in an array of a kind, from an index."""
+    """Return a pointer to a vector of type `lanes` that begins at an index of an array."""
     found = target.make_array(kind)(target, builder, array)
     first = builder.gep(found.data, [at])
     return builder.bitcast(first, target.get_value_type(lanes).as_pointer())
 
 
 def is_less(builder: Any, number: int, index: Any) -> Any:
-    """Return whether a number is less than an index."""
+    """Emit a comparison: whether a constant is less than an index."""
     return builder.icmp_unsigned("<", ir.Constant(index.type, number), index)
 
 

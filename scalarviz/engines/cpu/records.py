@@ -1,13 +1,14 @@
-"""Records read and written by kernels, such as OPERATION, and the arrays that they refer to.
+"""Records that kernels read and write, such as OPERATION, and the arrays that they refer to.
 
-Tables of records are numpy arrays; a kernel reads `op.inputs`. A record changed by Python at every
-call is a ctypes structure, whose fields are attributes. All fields have 8 bytes: unsigned integers,
-including addresses of arrays and functions, or floats.
+Tables of records are numpy arrays; a kernel reads fields as in `op.inputs`. A record that Python
+changes at every call is a ctypes structure, whose fields are attributes. All fields have 8 bytes:
+unsigned integers, including addresses of arrays and functions, or floats.
 
-A kernel called by its address takes only addresses and unsigned integers. So a call costs a few
-nanoseconds for any number of arrays, and each kernel is compiled separately. Functions at the end
-make named tuples of arrays, or a record, from the address of a `Job`; `real` is the bank's type.
-They emit LLVM instructions, since equivalent numba functions would take half of the compile time.
+The arguments of a kernel called by its address are addresses and unsigned integers. So a call costs
+a few nanoseconds for any number of arrays, and each kernel is compiled separately. The functions at
+the end of this file create named tuples of arrays, or a record, from the address of a `Job`; `real`
+has the bank's dtype. They emit LLVM instructions, because equivalent numba functions would account
+for half of the compile time.
 """
 
 from __future__ import annotations
@@ -36,15 +37,15 @@ Records = np.ndarray[Any, RecordType]
 def record_type(
     *fields: str, number: type[np.number[Any]] = np.uint64, **others: type[np.number[Any]]
 ) -> RecordType:
-    """Return a dtype whose fields have one type, by default an unsigned integer; then `others`.
+    """Return a dtype with `fields` of one type, by default an unsigned integer, then `others`.
 
-    numba checks signed indices for being negative at every access.
+    The default is unsigned because numba checks signed indices for being negative.
     """
     return np.dtype([*[(field, number) for field in fields], *others.items()], align=True)
 
 
 def structure(kind: RecordType) -> Any:
-    """Return a ctypes class with exactly the fields of a record, for Python to change."""
+    """Return a ctypes class with the same fields as a record, for records that Python changes."""
     fields = [(name, np.ctypeslib.as_ctypes_type(kind[name])) for name in kind.names or ()]
     return type("Record", (ctypes.Structure,), {"_fields_": fields, "__slots__": ()})
 
@@ -195,7 +196,7 @@ WORD = ir.IntType(64)
 
 @instruction(lambda address, count, kind: types.Array(kind.dtype, 1, "C"))
 def array_at(target: Any, builder: Any, signature: Any, address: Any, count: Any, kind: Any) -> Any:
-    """Return the array of `count` items of a kind at an address."""
+    """Return an array of `count` items of dtype `kind` at a memory address."""
     return made(target, builder, signature.return_type, address, [count])
 
 
@@ -203,19 +204,19 @@ def array_at(target: Any, builder: Any, signature: Any, address: Any, count: Any
 def table_at(
     target: Any, builder: Any, signature: Any, address: Any, rows: Any, columns: Any, kind: Any
 ) -> Any:
-    """Return the array of shape (rows, columns) at an address."""
+    """Return an array of shape (rows, columns) at a memory address."""
     return made(target, builder, signature.return_type, address, [rows, columns])
 
 
 @instruction(lambda address, kind: kind.dtype)
 def record_at(target: Any, builder: Any, signature: Any, address: Any, kind: Any) -> Any:
-    """Return the record of a kind at an address."""
+    """Return the record of dtype `kind` at a memory address."""
     return builder.inttoptr(address, target.get_value_type(signature.return_type))
 
 
 @instruction(types.uint64)
 def address_of(target: Any, builder: Any, signature: Any, array: Any, at: Any) -> Any:
-    """Return the address of an item of an array, or of a row of a 2-D array."""
+    """Return the memory address of an item of an array, or of a row of a 2-D array."""
     found = target.make_array(signature.args[0])(target, builder, array)
     stride = builder.extract_value(found.strides, 0)
     first = builder.ptrtoint(found.data, WORD)
@@ -224,14 +225,14 @@ def address_of(target: Any, builder: Any, signature: Any, array: Any, at: Any) -
 
 @instruction(types.void)
 def call(target: Any, builder: Any, signature: Any, function: Any, arguments: Any) -> None:
-    """Call the function at an address with a tuple of unsigned integers; it returns nothing."""
+    """Call the function at an address with a tuple of unsigned integers, without a result."""
     kind = ir.FunctionType(ir.VoidType(), [WORD] * len(signature.args[1]))
     function = builder.inttoptr(function, kind.as_pointer())
     builder.call(function, unpack_tuple(builder, arguments))  # type: ignore[no-untyped-call]  # numba's
 
 
 def made(target: Any, builder: Any, kind: Any, address: Any, shape: Any) -> Any:
-    """Emit an array, C-contiguous, at an address."""
+    """Emit a C-contiguous array of type `kind` at a memory address."""
     array = target.make_array(kind)(target, builder)
     item = target.get_data_type(kind.dtype)
     size = ir.Constant(WORD, target.get_abi_sizeof(item))
@@ -267,7 +268,7 @@ REAL = "real"  # instead of a dtype: the bank's type
 
 
 def field_at(builder: Any, address: Any, record: RecordType, field: str | int) -> Any:
-    """Emit the value of a field of the record at an address; a number represents itself."""
+    """Emit the value of a field of a record; an integer `field` is itself the value."""
     if isinstance(field, int):
         return ir.Constant(WORD, field)
     assert record.fields is not None
@@ -277,12 +278,12 @@ def field_at(builder: Any, address: Any, record: RecordType, field: str | int) -
 
 
 def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> Any:
-    """Return a function for kernels that returns a record of a job, given the job's address.
+    """Return a function for kernels that gets the address of a job and returns one of its records.
 
     Args:
-        field: field of the Job with its address
+        field: field of the Job that holds the address of the record
         kind: dtype of the record
-        more: further steps: a field of this record with the address of another one, and its dtype
+        more: further steps: a field that holds the address of another record, and its dtype
     """
     path = [(field, kind), *more]
 
@@ -297,12 +298,12 @@ def record_of(field: str, kind: RecordType, *more: tuple[str, RecordType]) -> An
 
 
 def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordType) -> Any:
-    """Return a function for kernels that returns a table of records, given the job's address.
+    """Return a function for kernels that gets a job's address and returns one of its tables.
 
     Args:
-        field, kind: field of the Job with the address of a record, and its dtype
-        items, count: fields of that record: address and length of the table
-        of: dtype of the table
+        field, kind: field of the Job that holds the address of a record, and its dtype
+        items, count: fields of that record that hold the table's address and length
+        of: dtype of the table's records
     """
 
     @instruction(lambda job: types.Array(from_dtype(of), 1, "C"))
@@ -315,14 +316,14 @@ def table_of(field: str, kind: RecordType, items: str, count: str, of: RecordTyp
 
 
 def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
-    """Return a function for kernels that makes a named tuple, given an address and the bank's type.
+    """Return a function for kernels that makes a named tuple from an address and the bank's dtype.
 
     Args:
-        of: name of its class
-        field: field of the Job with the address of a record; "": the address of the record itself
+        of: name of the tuple's class
+        field: field of the Job that holds the record's address; "" if the argument is that address
         kind: dtype of the record
-        fields: for each field of the tuple, in order: the dtype of an array, and fields of the
-            record with its address and shape; without a shape a record; without a dtype a number
+        fields: the fields of the tuple, each with a dtype and the names of record fields: an array
+            has its address and its shape there, a record its address; the dtype of a number is None
     """
     named = namedtuple(of, fields)  # type: ignore[misc]  # not known to mypy
 
@@ -351,7 +352,7 @@ def view(of: str, field: str, kind: RecordType, **fields: Sequence[Any]) -> Any:
 
 
 def member_type(what: Any, axes: int) -> Any:
-    """Return numba's type of a field of a view whose array has `axes` axes."""
+    """Return the numba type of a field of a view; an array has `axes` axes."""
     if what is None:
         return types.uint64
     item = from_dtype(np.dtype(what)) if isinstance(what, np.dtype | type) else what

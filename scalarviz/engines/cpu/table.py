@@ -1,6 +1,6 @@
-"""The kernels of the cpu engine: the table by kind of operation, and those needed for training.
+"""The kernels of the cpu engine: a table by kind of operation, and those needed for training.
 
-All kernels of a purpose have the same arguments.
+Kernels with the same purpose have the same arguments.
 """
 
 from __future__ import annotations
@@ -127,9 +127,9 @@ PARTS_OF_WIDE: Kernels = {
 
 
 def kernels_for(operation: Operation) -> tuple[str, Kernels]:
-    """Return the name and the kernels of an operation: of its kind, or of its shape.
+    """Return the kernels of an operation and their name, by its kind or, for wide layers, its size.
 
-    A kind without a row has no kernels, see `Fallback`.
+    A kind that is not in the table has no kernels; see `Fallback`.
     """
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
         return "wide_affine", WIDE_AFFINE
@@ -137,7 +137,7 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
 
 
 def on_tile(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel with the addresses of an operation, a job and a tile as arguments."""
+    """Wrap a kernel so that its arguments are the addresses of an operation, a job and a tile."""
 
     @by_address
     def run(place: Address, job: Address, tile: Address) -> None:
@@ -149,7 +149,7 @@ def on_tile(kernel: KernelFunction) -> KernelFunction:
 
 
 def on_part(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel with the arguments of `on_tile` and a range of result rows."""
+    """Wrap a kernel as `on_tile` does, with two more arguments: a range of result rows."""
 
     @by_address
     def run(place: Address, job: Address, tile: Address, low: Index, high: Index) -> None:
@@ -161,7 +161,7 @@ def on_part(kernel: KernelFunction) -> KernelFunction:
 
 
 def on_batch(kernel: KernelFunction) -> KernelFunction:
-    """Return the kernel with the addresses of an operation and a job as arguments."""
+    """Wrap a kernel so that its arguments are the addresses of an operation and a job."""
 
     @by_address
     def run(place: Address, job: Address) -> None:
@@ -220,7 +220,7 @@ TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
 
 
 def units_of_draws(batches: Batches) -> dict[str, Unit]:
-    """Return the kernel that draws batches, by the field of a `Job` with its address."""
+    """Return the kernel that draws batches, by the `Job` field that holds its address."""
     return {"draw_rows": DRAWING[batches.draw]}
 
 
@@ -231,7 +231,7 @@ def units_of_training(
     optimizers: Iterable[Optimizer],
     precision: Precision,
 ) -> list[Unit]:
-    """Return all kernels that training of a program may need, also on several cores."""
+    """Return all kernels that training a program may need, including those for several cores."""
     groups = [units_of(operation, batches.size) for operation in program.operations]
     found = [unit for group in groups for unit in group.values()]
     found += units_on_one_core(program, batches, losses, optimizers, precision)
@@ -245,7 +245,7 @@ def units_on_one_core(
     optimizers: Iterable[Optimizer],
     precision: Precision,
 ) -> list[Unit]:
-    """Return the kernels for training on one core, in the order of a page's table."""
+    """Return the kernels for training on one core, in the order of the table in a page."""
     groups = [TRAINING, units_of_draws(batches), *map(units_of, program.operations)]
     groups += [*map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
     groups += [ROUNDING] if precision.mixed else []
@@ -254,9 +254,9 @@ def units_on_one_core(
 
 
 def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
-    """Return the kernels of an operation, by the fields of its record with their addresses.
+    """Return the kernels of an operation, by the record fields that hold their addresses.
 
-    For a batch of one chunk, wide operations use all cores.
+    A wide operation on a batch that is a single chunk runs on all cores.
     """
     formulas = operation.about.formulas
     row = None if formulas is None else formulas[operation.formula]
@@ -268,13 +268,13 @@ def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
 
 
 def is_worth_cores(operation: Operation, samples: int) -> bool:
-    """Return whether an operation on a batch of one chunk is large enough for several cores."""
+    """Return whether an operation on a single-chunk batch is large enough for several cores."""
     work = samples * operation.source.size * operation.target.size
     return number_of_chunks(samples) == 1 and work > WORTH_CORES
 
 
 def kernels_of_parts() -> dict[str, Unit]:
-    """Return the kernels of a wide layer on all cores, and the kernels of its parts."""
+    """Return the kernels that run a wide layer on all cores, and the kernels of its parts."""
     cores = {
         field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
         for field, kernel in WIDE_ON_ALL_CORES.items()
@@ -283,7 +283,7 @@ def kernels_of_parts() -> dict[str, Unit]:
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
-    """Return kernels of the table, for a row of the formulas of their kind, if present."""
+    """Return the units of kernels; `row` is the table row of their formula, or None."""
     label = name if row is None else re.sub(r"\W", "_", f"{name}_{row.name}")
     return {
         field: Unit(f"cpu_{label}_{field}", called(field, kernel), row)
@@ -292,18 +292,18 @@ def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
 
 
 def units_of_lanes() -> dict[str, Unit]:
-    """Return the kernels of an affine operation of networks in lanes."""
+    """Return the kernels of an affine operation for networks in vector lanes."""
     return kernels_of("affine_of_lanes", AFFINE_OF_LANES, None)
 
 
 @cache
 def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
-    """Return a kernel of the table in the form called by address."""
+    """Return a kernel in the form that is called by address; `field` is its purpose."""
     return CALLED[field](kernel)
 
 
 def units_of_loss(loss: Loss) -> dict[str, Unit]:
-    """Return the kernels of a loss, by the fields of a plan with their addresses."""
+    """Return the kernels of a loss, by the plan fields that hold their addresses."""
     row = loss.row
     scalar = isinstance(row, LossRow)
     error = training_kernels.scalar_error if scalar else training_kernels.row_error
@@ -334,7 +334,7 @@ def kernel_of_schedule(row: Any) -> Unit:
 
 
 def every_unit() -> list[Unit]:
-    """Return all kernels of networks on the cpu engine."""
+    """Return all kernels that the cpu engine has for networks."""
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
     found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
     for kind in KERNELS:

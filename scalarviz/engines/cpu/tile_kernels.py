@@ -1,34 +1,34 @@
-"""Kernels of each kind of operation, on one tile.
+"""Kernels for each kind of operation, on one tile of samples.
 
-A kind has up to three kernels, with the same arguments: forward; the gradient of the parameters,
-added to that of the chunk; the gradient of the inputs.
+A kind has up to three kernels with the same arguments: forward; the gradients of the parameters,
+added to the chunk's gradients; and the gradients of the inputs.
 
-    op, settings   the operation's record (see `records.py`), and its settings
-    bank, tile     weights and state of the bank; the tile, with the gradient of its chunk
+    op, settings   record of the operation (see `records.py`), and its settings
+    bank, tile     weights and state of the network; the tile, with the gradients of its chunk
     space, flow    workspaces of values and of gradients
     n, stride      number of samples, and of numbers from one row to the next
     x, y           index in `space` of the first input and output
     g, h           index in `flow` of the gradient of the first output and input
-    memo           index in `space` of what forward keeps for backward
+    memo           index in `space` of the numbers that forward saves for backward
 
 Batch norm standardizes each feature over the whole batch, which requires the numbers of all tiles.
-`gather` writes mean and scale of each feature to the memo of every tile, one row per feature; in
-the backward pass, the means of the gradients to remove.
+`gather` writes the mean and scale of each feature to the memo of every tile, one row per feature.
+In the backward pass it writes the means of the gradients that are subtracted.
 
-In a convolution a pixel of a channel is a row of a workspace, one number per sample, so that a
+In a convolution a pixel of a channel is a row of a workspace with one number per sample, so a
 vector register holds the same pixel of several samples. The loops compute four convolution kernels
-of a group at a time; if fewer are left, the last one is computed several times.
+of a group at a time; if fewer remain, the last one is computed several times.
 
     groups                    number of groups of channels and convolution kernels
     channels, kernels         number of channels of a group, and of its convolution kernels
-    height, width             of a picture
+    height, width             height and width of a picture
     tall, broad               height and width of a window
     apart_y, apart_x          stride of the windows
     gap_y, gap_x              dilation: pixels from one number of a window to the next
-    above, beside             rows and columns of zeros on each side of the picture
+    above, beside             rows and columns of zeros added on each side of the picture
     high, wide                number of windows from top to bottom and from left to right
     fan                       number of weights of a convolution kernel
-    o, c                      index of a convolution kernel, and of a channel
+    o, c                      index of a convolution kernel, index of a channel
     z0, g0, h0, ...           index of the first output, output gradient, input gradient
 """
 
@@ -115,7 +115,7 @@ def affine_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: W transposed, times g."""
+    """Compute the gradient of the inputs: W transposed, times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     inputs, outputs = op.inputs, op.outputs
     affine(
@@ -129,10 +129,10 @@ def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 @inner
 def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
-    """Return the number of calls of an activation, and of numbers per call.
+    """Return the number of calls of an activation function, and the numbers per call.
 
-    One call for all rows is faster, and includes the unused numbers at the end of each row; if most
-    numbers are unused, there is one call per row.
+    A single call for all rows is faster, but includes the unused numbers at the end of each row. If
+    most numbers are unused, there is one call per row.
     """
     if TWO * n >= stride or stride == SHORTEST:
         return ONE, rows * stride
@@ -152,7 +152,7 @@ def activation_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: f'(x) times g; in place if both gradients share a buffer."""
+    """Compute the gradient of the inputs: f'(x) times g; in place if the two share a buffer."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, y = op.source * stride, op.target * stride
     g, h = op.flow_out * stride, op.flow_in * stride
@@ -173,7 +173,7 @@ def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x), sample by sample."""
+    """y = f(x) for each sample; f is a row formula, such as softmax."""
     space, n, stride = tile.space, tile.n, tile.stride
     memo = op.memo * stride
     row_forward(
@@ -188,7 +188,7 @@ def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
 
 @inner
 def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs by the formula's backward, sample by sample."""
+    """Compute the gradient of the inputs by the formula's backward, sample by sample."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     memo = op.memo * stride
     row_backward(
@@ -208,7 +208,7 @@ def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> Non
 
 @inner
 def scale_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = w x + b; `each` rows share w and b."""
+    """y = w x + b; each pair of w and b is shared by `each` rows."""
     space, n, stride = tile.space, tile.n, tile.stride
     x, y = op.source * stride, op.target * stride
     for r in range(op.outputs):
@@ -222,7 +222,7 @@ def scale_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 @inner
 def scale_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradients of w and b: sums over samples, and over the rows that share them."""
+    """Add the gradients of w and b: sums over the samples and over the rows that share them."""
     space, flow, grad, n, stride = tile.space, tile.flow, tile.partial, tile.n, tile.stride
     x, g, outputs, first = op.source * stride, op.flow_out * stride, op.outputs, op.gradients
     biases = first + outputs // op.each
@@ -239,7 +239,7 @@ def scale_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) 
 
 @inner
 def scale_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: w times g."""
+    """Compute the gradient of the inputs: w times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for r in range(op.outputs):
@@ -280,7 +280,7 @@ def parametric_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def parametric_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradients of the parameters: sums over samples, and over the rows that share them."""
+    """Add the gradients of the parameters: sums over the samples and the rows that share them."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, g, count = op.source * stride, op.flow_out * stride, count_of(settings)
     for r in range(op.outputs):
@@ -296,7 +296,7 @@ def parametric_parameters(op: Record, settings: Numbers, bank: BankView, tile: T
 
 @inner
 def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: f'(x, w, ...) times g."""
+    """Compute the gradient of the inputs: f'(x, w, ...) times g."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     x, g, h = op.source * stride, op.flow_out * stride, op.flow_in * stride
     count = count_of(settings)
@@ -314,7 +314,7 @@ def parametric_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def copy_rows(numbers: Numbers, start: Index, to: Index, rows: Index, stride: Index) -> None:
-    """Copy rows of a workspace, from row `start`, to those from row `to`."""
+    """Copy `rows` rows within a workspace, from row `start` to row `to`."""
     x, y = start * stride, to * stride
     for i in range(rows * stride):
         numbers[y + i] = numbers[x + i]
@@ -322,13 +322,13 @@ def copy_rows(numbers: Numbers, start: Index, to: Index, rows: Index, stride: In
 
 @inner
 def branch_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x."""
+    """y = x: the input of a branch is copied."""
     copy_rows(tile.space, op.source, op.target, op.outputs, tile.stride)
 
 
 @inner
 def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradient to the inputs' gradient, which was written by their last reader."""
+    """Add g to the gradient of the inputs, which a later operation has already written."""
     flow, stride = tile.flow, tile.stride
     g, h = op.flow_out * stride, op.flow_in * stride
     for i in range(op.outputs * stride):
@@ -337,7 +337,7 @@ def branch_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
 
 @inner
 def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x + the second buffer."""
+    """y = x + the second input."""
     space, stride = tile.space, tile.stride
     x, y, second = op.source * stride, op.target * stride, op.second * stride
     for i in range(op.outputs * stride):
@@ -346,7 +346,7 @@ def sum_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 
 @inner
 def sum_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Pass the gradient on to both buffers."""
+    """Copy the gradient of the sum to both inputs."""
     copy_rows(tile.flow, op.flow_out, op.flow_in, op.outputs, tile.stride)
     copy_rows(tile.flow, op.flow_out, op.flow_second, op.outputs, tile.stride)
 
@@ -359,7 +359,7 @@ def multiply_rows(
     a: Numbers, first: Index, b: Numbers, second: Index, c: Numbers, to: Index, rows: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Write the products of rows of two workspaces, from their first rows, to rows of c."""
+    """c = a * b, elementwise, for rows that begin at index `first`, `second` and `to`."""
     x, y, z = first * stride, second * stride, to * stride
     for i in range(rows * stride):
         c[z + i] = a[x + i] * b[y + i]
@@ -367,14 +367,14 @@ def multiply_rows(
 
 @inner
 def product_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x times the second buffer."""
+    """y = x times the second input."""
     space = tile.space
     multiply_rows(space, op.source, space, op.second, space, op.target, op.outputs, tile.stride)
 
 
 @inner
 def product_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of each factor: g times the other one."""
+    """Compute the gradient of each factor: g times the other factor."""
     flow, g, space, stride = tile.flow, op.flow_out, tile.space, tile.stride
     multiply_rows(flow, g, space, op.second, flow, op.flow_in, op.outputs, stride)
     multiply_rows(flow, g, space, op.source, flow, op.flow_second, op.outputs, stride)
@@ -382,14 +382,14 @@ def product_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) ->
 
 @inner
 def concatenation_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x, followed by the second buffer."""
+    """y = x, followed by the second input."""
     copy_rows(tile.space, op.source, op.target, op.inputs, tile.stride)
     copy_rows(tile.space, op.second, op.target + op.inputs, op.seconds, tile.stride)
 
 
 @inner
 def concatenation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Pass its part of the gradient on to each buffer."""
+    """Copy each input's part of the gradient to that input."""
     copy_rows(tile.flow, op.flow_out, op.flow_in, op.inputs, tile.stride)
     copy_rows(tile.flow, op.flow_out + op.inputs, op.flow_second, op.seconds, tile.stride)
 
@@ -399,7 +399,7 @@ def concatenation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Ti
 
 @inner
 def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = x times 0 or 1 / (1 - rate), which is kept; y = x in evaluation."""
+    """y = x times a factor 0 or 1 / (1 - rate), saved for backward; in evaluation y = x."""
     space, n, stride = tile.space, tile.n, tile.stride
     x, y, memo = op.source * stride, op.target * stride, op.memo * stride
     if not tile.learning:
@@ -422,7 +422,7 @@ def dropout_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def dropout_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: g times the factor stored by forward."""
+    """Compute the gradient of the inputs: g times the factor saved by forward."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     g, h, memo = op.flow_out * stride, op.flow_in * stride, op.memo * stride
     for r in range(op.outputs):
@@ -438,7 +438,7 @@ MEAN, DEVIATION, SHIFT, STRETCH = [np.uint64(i) for i in range(4)]  # indices in
 
 @inner
 def batch_norm_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = (x - mean) * scale: statistics of the batch in training, else running statistics."""
+    """y = (x - mean) * scale, with batch statistics in training and else running statistics."""
     space, n, stride = tile.space, tile.n, tile.stride
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     for f in range(features):
@@ -456,7 +456,7 @@ def batch_norm_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile
 
 @inner
 def batch_norm_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Remove the components of a gradient that shift or scale a feature as a whole."""
+    """Subtract the part of the gradient that only shifts or scales a whole feature."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     for f in range(features):
@@ -477,9 +477,9 @@ def batch_norm_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 def gather_batch_norm(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """Compute mean and scale of each feature over all tiles, and update the running statistics.
+    """Compute the mean and scale of each feature over all tiles; update the running statistics.
 
-    A frozen layer uses its running statistics, and does not change them.
+    A frozen layer uses its running statistics and does not change them.
     """
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     count, held = float(samples * pixels), is_held(op, bank.frozen)
@@ -507,7 +507,7 @@ def gather_batch_norm(
 def gather_batch_norm_back(
     op: Record, settings: Numbers, bank: BankView, room: Workspaces, samples: Index
 ) -> None:
-    """Compute the mean of g and of g y of each feature over all tiles; 0 for a frozen layer."""
+    """Compute the means of g and of g * y for each feature over all tiles; 0 for a frozen layer."""
     features, pixels = np.uint64(settings[0]), np.uint64(settings[1])
     count, held = float(samples * pixels), is_held(op, bank.frozen)
     spaces, flows, stride = room.spaces, room.flows, row_stride(samples)
@@ -525,7 +525,7 @@ def gather_batch_norm_back(
 
 @inner
 def is_held(op: Record, frozen: Table) -> bool:
-    """Return whether all parameters of the layer are frozen, which stops running statistics."""
+    """Return whether all parameters of the layer, and so its running statistics, are frozen."""
     for row in range(op.held_from, op.held_to):
         if not frozen[row]:
             return False
@@ -534,7 +534,7 @@ def is_held(op: Record, frozen: Table) -> bool:
 
 @inner
 def put(spaces: Numbers, row: Index, place: Index, number: Any, stride: Index) -> None:
-    """Write a number to the memo of every tile, at a row of the workspace and an index in it."""
+    """Write a number to the same position of every tile's workspace: index `place` in a row."""
     for tile in range(np.uint64(len(spaces))):
         spaces[tile, row * stride + place] = number
 
@@ -560,7 +560,7 @@ def sum_over(spaces: Numbers, start: Index, rows: Index, samples: Index) -> floa
 def products_over(
     ones: Numbers, a0: Index, others: Numbers, b0: Index, rows: Index, mean: float, samples: Index
 ) -> float:
-    """Sum products of two sets of rows over all tiles, `mean` subtracted from each number."""
+    """Sum (a - mean) * (b - mean) over rows and over the samples of all tiles."""
     chunks, stride = count_chunks(samples), row_stride(samples)
     total, tile = 0.0, ZERO
     for chunk in range(chunks):
@@ -581,10 +581,10 @@ def products_over(
 
 @inner
 def geometry(op: Record, settings: Numbers) -> Any:
-    """Return groups, and channels and kernels of each; height and width of the picture.
+    """Return the sizes of a convolution: groups, channels and kernels per group, picture size.
 
-    Then height and width of a window, strides, paddings, dilations, and the number of windows from
-    top to bottom and from left to right.
+    These are followed by height and width of a window, strides, paddings, dilations, and the
+    number of windows from top to bottom and from left to right.
     """
     height, width = np.uint64(settings[1]), np.uint64(settings[2])
     tall, broad = np.uint64(settings[3]), np.uint64(settings[4])
@@ -602,9 +602,9 @@ def geometry(op: Record, settings: Numbers) -> Any:
 
 @inner
 def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
-    """Return a group, and the first of up to four of its `count` members, and the last one.
+    """Return the group of a block of four members, its first member, and the group's last member.
 
-    `place` counts these blocks of four over all groups.
+    `place` counts the blocks of all groups; each group has `count` members.
     """
     each = (count + THREE) // FOUR
     group = place // each
@@ -615,9 +615,9 @@ def four_of(place: Index, count: Index) -> tuple[Index, Index, Index]:
 def inside(
     place: Index, length: Index, step: Index, padding: Index, count: Index
 ) -> tuple[Index, Index]:
-    """Return the range of indices, below `count`, of numbers on the picture.
+    """Return the range of indices, below `count`, whose positions are inside the picture.
 
-    The first is at `place`, counted from `padding` before the edge, and the next `step` further.
+    Index i has the position place + i * step, counted from `padding` before the picture's edge.
     """
     first = ZERO if place >= padding else (padding - place + step - ONE) // step
     if place + (count - ONE) * step < length + padding:
@@ -631,10 +631,10 @@ def inside(
 def seeing(
     place: Index, count: Index, size: Index, apart: Index, gap: Index
 ) -> tuple[Index, Index]:
-    """Return the range of indices, in steps of `turns`, at which windows of `size` read a number.
+    """Return the range of indices, in steps of `turns`, at which windows read a given number.
 
-    `place` is the position of the number, counted from `padding` before the edge; there are `count`
-    windows, `apart` numbers from one to the next, with `gap` between their numbers.
+    `place` is the position of the number, counted from `padding` before the edge. There are `count`
+    windows of `size` numbers; windows are `apart` apart, and the numbers of a window `gap` apart.
     """
     far = (count - ONE) * apart
     first = ZERO if place <= far else (place - far + gap - ONE) // gap
@@ -654,7 +654,7 @@ def turns(apart: Index, gap: Index) -> Index:
 
 @inner
 def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = b + the sum over a window of w x, for each window and each kernel."""
+    """z = b + sum over a window of w * x, for each window and each convolution kernel."""
     space, n, stride = tile.space, tile.n, tile.stride
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
@@ -692,7 +692,7 @@ def convolution_forward(op: Record, settings: Numbers, bank: BankView, tile: Til
 
 @inner
 def convolution_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradient of each weight: the sum of g x over samples and windows."""
+    """Add the gradient of each weight: the sum of g * x over samples and windows."""
     space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
@@ -727,7 +727,7 @@ def weight_sums(
     line: Index, column: Index, width: Index, apart_y: Index, apart_x: Index, up: Index,
     down: Index, left: Index, right: Index, wide: Index, rows: Four, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Add the gradient of one weight of four kernels to grad[at], grad[at + fan], ..."""
+    """Add the gradients of one weight in each of four kernels to grad[at], grad[at + fan], ..."""
     step = lane_count(space)
     tail = (n - ONE) // step * step
     some = n - tail
@@ -751,7 +751,7 @@ def bias_sums(
     grad: Numbers, at: Index, count: Index, flow: Numbers, pixels: Index, rows: Four, n: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Add the gradient of the biases of four kernels: the sum of g over windows and samples."""
+    """Add the gradients of the biases of four kernels: sums of g over windows and samples."""
     step = lane_count(flow)
     tail = (n - ONE) // step * step
     some = n - tail
@@ -768,7 +768,7 @@ def bias_sums(
 
 @inner
 def convolution_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of each input: the sum of w g over kernels and the windows that read it."""
+    """Compute the gradient of each input: sum of w * g over kernels and windows that read it."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,

@@ -1,18 +1,18 @@
-"""A batch in chunks and tiles, and the work of a pass on one chunk, tile by tile.
+"""Division of a batch into chunks and tiles, and the work of a pass on one chunk, tile by tile.
 
-A batch is split into chunks, whose number depends only on its size, and a chunk into tiles. Each
-chunk has a separate gradient, so that chunks can run in parallel; the gradients are added up in the
-order of the chunks. So no bit of a result depends on the number of threads, or on whether a step is
-one pass or taken moment by moment.
+A batch is split into chunks, whose number depends only on the batch size, and a chunk into tiles.
+Each chunk has separate gradients, so that chunks can run in parallel; these are added up in the
+order of the chunks. So the bits of a result do not depend on the number of threads, nor on whether
+a step runs as one pass or moment by moment.
 
 A tile consists of up to TILE samples processed together, so that their values remain in the
-processor's cache. In a workspace a buffer is `size` rows of `stride` numbers, of which the first n
-are used, one per sample, so that the innermost loops run over samples. The position of a buffer
-(`start`) is counted in rows. All indices are unsigned: see `products.py`.
+processor's cache. In a workspace a buffer is `size` rows of `stride` numbers. The first n numbers
+of a row are used, one per sample, so that the innermost loops run over samples. The position of a
+buffer (`start`) is counted in rows. All indices are unsigned: see `products.py`.
 
     job           address of a `Job`
     space, flow   workspaces of values and of gradients
-    n, stride     number of samples of a tile, and of numbers from one row to the next
+    n, stride     number of samples of a tile; numbers from one row to the next
     what          flags of a pass, added up
 """
 
@@ -58,7 +58,7 @@ AT_ONCE = np.uint64(128)  # columns of a table
 
 @inlined
 def tile_of(space: Numbers, start: Index, rows: Index, stride: Index) -> Numbers:
-    """Return the buffer that begins at row `start`, as an array of shape (rows, stride)."""
+    """Return the buffer that begins at row `start` as an array of shape (rows, stride)."""
     return table_at(address_of(space, start * stride), rows, stride, space.dtype)
 
 
@@ -68,8 +68,8 @@ def load_tile(
 ) -> None:
     """Copy the rows order[first], order[first + 1], ... of a table to the columns of a tile.
 
-    Some columns of the table are copied at a time, so that their rows of the tile remain in the
-    cache; full squares of vector lanes are transposed together.
+    A block of columns of the table is copied at a time, so that the rows of the tile stay in the
+    cache; blocks of a full square of vector lanes are transposed together.
     """
     columns, lanes, begin = np.uint64(data.shape[1]), lane_count(space), start * stride
     square = min(n, columns) >= lanes
@@ -102,15 +102,15 @@ def store_tile(
 
 @inlined
 def chunk_bounds(chunk: Index, chunks: Index, samples: Index) -> tuple[Index, Index]:
-    """Return the index of the first sample of a chunk, and the index after its last sample."""
+    """Return the index of the first sample of a chunk, and the index after its last one."""
     return chunk * samples // chunks, (chunk + ONE) * samples // chunks
 
 
 @inlined
 def row_stride(samples: Index) -> Index:
-    """Return the stride of a tile's rows: room for all samples, a multiple of a vector's size.
+    """Return the stride of a tile's rows: enough for all samples, a multiple of the vector size.
 
-    A power of 2 is avoided, since the rows would compete for a few sets of the processor's cache.
+    A power of 2 is avoided, because all rows would then compete for the same few cache sets.
     """
     chunks = count_chunks(samples)
     longest = min(TILE, (samples + chunks - ONE) // chunks)
@@ -122,7 +122,7 @@ def row_stride(samples: Index) -> Index:
 
 @inlined
 def first_tile(chunk: Index, chunks: Index, samples: Index) -> Index:
-    """Return the number of tiles in the chunks before a chunk."""
+    """Return the total number of tiles in the chunks before chunk `chunk`."""
     tiles = ZERO
     for c in range(chunk):
         first, end = chunk_bounds(np.uint64(c), chunks, samples)
@@ -155,9 +155,9 @@ def count_chunks(samples: Index) -> Index:
 
 @by_address
 def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
-    """Run pass `number` of a program on one chunk, and add its errors to the batch's.
+    """Run pass `number` of a program on one chunk, and add up the errors of its samples.
 
-    `place` is the index of the workspace of its first tile.
+    `place` is the index of the workspace for the chunk's first tile.
     """
     batch, room, plan = batch_of(job, Real), room_of(job, Real), plan_of(job)
     ops, todo = operations_of(job), passes_of(job)[number]
@@ -215,7 +215,7 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
 def round_buffer(
     job: Address, space: Numbers, start: Index, rows: Index, n: Index, stride: Index
 ) -> None:
-    """Round the numbers of a buffer to half."""
+    """Round the numbers of a buffer to half precision."""
     call(record_at(job, JOB).round_rows, (address_of(space, start * stride), rows, n, stride))
 
 
@@ -223,7 +223,7 @@ def round_buffer(
 def begin_tiles(
     tile: Record, room: Workspaces, chunk: Index, stride: Index, learning: Index, steps: Index
 ) -> None:
-    """Write the fields shared by all tiles of a chunk to their record."""
+    """Write the fields that all tiles of a chunk have in common to the tile record."""
     tile.space_size, tile.flow_size = room.spaces.shape[1], room.flows.shape[1]
     tile.partial, tile.gradients = address_of(room.partial, chunk), room.partial.shape[1]
     tile.stride, tile.learning, tile.steps = stride, learning, steps
@@ -231,7 +231,7 @@ def begin_tiles(
 
 @inner
 def clear_gradients(ops: Table, low: Index, high: Index, partial: Numbers) -> None:
-    """Set the gradients of the parameters of operations `low` to before `high` to 0, in a chunk."""
+    """Set a chunk's parameter gradients to 0, for operations `low` to before `high`."""
     zero = partial.dtype.type(0)
     for k in range(low, high):
         first = ops[k].gradients
@@ -244,22 +244,22 @@ def clear_gradients(ops: Table, low: Index, high: Index, partial: Numbers) -> No
 
 @lru_cache
 def number_of_chunks(samples: int) -> int:
-    """Return the number of chunks of a batch; it depends on the size only."""
+    """Return the number of chunks of a batch, which depends only on its size."""
     return int(count_chunks(np.uint64(samples)))
 
 
 def stride_of_rows(samples: int) -> int:
-    """Return the distance between two rows of a tile, for a batch of this size."""
+    """Return the distance between two rows of a tile for a batch of this size."""
     return int(row_stride(np.uint64(samples)))
 
 
 def number_of_tiles(samples: int) -> int:
-    """Return the number of tiles of all chunks of a batch."""
+    """Return the number of tiles in all chunks of a batch."""
     return len(tile_starts(samples)) - 1
 
 
 def tile_starts(samples: int) -> list[int]:
-    """Return the index of the first sample of each tile, then the number of samples."""
+    """Return the index of the first sample of each tile, followed by the number of samples."""
     chunks = number_of_chunks(samples)
     bounds = [chunk * samples // chunks for chunk in range(chunks + 1)]
     starts = [start for first, end in pairwise(bounds) for start in range(first, end, int(TILE))]

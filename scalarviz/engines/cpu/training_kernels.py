@@ -1,8 +1,8 @@
-"""Kernels of training: many steps in one call, from the samples of a step to the new weights.
+"""Kernels of training: many steps in one call, from drawing the samples to updating the weights.
 
-Python calls `train` and the passes on a whole batch, each with the address of a `Job`. A step draws
-its samples, the same ones as in `data/batches.py`, runs the passes, computes the loss, sums, checks
-and clips gradients, and updates the weights.
+Python calls `train`, and kernels for passes on a whole batch, with the address of a `Job`. A step
+draws its samples (the same ones as `data/batches.py`), runs the passes, computes the loss, adds up,
+checks and clips the gradients, and updates the weights.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from scalarviz.engines.cpu.tiles import DO_KEEP, count_chunks, first_tile, tile_
 
 @by_address
 def pass_on_one_core(job: Address, number: Index) -> None:
-    """Run pass `number` on all chunks without threads."""
+    """Run pass `number` on all chunks, one after the other."""
     samples = batch_record(job).samples
     chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
     for chunk in range(chunks):
@@ -81,7 +81,7 @@ def pass_on_one_core(job: Address, number: Index) -> None:
 def pass_on_all_cores(job: Address, number: Index) -> None:
     """Run pass `number` on all chunks in parallel.
 
-    If there are fewer workspaces than chunks, each thread uses one.
+    If there are fewer workspaces than chunks, each thread has one workspace.
     """
     samples = batch_record(job).samples
     chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
@@ -99,7 +99,7 @@ def pass_on_all_cores(job: Address, number: Index) -> None:
 
 @by_address
 def run_passes(job: Address) -> None:
-    """Run all passes of a job in order."""
+    """Run all passes of a job in order, without an optimizer."""
     for number in range(np.uint64(len(passes_of(job)))):
         gather_for(job, number)
         call(record_at(job, JOB).run_pass, (job, number))
@@ -107,7 +107,7 @@ def run_passes(job: Address) -> None:
 
 @inner
 def gather_for(job: Address, number: Index) -> None:
-    """Compute the statistics of the whole batch needed by pass `number`."""
+    """Compute the statistics of the whole batch that pass `number` needs."""
     which, ops = passes_of(job)[number].gathers, operations_of(job)
     if which > 0:
         k = np.uint64(which - 1)
@@ -122,11 +122,11 @@ def gather_for(job: Address, number: Index) -> None:
 
 @by_address
 def train(job: Address) -> None:
-    """Take the steps requested by the job's progress.
+    """Take the training steps requested in the job's progress record.
 
-    Writes the losses, the number of steps taken, and the reason why training stopped: NONE; or the
-    row of a non-finite gradient, without any change; or OVERFLOW if a weight, a slot or a running
-    statistic is not finite after the update.
+    Writes the losses, the number of steps taken, and why training stopped: NONE if it did not; the
+    index of a non-finite gradient, in which case nothing is changed; or OVERFLOW if a weight, slot
+    or running statistic is not finite after the update.
     """
     kernels, plan, bank = record_at(job, JOB), plan_of(job), bank_of(job, Real)
     progress, batch = progress_record(job), batch_record(job)
@@ -167,7 +167,7 @@ def sum_of(errors: Numbers) -> float:
 
 @exact
 def total_weight(job: Address) -> float:
-    """Return the sum of the weights of the samples of a step, or their number; 1 instead of 0."""
+    """Return the total weight of a step's samples (1 if it is 0), or their number if unweighted."""
     batch, last = batch_of(job, Real), plan_of(job).out_size
     if batch.goals.shape[1] == last:
         return float(batch.samples)
@@ -179,7 +179,7 @@ def total_weight(job: Address) -> float:
 
 @inlined
 def loss_scale(plan: Record, factor: float, weight: float) -> float:
-    """Return the normalisation factor of the loss for a batch with this total weight."""
+    """Return the factor that normalizes the loss of a batch with samples of this total weight."""
     if plan.mean_of == ZERO:
         return factor
     return float(factor / (weight * plan.mean_of))
@@ -187,10 +187,10 @@ def loss_scale(plan: Record, factor: float, weight: float) -> float:
 
 @inner
 def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) -> bool:
-    """Add up the gradients of the chunks and run the optimizer; return False to stop training.
+    """Add up the gradients of the chunks and run the optimizer; return whether to continue.
 
-    `before` is the bank's state before the step. Skipped and rejected steps do not change running
-    statistics.
+    `before` is the bank's state before the step. A skipped or rejected step resets the running
+    statistics to it.
     """
     kernels, taken = record_at(job, JOB), progress.count
     if not adds_in_bank(job):
@@ -206,7 +206,7 @@ def end_step(job: Address, before: Numbers, state: Numbers, progress: Record) ->
 
 @inner
 def all_finite(numbers: Numbers) -> bool:
-    """Whether all numbers of an array are finite."""
+    """Return whether all numbers of an array are finite."""
     bad = False
     for i in range(len(numbers)):
         bad |= numbers[i] * 0.0 != 0.0
@@ -225,9 +225,9 @@ def copy_numbers(numbers: Numbers, others: Numbers) -> None:
 
 @inner
 def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Index]:
-    """Return the number of samples of a step, the number before them in the epoch, and the epoch.
+    """Return a step's sample count, the number of samples before it in the epoch, and the epoch.
 
-    The first number is written to the batch of the job.
+    The number of samples is also written to the batch of the job.
     """
     epoch, start = step, np.int64(0)
     if drawing.samples > drawing.size:  # a division takes as long as drawing a few samples
@@ -244,7 +244,7 @@ def begin(job: Address, step: Index, drawing: Record) -> tuple[Index, Index, Ind
 
 @by_address
 def draw_in_order(job: Address, number: Index) -> None:
-    """Draw consecutive samples."""
+    """Draw the samples of a step in the order of the table."""
     samples, step = samples_of(job, Real), np.int64(number)
     count, start, _ = begin(job, step - np.int64(samples.settings[0]), samples.drawing)
     for i in range(count):
@@ -253,7 +253,7 @@ def draw_in_order(job: Address, number: Index) -> None:
 
 @by_address
 def draw_shuffled(job: Address, number: Index) -> None:
-    """Draw consecutive samples of a shuffled epoch."""
+    """Draw the samples of a step from a shuffled epoch."""
     samples, step = samples_of(job, Real), np.int64(number)
     count, start, epoch = begin(job, step, samples.drawing)
     shuffle_rows(samples.drawing, epoch, start, count, samples.rows, samples.goal_rows)
@@ -261,7 +261,7 @@ def draw_shuffled(job: Address, number: Index) -> None:
 
 @by_address
 def draw_picked(job: Address, number: Index) -> None:
-    """Draw each sample at random."""
+    """Draw each sample of a step at random, with replacement."""
     samples, step = samples_of(job, Real), np.int64(number)
     drawing = samples.drawing
     count, _, _ = begin(job, step, drawing)
@@ -272,7 +272,7 @@ def draw_picked(job: Address, number: Index) -> None:
 
 @by_address
 def draw_points(job: Address, number: Index) -> None:
-    """Draw points at random, and the texel at each."""
+    """Draw random points; the target of a point is the texel that contains it."""
     samples, step = samples_of(job, Real), np.int64(number)
     count, _, _ = begin(job, step, samples.drawing)
     for i in range(count):
@@ -285,7 +285,7 @@ def draw_points(job: Address, number: Index) -> None:
 
 @inner
 def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[float, float]:
-    """Return two numbers between 0 and 1, for draw number i of a step."""
+    """Return two random numbers from 0 to 1 for draw i of a step."""
     low, high, _, _ = philox(
         np.int64(i), np.int64(0), np.int64(step) & MASK, stream,
         drawing.seed_low, drawing.seed_high,
@@ -297,7 +297,7 @@ def draw_pair(drawing: Record, stream: Index, step: Index, i: Index) -> tuple[fl
 def shuffle_rows(
     drawing: Record, epoch: Index, start: Index, count: Index, rows: Table, goal_rows: Table
 ) -> None:
-    """Write the `count` samples from position `start` of a shuffled epoch."""
+    """Write the rows of `count` samples of a shuffled epoch, from position `start`."""
     samples = drawing.samples
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
@@ -316,7 +316,7 @@ def shuffle_rows(
 
 @inner
 def texel(u: float, v: float, settings: Numbers) -> Index:
-    """Return the row of the texel of a point; see `batches.Points`."""
+    """Return the table row of the texel at a point; see `batches.Points`."""
     width, height = settings[0], settings[1]
     x = np.floor((settings[2] * u + settings[3] * v + settings[6]) * width)
     y = np.floor((settings[4] * u + settings[5] * v + settings[7]) * height)
@@ -330,7 +330,7 @@ Kernel = Callable[..., Any]
 
 
 def error_kernel(forward: Kernel) -> Kernel:
-    """Return the kernel that adds the errors of a tile, computed by `forward`, to its chunk's."""
+    """Return a kernel that adds a tile's errors, computed with `forward`, to its chunk's errors."""
 
     @by_address
     def add_errors(job: Address, place: Address, chunk: Index) -> None:
@@ -350,7 +350,7 @@ def error_kernel(forward: Kernel) -> Kernel:
 
 
 def delta_kernel(backward: Kernel) -> Kernel:
-    """Return the kernel that computes the gradient of a tile's outputs by `backward`."""
+    """Return a kernel that computes the gradient of a tile's outputs with `backward`."""
 
     @by_address
     def write_delta(job: Address, place: Address, chunk: Index) -> None:
@@ -386,16 +386,16 @@ NONE, OVERFLOW = -1, -2  # see `operations`
 
 @inner
 def adds_in_bank(job: Address) -> bool:
-    """Return whether the only chunk adds up its gradients directly in the bank."""
+    """Return whether the gradients of the only chunk are added up directly in the bank."""
     return bool(room_record(job).partial == bank_record(job).grad)
 
 
 @by_address
 def add_chunks(job: Address, low: Index, high: Index) -> None:
-    """Add the gradients of all chunks for operations `low` to before `high` to the bank's.
+    """Add the gradients of all chunks, for operations `low` to before `high`, to the bank.
 
-    A layer used twice in a network has two operations; the gradient of the later one is added
-    first.
+    A layer used twice in a network has two operations; the gradient of the later operation is
+    added first.
     """
     k = high
     while k > low:
@@ -407,7 +407,7 @@ def add_chunks(job: Address, low: Index, high: Index) -> None:
 @in_parallel
 @by_address
 def add_chunks_on_all_cores(job: Address, low: Index, high: Index) -> None:
-    """Do the same in parallel for operations of many parameters."""
+    """Do the same as `add_chunks`, in parallel for operations with many parameters."""
     k = high
     while k > low:
         k -= ONE
@@ -422,13 +422,13 @@ def add_chunks_on_all_cores(job: Address, low: Index, high: Index) -> None:
 
 @inner
 def blocks_of(job: Address, k: Index) -> Index:
-    """Return the number of blocks of parameters of operation `k`."""
+    """Return the number of blocks into which the parameters of operation `k` are divided."""
     return (operations_of(job)[k].count + BLOCK - ONE) // BLOCK
 
 
 @inner
 def add_block(job: Address, k: Index, block: Index) -> None:
-    """Add up the gradients of all chunks for a block of the parameters of operation `k`."""
+    """Add up the gradients of all chunks for one block of the parameters of operation `k`."""
     op, partial, bank = operations_of(job)[k], room_of(job, Real).partial, bank_of(job, Real)
     grad, total, start = bank.grad, partial[ZERO], block * BLOCK
     count = min(BLOCK, op.count - start)
@@ -449,7 +449,7 @@ def add_block(job: Address, k: Index, block: Index) -> None:
 
 @inner
 def first_bad(grad: Numbers, frozen: Table) -> Index:
-    """Return the first non-frozen row with a non-finite gradient; NONE without one."""
+    """Return the index of the first non-frozen, non-finite gradient; NONE if all are finite."""
     zero = grad.dtype.type(0)
     bad = False
     for row in range(len(grad)):
@@ -463,7 +463,7 @@ def first_bad(grad: Numbers, frozen: Table) -> Index:
 
 @inner
 def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
-    """Return the factor that makes the norm of all non-frozen gradients at most `most`."""
+    """Return the factor that scales the non-frozen gradients to a norm of at most `most`."""
     if most == np.inf:
         return 1.0
     total = 0.0
@@ -476,7 +476,7 @@ def norm_scale(grad: Numbers, frozen: Table, most: float) -> float:
 
 @inner
 def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
-    """Update a dynamic loss scale, and return whether it skips this step."""
+    """Update a dynamic loss scale, and return whether this step must be skipped."""
     if bad >= 0:
         scaling[LOSS_SCALE] = lowered_scale(scaling[LOSS_SCALE])
         scaling[GOOD_STEPS] = 0.0
@@ -491,11 +491,11 @@ def is_skipped(plan: Record, bad: Index, scaling: Numbers) -> bool:
 
 @by_address
 def move(job: Address) -> None:
-    """Run the optimizer's part of a step, and write the result to the job's progress.
+    """Run the optimizer for one step, and write the result to the job's progress record.
 
-    The result is NONE on success; or the row of a non-finite gradient, without any change; or
-    OVERFLOW if an updated weight or slot is not finite. The number of steps taken increases by 1,
-    unless the step is skipped.
+    The result is NONE on success; the index of a non-finite gradient, in which case nothing is
+    changed; or OVERFLOW if an updated weight or slot is not finite. The number of steps taken
+    increases by 1 unless the step is skipped.
     """
     progress = progress_record(job)
     plan, bank = plan_of(job), bank_of(job, Real)
@@ -520,9 +520,9 @@ def move(job: Address) -> None:
 
 @inner
 def conditioned(job: Address, bank: BankArrays, update: UpdateArrays) -> None:
-    """Choose the gradients read by the update: the bank's, or processed ones in `scratch`.
+    """Choose the gradients that the update reads: the bank's, or processed ones in `scratch`.
 
-    The latter are finite, clipped and regularized.
+    Processed gradients are clipped and regularized, and non-finite ones are replaced by 0.
     """
     value, grad, scratch, plan = bank.value, bank.grad, update.scratch, plan_of(job)
     how, record = update.how, update_record(job)
@@ -560,7 +560,7 @@ def factor_of_rate(job: Address, step: Index) -> None:
 
 @by_address
 def constants(job: Address, step: Index) -> None:
-    """Write the optimizer's settings and its constants for the step, after the learning rate."""
+    """Write the optimizer's settings and its constants for a step after the learning rate."""
     update = update_of(job, Real)
     settings, exact = update.settings, update.exact
     count = len(settings)
@@ -573,7 +573,7 @@ def constants(job: Address, step: Index) -> None:
 
 @by_address
 def move_rows_of_bank(job: Address) -> None:
-    """Update all non-frozen rows, and write whether all of them are finite."""
+    """Update all non-frozen parameters, and record whether the results are finite."""
     bank, update, record = bank_of(job, Real), update_of(job, Real), update_record(job)
     record.finite = ONE
     for k in range(record.span_count):
@@ -601,7 +601,7 @@ UNIT = 2.0**-24  # the smallest half above 0
 
 @inner
 def half(x: Any) -> Any:
-    """Round x to the nearest half, ties to even; beyond 65,504 to infinity."""
+    """Round x to the nearest half-precision number, ties to even; beyond 65,504 to infinity."""
     bits: Any = np.int64(np.float32(x).view(np.int32))
     magnitude = bits & MAGNITUDE
     rounded: Any = magnitude + ((1 << (DROPPED - 1)) - 1) + ((magnitude >> DROPPED) & 1)
@@ -623,7 +623,7 @@ def half(x: Any) -> Any:
 
 @by_address
 def round_bank(job: Address) -> None:
-    """Write the weights of a job's bank, rounded to half, to `halves`."""
+    """Round the weights of a job's bank to half precision, and write them to `halves`."""
     bank = bank_of(job, Real)
     for i in range(np.uint64(len(bank.value))):
         bank.halves[i] = half(bank.value[i])
@@ -631,7 +631,7 @@ def round_bank(job: Address) -> None:
 
 @by_address
 def round_rows(place: Address, rows: Index, n: Index, stride: Index) -> None:
-    """Round n numbers of each of some rows to half, in place; `stride` numbers from row to row."""
+    """Round n numbers of each row to half precision in place; rows are `stride` apart."""
     numbers = array_at(place, rows * stride, Real)
     for r in range(rows):
         for t in range(n):
@@ -646,7 +646,7 @@ def round_rows(place: Address, rows: Index, n: Index, stride: Index) -> None:
 def train_networks(jobs: Address, count: Index, groups: Index, train: Address) -> None:
     """Call `train` for each of `count` jobs whose network has not stopped.
 
-    The networks of a group share workspaces, and are trained one after the other.
+    The networks of a group share workspaces, so they are trained one after the other.
     """
     for group in prange(np.int64(groups)):
         table = array_at(jobs, count, JOB)

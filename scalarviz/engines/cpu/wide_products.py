@@ -1,19 +1,19 @@
 """Matrix products of wide layers, in blocks of sums that hide the latency of multiplications.
 
-With several samples, forward and the gradient of the inputs add numbers in the order of
-`products.py`, so no bit differs; the gradient of the weights adds up the samples in order, with one
-input per lane. For names see `products.py`.
+With several samples, forward and the gradients of the inputs add numbers in the same order as
+`products.py`, so no bit differs. The gradients of the weights add up the samples in order, with one
+input per lane. Names are explained in `products.py`.
 
-A value of type `Block` is a matrix of vectors that stay in registers during an inner loop. Its
-shape depends on the processor: with 32 registers of 64 bytes, 8 rows of 2 vectors, whose 16 sums
-hide the latency of the multiplications and need 10 loads for 16 of them; else 6 rows of 1 vector,
-12 registers of 32 bytes. Convolutions, which have few channels, use 4 rows of 1 vector. The shape
-does not change the order of additions.
+A value of type `Block` is a matrix of vectors that stays in registers during an inner loop. Its
+shape depends on the processor. With 32 registers of 64 bytes it has 8 rows of 2 vectors: its 16
+sums hide the latency of the multiplications, and 16 of them need only 10 loads. Otherwise it has 6
+rows of 1 vector, 12 registers of 32 bytes. Convolutions, which have few channels, use 4 rows of 1
+vector. The shape does not change the order of additions.
 
     first, at      index of the first number in its array
-    apart          numbers from one row to the next
-    left           rows of the result that are left: beyond them, a block repeats the last one
-    further        numbers from one vector of a row to the next; 0 repeats the first one
+    apart          distance from one row to the next, in numbers
+    left           remaining rows of the result; a larger block repeats the last row
+    further        distance from one vector of a row to the next; 0 repeats the first one
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block'
 def part_of_forward(
     op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
 ) -> None:
-    """z = W x + b, for some of the outputs."""
+    """z = W x + b, for the outputs `low` to before `high`."""
     biases = bank.value[: op.has_biases * np.uint64(len(bank.value))]
     first, z0 = op.weights + low * op.inputs, (op.target + low) * tile.stride
     if tile.n == ONE:
@@ -91,7 +91,7 @@ def part_of_forward(
 def part_of_parameters(
     op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
 ) -> None:
-    """Add the gradients of W and b for some of the outputs: outer products, summed over samples."""
+    """Add the gradients of W and b for the outputs `low` to before `high`, summed over samples."""
     grad, n, stride, outputs = tile.partial, tile.n, tile.stride, high - low
     x, g = op.source * stride, (op.flow_out + low) * stride
     first = op.gradients + low * op.inputs
@@ -108,7 +108,7 @@ def part_of_parameters(
 def part_of_back(
     op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
 ) -> None:
-    """Gradient of some of the inputs: W transposed, times g."""
+    """Compute the gradient of the inputs `low` to before `high`: W transposed, times g."""
     g0, h0 = op.flow_out * tile.stride, (op.flow_in + low) * tile.stride
     if tile.n == ONE:
         transposed_of_one(
@@ -127,7 +127,7 @@ def part_of_back(
 
 @inner
 def wide_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = W x + b."""
+    """z = W x + b, for all outputs."""
     part_of_forward(op, settings, bank, tile, ZERO, op.outputs)
 
 
@@ -139,7 +139,7 @@ def wide_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 @inner
 def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Gradient of the inputs: W transposed, times g."""
+    """Compute the gradient of all inputs: W transposed, times g."""
     part_of_back(op, settings, bank, tile, ZERO, op.inputs)
 
 
@@ -148,7 +148,7 @@ def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 
 @inner
 def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
-    """Return the first row of a part, and the row after its last: whole blocks of SHARE rows."""
+    """Return the first row of a part and the row after its last; parts are blocks of SHARE rows."""
     blocks = (rows + SHARE - ONE) // SHARE
     low, high = part * blocks // PARTS * SHARE, (part + ONE) * blocks // PARTS * SHARE
     return min(low, rows), min(high, rows)
@@ -156,7 +156,7 @@ def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
 
 @inlined
 def run_parts(part: Address, rows: Index, place: Address, job: Address, tile: Address) -> None:
-    """Call the kernel of a part for all parts of an operation, in parallel."""
+    """Call the kernel `part` in parallel, once for each part of an operation."""
     for p in prange(np.int64(PARTS)):
         low, high = part_bounds(np.uint64(p), rows)
         if low < high:
@@ -166,7 +166,7 @@ def run_parts(part: Address, rows: Index, place: Address, job: Address, tile: Ad
 @in_parallel
 @by_address
 def forward_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_forward`."""
+    """Run `part_of_forward` for all parts of an operation in parallel."""
     op = record_at(place, OPERATION)
     run_parts(op.part_of_forward, op.outputs, place, job, tile)
 
@@ -174,7 +174,7 @@ def forward_on_all_cores(place: Address, job: Address, tile: Address) -> None:
 @in_parallel
 @by_address
 def parameters_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_parameters`."""
+    """Run `part_of_parameters` for all parts of an operation in parallel."""
     op = record_at(place, OPERATION)
     run_parts(op.part_of_parameters, op.outputs, place, job, tile)
 
@@ -182,7 +182,7 @@ def parameters_on_all_cores(place: Address, job: Address, tile: Address) -> None
 @in_parallel
 @by_address
 def back_on_all_cores(place: Address, job: Address, tile: Address) -> None:
-    """Run the parts of `wide_inputs`."""
+    """Run `part_of_back` for all parts of an operation in parallel."""
     op = record_at(place, OPERATION)
     run_parts(op.part_of_back, op.inputs, place, job, tile)
 
@@ -240,9 +240,9 @@ def affine_by_blocks(
     x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
     stride: Index,
 ) -> None:  # fmt: skip
-    """Compute `products.affine`, a block of sums at a time.
+    """Compute `products.affine`, one block of sums at a time.
 
-    Some rows of x are processed at a time, so that they remain in the cache for all outputs; the
+    A group of rows of x is processed at a time, so that it stays in the cache for all outputs; the
     partial sums are stored in z.
     """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
@@ -274,8 +274,8 @@ def transposed_affine(
 ) -> None:  # fmt: skip
     """z[o] = sum over i of w[first + i * down + o] * x[i].
 
-    The numbers of a column of a large matrix are all in different pages of memory: so some columns
-    at a time are copied to a panel, which the product of all samples then reads.
+    The numbers of a column of a large matrix are all in different memory pages. So a few columns
+    at a time are copied to a panel, which the product then reads for all samples.
     """
     nothing = w[:0]
     if inputs * down < LARGE:
@@ -301,10 +301,10 @@ def wide_outer(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Compute `products.outer` with one input per lane, for each sample in turn.
+    """Compute `products.outer` with one input per lane, one sample after the other.
 
-    Some rows of x at a time are transposed to a panel of blocks, each with a row of numbers for
-    each sample.
+    A group of rows of x at a time is transposed to a panel of blocks, in which each sample has a
+    row of numbers.
     """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
     end = (n + step - ONE) // step * step
@@ -336,7 +336,7 @@ def wide_outer(
 
 
 class Block(types.Type):
-    """numba's type of a matrix of vectors; by default of the shape for this processor."""
+    """numba type of a matrix of vectors, by default of the best shape for this processor."""
 
     def __init__(self, dtype: Any, shape: tuple[int, int] | None = None) -> None:
         _, _, features = cpu_target.target_context.codegen().magic_tuple()
@@ -357,7 +357,7 @@ class BlockModel(models.PrimitiveModel):
 
 
 def block_of(shape: tuple[int, int] | None = None) -> Callable[..., Block]:
-    """Return a function that returns the type of a block of the numbers of an array."""
+    """Return a function that maps the type of an array to the type of a block for its numbers."""
     return lambda x, *others: Block(x.dtype, shape)
 
 
@@ -366,24 +366,24 @@ block_for = block_of()
 
 @instruction(types.uint64)
 def block_rows(target: Any, builder: Any, signature: Any, x: Any) -> Any:
-    """Return the number of rows of a block for the dtype of an array, unsigned."""
+    """Return the number of rows of a block for an array's dtype, as an unsigned integer."""
     return target.get_constant(types.uint64, block_for(*signature.args).rows)
 
 
 @instruction(types.uint64)
 def block_columns(target: Any, builder: Any, signature: Any, x: Any) -> Any:
-    """Return the length of a row of a block for the dtype of an array, unsigned."""
+    """Return the numbers per row of a block for an array's dtype, as an unsigned integer."""
     block = block_for(*signature.args)
     return target.get_constant(types.uint64, block.vectors * block.lanes.count)
 
 
 def zeros(target: Any, builder: Any, signature: Any, x: Any) -> Any:
-    """Return a block of zeros for the dtype of an array."""
+    """Return a block of zeros for an array's dtype."""
     return ir.Constant(target.get_value_type(signature.return_type), None)
 
 
 def spread_numbers(target: Any, builder: Any, signature: Any, x: Any, at: Any, left: Any) -> Any:
-    """Return a block with x[at] in all of row 0, x[at + 1] in row 1, ..."""
+    """Return a block with x[at] in all of row 0, x[at + 1] in all of row 1, ..."""
     block, array = signature.return_type, signature.args[0]
     sums = ir.Constant(target.get_value_type(block), ir.Undefined)
     for k, row in enumerate(rows_of(builder, block, left)):
@@ -403,7 +403,7 @@ spread_rows, spread_four = [instruction(block)(spread_numbers) for block in (blo
 def load_block(
     target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, left: Any, further: Any
 ) -> Any:
-    """Return a block with z[at + k apart], ... in row k."""
+    """Return a block whose row k contains z[at + k * apart], z[at + k * apart + 1], ..."""
     sums, array = signature.return_type, signature.args[0]
     block = ir.Constant(target.get_value_type(sums), ir.Undefined)
     vectors = places(target, builder, array, z, at, apart, left, further, sums)
@@ -417,7 +417,7 @@ def add_products(
     target: Any, builder: Any, signature: Any, block: Any, w: Any, first: Any, apart: Any,
     left: Any, x: Any, at: Any, further: Any,
 ) -> Any:  # fmt: skip
-    """Return a block plus w[first + k apart] x[at], x[at + 1], ... in row k."""
+    """Add w[first + k * apart] times x[at], x[at + 1], ... to row k of a block."""
     sums, weights, *_, inputs, _, _ = signature.args
     found = []
     for v in range(sums.vectors):
@@ -441,7 +441,7 @@ def store_block(
     target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, left: Any,
     further: Any, block: Any,
 ) -> None:  # fmt: skip
-    """Store row k of a block to z[at + k apart], ..."""
+    """Store row k of a block to z[at + k * apart], z[at + k * apart + 1], ..."""
     array, *_, sums = signature.args
     vectors = places(target, builder, array, z, at, apart, left, further, sums)
     for i, numbers in enumerate(vectors):
@@ -453,7 +453,7 @@ def add_block(
     target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, rows: Any,
     columns: Any, block: Any,
 ) -> None:  # fmt: skip
-    """Add row k of a block to z[at + k apart], ...; only the first `rows` and `columns`."""
+    """Add row k of a block to z[at + k * apart], ..., for the first `rows` and `columns`."""
     array, *_, sums = signature.args
     lanes, index = sums.lanes, at.type
     vector = target.get_value_type(lanes)
@@ -479,7 +479,7 @@ def transpose_lanes(
     target: Any, builder: Any, signature: Any, x: Any, first: Any, apart: Any, left: Any, z: Any,
     at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + t across + k] = x[first + k apart + t], for k and t up to the number of lanes."""
+    """z[at + t * across + k] = x[first + k * apart + t], for all k and t below the lane count."""
     source, _, _, _, goal, _, _ = signature.args
     found = []
     for row in rows_of(builder, Lanes(source.dtype), left):
@@ -493,7 +493,7 @@ def load_columns(
     target: Any, builder: Any, signature: Any, data: Any, order: Any, first: Any, left: Any,
     column: Any, z: Any, at: Any, across: Any,
 ) -> None:  # fmt: skip
-    """z[at + c across + t] = data[order[first + t], column + c], for c and t up to the lanes."""
+    """z[at + c across + t] = data[order[first + t], column + c], for c, t below the lane count."""
     source, indices, _, _, _, goal, _, _ = signature.args
     columns = builder.extract_value(target.make_array(source)(target, builder, data).shape, 1)
     found = []
@@ -508,20 +508,20 @@ def load_columns(
 
 
 def rows_of(builder: Any, shape: Any, left: Any) -> Iterator[Any]:
-    """Yield the rows of a block, or of all lanes: 0, 1, ..., at most `left` - 1."""
+    """Yield row indices 0, 1, ... of a block or of all lanes, none larger than `left` - 1."""
     last = builder.sub(left, left.type(1))
     for k in range(shape.rows if isinstance(shape, Block) else shape.count):
         yield builder.select(is_less(builder, k, last), left.type(k), last)
 
 
 def place(target: Any, builder: Any, kind: Any, array: Any, base: Any, offset: Any) -> Any:
-    """Return a pointer to the number base + offset of an array of a kind."""
+    """Return a pointer to item base + offset of an array of type `kind`."""
     made = target.make_array(kind)(target, builder, array)
     return builder.gep(builder.gep(made.data, [base]), [offset])
 
 
 def vector_at(target: Any, builder: Any, kind: Any, array: Any, base: Any, offset: Any) -> Any:
-    """Return a pointer to the vector that begins there."""
+    """Return a pointer to the vector that begins at item base + offset of an array."""
     number = place(target, builder, kind, array, base, offset)
     return builder.bitcast(number, target.get_value_type(Lanes(kind.dtype)).as_pointer())
 
@@ -530,7 +530,7 @@ def places(
     target: Any, builder: Any, kind: Any, array: Any, at: Any, apart: Any, left: Any, further: Any,
     block: Block,
 ) -> Iterator[Any]:  # fmt: skip
-    """Yield pointers to the vectors of a block in an array: row 0, row 1, ..."""
+    """Yield pointers to the vectors of a block in an array, row by row."""
     for row in rows_of(builder, block, left):
         for v in range(block.vectors):
             shift = builder.add(builder.mul(row, apart), builder.mul(further, further.type(v)))
@@ -547,7 +547,7 @@ def write_columns(
 
 
 def masked(builder: Any, lanes: Lanes, vector: Any) -> tuple[Any, Any]:
-    """Declare LLVM's functions that load and store only the lanes of a mask."""
+    """Declare the LLVM functions that load and store only the lanes selected by a mask."""
     pointer, count = vector.as_pointer(), ir.IntType(32)
     mask = ir.VectorType(ir.IntType(1), lanes.count)
     kind = f"v{lanes.count}f{lanes.dtype.bitwidth}.p0"

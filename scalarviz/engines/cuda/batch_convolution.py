@@ -1,30 +1,31 @@
-"""Kernels of convolution for whole batches: outputs, and gradients of inputs and weights.
+"""Convolution kernels for whole batches: outputs, and gradients of inputs and weights.
 
-An output is a chain of `cuda.fma` from the bias, or 0, over the lines and columns of the window,
-and for each over the channels. A gradient of an input is a chain over lines and columns, and for
-each over the convolution kernels. A gradient of a weight is a chain over the samples of a chunk,
-four at a time, over all windows, and for each over these samples. Numbers beyond the picture are 0.
-A bias is a weight with input 1, after the weights of the window.
+An output is a chain of `cuda.fma` that starts from the bias or 0 and runs over the lines and
+columns of the window and, for each of these, over the channels. A gradient of an input is a chain
+over lines and columns and, for each, over the convolution kernels. A gradient of a weight is a
+chain over the samples of a chunk, four at a time, over all windows and, for each, over the four
+samples. Numbers outside the picture are 0. A bias is a weight with input 1 that follows the
+weights of the window.
 
-A thread computes several of these sums at once, in registers, so that each loaded number is used in
-several multiply-adds; indices are unsigned and advance by additions, see `matrix_products.py`.
-Adjacent threads have adjacent samples, which are adjacent in memory. The samples of a thread are
-APART from each other, a constant, so that the compiler needs one address for all of them.
+A thread computes several of these sums together, in registers, so that each loaded number is used
+in several multiply-adds. Indices are unsigned and advance by additions; see `matrix_products.py`.
+Adjacent threads have adjacent samples, which are adjacent in memory. The samples of one thread are
+APART positions apart, a constant, so that the compiler needs a single address for all of them.
 
     groups                    number of groups of channels and convolution kernels
     channels, kernels         number of channels of a group, and of its convolution kernels
-    height, width             of a picture
+    height, width             height and width of a picture
     tall, broad               height and width of a window
     apart_y, apart_x          stride of the windows
     gap_y, gap_x              dilation: pixels from one number of a window to the next
-    above, beside             rows and columns of zeros on each side of the picture
+    above, beside             rows and columns of zeros added on each side of the picture
     high, wide                number of windows from top to bottom and from left to right
     taps                      number of weights of a convolution kernel
-    o, c                      index of a convolution kernel, and of a channel
+    o, c                      index of a convolution kernel, index of a channel
 
-Gradients of the weights are products of matrices. A row is a convolution kernel, a column a tap of
-its window, or the bias; sums are over the windows of some samples. The matrices are not in memory:
-the threads of a block load parts of both into shared memory, where the inner loop of
+Gradients of the weights are matrix products. A row is a convolution kernel, a column a tap of its
+window, or the bias; the sums run over the windows of some samples. The matrices are not stored in
+memory: the threads of a block load parts of both into shared memory, where the inner loop of
 `matrix_products.py` adds up 4 x 4 numbers per thread.
 """
 
@@ -70,16 +71,16 @@ from scalarviz.engines.cuda.matrix_products import add_products, quarter
 
 @kernel
 def steps_in(length: Index, step: Index) -> Index:
-    """Return the number of steps of a size in a non-negative length."""
+    """Return length // step for a non-negative length, computed with 32-bit integers."""
     return np.int64(row_of(length, step))
 
 
 @kernel
 def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
-    """Return groups, and channels and kernels of each; height and width of the picture.
+    """Return the sizes of a convolution: groups, channels and kernels per group, picture size.
 
-    Then height and width of a window, strides, paddings, dilations, and the number of windows from
-    top to bottom and from left to right.
+    These are followed by height and width of a window, strides, paddings, dilations, and the
+    number of windows from top to bottom and from left to right.
     """
     first = plan[op + SETTINGS]
     height, width = np.int64(arena[first + 1]), np.int64(arena[first + 2])
@@ -100,9 +101,9 @@ def geometry(plan: Whole, op: Index, arena: Numbers) -> Any:
 
 @kernel
 def four_of(place: Index, count: Index) -> Any:
-    """Return a group, and the first of up to four of its `count` members, and its last one.
+    """Return the group of a block of four members, its first member, and the group's last member.
 
-    `place` counts these blocks of four over all groups.
+    `place` counts the blocks of all groups; each group has `count` members.
     """
     each = (count + 3) // 4
     group = steps_in(place, each)
@@ -111,9 +112,9 @@ def four_of(place: Index, count: Index) -> Any:
 
 @kernel
 def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
-    """Return the range of indices, below `size`, of window numbers on the picture.
+    """Return the range of indices, below `size`, of window numbers that are inside the picture.
 
-    The first is at `place`, which is less than `length`, and the next `gap` further.
+    Number i is at position place + i * gap; `place` is less than `length`.
     """
     first, end = np.int64(0), size
     if place < 0:
@@ -125,10 +126,10 @@ def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
 
 @kernel
 def seeing(place: Index, count: Index, size: Index, apart: Index, gap: Index) -> Any:
-    """Return the range of places, in steps of `turns`, at which windows of `size` read a number.
+    """Return the range of indices, in steps of `turns`, at which windows read a given number.
 
-    `place` is the position of the number, counted from `padding` before the edge; there are `count`
-    windows, `apart` numbers from one to the next, with `gap` between their numbers.
+    `place` is the position of the number, counted from `padding` before the edge. There are `count`
+    windows of `size` numbers; windows are `apart` apart, and the numbers of a window `gap` apart.
     """
     first, end = np.int64(0), size
     far = place - (count - 1) * apart
@@ -159,13 +160,13 @@ def turns(apart: Index, gap: Index) -> Index:
 
 @kernel
 def threads_of(count: Index) -> Index:
-    """Return the number of threads that share the samples of a row; see `first_sample`."""
+    """Return the number of threads that share a row of `count` samples; see `first_sample`."""
     return (count + 4 * APART - 1) // (4 * APART) * min(count, APART)
 
 
 @kernel
 def first_sample(thread: Index, count: Index) -> Index:
-    """Return the first of the four samples of a thread; the others are APART from each other.
+    """Return the first of a thread's four samples; these are APART positions apart.
 
     Adjacent threads have adjacent samples.
     """
@@ -176,9 +177,9 @@ def first_sample(thread: Index, count: Index) -> Index:
 
 @kernel
 def four_weights(first: Index, last: Index, apart: Index, found: Whole) -> None:
-    """Write the offsets of the weights of members `first`, `first` + 1, ... from the first one.
+    """Write the offsets of the weights of four members, relative to member `first`.
 
-    The members are `apart` weights apart; beyond the last one, it is repeated.
+    The weights of adjacent members are `apart` numbers apart; members after `last` become `last`.
     """
     found[0] = np.uint32(0)
     for i in range(1, 4):
@@ -189,7 +190,7 @@ def four_weights(first: Index, last: Index, apart: Index, found: Whole) -> None:
 def sixteen_sums(
     weights: Numbers, w: Index, rows: Whole, space: Numbers, x: Index, sums: Numbers
 ) -> None:
-    """Add to sixteen sums the product of each of four weights and four samples."""
+    """Add the products of four weights and four samples to sixteen sums."""
     for i in range(16):
         weight = weights[np.uint32(w + rows[i // 4])]
         sums[i] = cuda.fma(weight, space[x + np.uint64(i % 4 * APART)], sums[i])
@@ -200,13 +201,13 @@ def sums_along(
     weights: Numbers, w: Index, w_step: Index, rows: Whole, count: Index, space: Numbers, x: Index,
     step: Index, sums: Numbers,
 ) -> None:  # fmt: skip
-    """Add `count` products to each of sixteen sums, of four rows of weights and four samples.
+    """Add `count` products to each of sixteen sums, for four rows of weights and four samples.
 
-    The weights of a row are `w_step` numbers apart, from w on; `rows` has the distances of the four
-    rows to the first. Their indices have 32 bits, see `place_parts`: so an
-    address takes fewer instructions. The samples are at x, and APART from each other. The compiler
-    unrolls all loops over `sums`, and keeps them in registers; a loop that it can count is unrolled
-    further, and takes more of them.
+    The weights of a row begin at index w and are `w_step` numbers apart; `rows` has the offsets of
+    the four rows from the first one. These indices have 32 bits (see `place_parts`), so an address
+    takes fewer instructions. The samples begin at x and are APART apart. The compiler unrolls all
+    loops over `sums` and keeps them in registers. It would unroll a loop with a known count
+    further, which takes more registers.
     """
     w = np.uint32(w)
     last, whole = np.uint32(w + count * w_step), np.uint32(w + count // TWO * TWO * w_step)
@@ -225,7 +226,7 @@ def sums_along(
 def write_sums(
     space: Numbers, place: Index, step: Index, rows: Index, samples: Index, sums: Numbers
 ) -> None:
-    """Write four rows of four samples from `place` on, those that exist, `step` from row to row."""
+    """Write up to four rows of four samples from index `place`; rows are `step` numbers apart."""
     for i in range(16):
         if i // 4 < rows and i % 4 * APART < samples:
             space[place + np.uint64(i // 4) * step + np.uint64(i % 4 * APART)] = sums[i]
@@ -235,7 +236,7 @@ def write_sums(
 def convolution_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """z = b + the sum over a window of w x; for 4 kernels and 4 samples per thread."""
+    """z = b + sum over a window of w * x, for 4 convolution kernels and 4 samples per thread."""
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
         gap_y, gap_x, high, wide,
@@ -286,7 +287,7 @@ def convolution_forward(
 def convolution_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """The sum of w g over the windows that read an input; for 4 channels, 4 samples per thread."""
+    """Sum w * g over the windows that read an input, for 4 channels and 4 samples per thread."""
     (
         groups, channels, kernels, height, width, tall, broad, apart_y, apart_x, above, beside,
         gap_y, gap_x, high, wide,
@@ -348,7 +349,7 @@ TABLE = 3 * MATRIX_TILE  # of the taps of a tile: places, lines and columns in t
 def convolution_parameters(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Gradients of weights and biases for each chunk, a tile of 64 x 64 per block."""
+    """Compute the gradients of weights and biases per chunk, a tile of 64 x 64 per block."""
     table, job = cuda.shared.array(TABLE, np.int64), cuda.blockIdx.x
     while True:
         # Computed again for each tile, to free registers while products are added up.
@@ -390,9 +391,9 @@ def part_of_gradients(
     first: Index, columns: Index, rows: Index, taps: Index, height: Index, width: Index,
     apart_y: Index, apart_x: Index, high: Index, wide: Index,
 ) -> None:  # fmt: skip
-    """Compute one tile for a chunk: `columns` taps from `first`, of `rows` kernels from o.
+    """Compute a tile of a chunk's gradients: `columns` taps from `first`, `rows` kernels from o.
 
-    A block with fewer threads than parts of the tile takes several turns.
+    A block with fewer threads than the tile has parts computes the parts in several turns.
     """
     left = cuda.shared.array(PANEL, Real)
     right = cuda.shared.array(PANEL, Real)
@@ -445,10 +446,10 @@ def fetch_gradients(
     arena: Numbers, g: Index, apart: Index, stride: Index, rows: Index, windows: Index,
     samples: Index, panel: Numbers,
 ) -> None:  # fmt: skip
-    """Load gradients of some windows of four samples to panel[inner, row]; 0 for missing samples.
+    """Load gradients of some windows of four samples to panel[inner, row]; 0 after the last sample.
 
-    The gradient of the first window and kernel is at g; those of the next kernel are `apart` after
-    it.
+    The gradient of the first window and kernel is at index g; the gradients of the next kernel
+    follow `apart` numbers later.
     """
     for i in range(cuda.threadIdx.x, rows << 2, cuda.blockDim.x):
         row, s = i >> 2, i & 3
@@ -465,10 +466,10 @@ def fetch_inputs(
     place: Index, apart: Index, windows: Index, samples: Index, height: Index, width: Index,
     panel: Numbers,
 ) -> None:  # fmt: skip
-    """Load the inputs of taps, in adjacent windows of four samples, to panel[inner, column].
+    """Load the inputs of taps, for adjacent windows of four samples, to panel[inner, column].
 
-    The first window begins at line and column `line` and `place`, and is at x in memory; the next
-    is `step` after it. Beyond the picture there is 0, and 1 in the column `bias`.
+    The first window begins at line `line` and column `place`, and at index x in memory; the next
+    one `step` later. The input is 0 outside the picture, and 1 in the column `bias`.
     """
     for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
         column, s = i >> 2, i & 3
@@ -490,6 +491,6 @@ def write_gradient(
     plan: Whole, op: Index, arena: Numbers, begin: Index, taps: Index, o: Index, tap: Index,
     total: Any,
 ) -> None:  # fmt: skip
-    """Write the gradient of a tap, or, after the last one, of the bias."""
+    """Write the gradient of tap `tap`, or of the bias if `tap` equals `taps`."""
     biases = plan[op + BIAS_ROW] - plan[op + WEIGHT_ROW]
     arena[begin + (o * taps + tap if tap < taps else biases + o)] = total

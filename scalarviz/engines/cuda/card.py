@@ -1,21 +1,22 @@
 """The GPU as seen by kernel files: numba's `cuda` module, launches as a graph, and failures.
 
-`cuda` is None if numba's CUDA module cannot be imported, and untyped for the type checker. Kernel
+`cuda` is None if numba's CUDA module cannot be imported; for the type checker it is untyped. Kernel
 files can be imported without it; `missing.py` checks whether the engine can run.
 
-The host takes longer to launch a small kernel than a GPU to run it. So the launches of a step are
-captured once, and from then on one driver call launches them all, see `Steps`. They are the same
-kernels with the same arguments in the same order, with the same bits as single launches.
+The host needs longer to launch a small kernel than a GPU needs to run it. So the launches of a step
+are captured once as a graph, which one driver call then launches; see `Steps`. The graph has
+the same kernels with the same arguments in the same order, so its results have the same bits.
 
-Launches are captured on a separate stream, not the engine's: the driver rejects other work in the
-default stream while a stream that waits for it is capturing, and a failed capture has no side
-effects. If the GPU or driver does not support capturing, kernels are launched one by one.
+Launches are captured on a separate stream instead of the engine's: while a stream that waits for
+the default stream is capturing, the driver rejects other work in the default stream. A failed
+capture has no side effects. If the GPU or driver does not support capturing, kernels are launched
+one by one.
 
-A failure, such as a lost card or insufficient memory, becomes one error with a remedy. A call of
-the engine copies the bank back only after all its kernels have ended. So after a failure, the bank
-in host memory has the numbers from before the call, and training can continue from there on another
-engine. If a session has left numbers on the GPU, these are lost, and it returns to its last
-keyframe, in host memory.
+A failure, such as a lost GPU or insufficient memory, raises one error that names a remedy. A call
+of the engine copies the bank back only after all its kernels have ended. So after a failure, the
+bank in host memory has the numbers from before the call, and training can continue on another
+engine. If a session has left numbers on the GPU, these are lost, and the session returns to its
+last keyframe, which is in host memory.
 """
 
 from __future__ import annotations
@@ -49,21 +50,21 @@ _capturing = Lock()
 
 
 def nvidia() -> Any:
-    """Return numba's modules `driver`, whose functions raise errors, and `binding`."""
+    """Return numba's module with `driver`, whose functions raise errors, and `binding`."""
     return import_module("numba.cuda.cudadrv.driver")
 
 
 def allow_shared(handle: Any, device: int, size: int) -> None:
-    """Allow launches of a compiled kernel with up to `size` bytes of dynamic shared memory."""
+    """Allow a compiled kernel to be launched with `size` bytes of dynamic shared memory."""
     module = nvidia()
     what = module.binding.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
     module.driver.cuKernelSetAttribute(what, size, handle, device)
 
 
 def configured(kernel: Any, *sizes: Any) -> Any:
-    """Return a kernel with its launch configuration.
+    """Return a kernel with its launch configuration, without numba's warning about small grids.
 
-    numba warns about fewer than 128 blocks; a small batch has no more work.
+    numba warns about fewer than 128 blocks, but a small batch has no work for more.
     """
     if cuda.config.ENABLE_CUDASIM:
         return kernel[sizes]
@@ -78,7 +79,7 @@ def configured(kernel: Any, *sizes: Any) -> Any:
 @final
 @dataclass(slots=True, eq=False)
 class Launch:
-    """A kernel, the arguments of a launch, and its numbers of blocks, threads and shared bytes."""
+    """A kernel, its arguments, and the numbers of blocks, threads and bytes of shared memory."""
 
     kernel: Any
     arguments: tuple[Any, ...]
@@ -87,20 +88,20 @@ class Launch:
     shared: int = 0
 
     def on(self, stream: Any) -> Callable[[], None]:
-        """Return a function that launches it on a stream."""
+        """Return a function that launches the kernel on a stream."""
         sizes = self.blocks, self.threads, stream, self.shared
         return partial(configured(self.kernel, *sizes), *self.arguments)
 
     @property
     def key(self) -> tuple[int, ...]:
-        """Identity of the launch, unique while it is alive."""
+        """Key that identifies equal launches while their arguments exist."""
         taken = [each if isinstance(each, int) else id(each) for each in self.arguments]
         return (id(self.kernel), self.blocks, self.threads, self.shared, *taken)
 
 
 @final
 class CudaGraph:
-    """Captured launches, which the driver launches as one."""
+    """Captured kernel launches that the driver launches as one graph."""
 
     def __init__(self, launches: list[Launch]) -> None:
         """Capture launches; raise the driver's error on failure."""
@@ -109,18 +110,18 @@ class CudaGraph:
         weakref.finalize(self, free, nvidia().driver, self._handle).atexit = False
 
     def launch(self, stream: Any) -> None:
-        """Launch all on a stream."""
+        """Launch the graph on a stream."""
         nvidia().driver.cuGraphLaunch(self._handle, stream.handle)
 
 
 def free(driver: Any, graph: Any) -> None:
-    """Free a graph; a running one ends before."""
+    """Free a graph; the driver first lets a running graph end."""
     with suppress(Exception):  # for a lost GPU, or a driver that has ended
         driver.cuGraphExecDestroy(graph)
 
 
 def captured(launches: list[Launch]) -> Any:
-    """Return the driver's handle of a graph of these launches, whose kernels are loaded."""
+    """Capture launches of loaded kernels, and return the driver's handle of the graph."""
     module = nvidia()
     driver, names = module.driver, module.binding
     handle = driver.cuStreamCreate(names.CUstream_flags.CU_STREAM_NON_BLOCKING.value)
@@ -146,11 +147,11 @@ def captured(launches: list[Launch]) -> Any:
 
 @final
 class Steps:
-    """Steps on a stream.
+    """Launcher of training steps on a stream, if possible as graphs.
 
     Attributes:
-        graphs: whether launches are captured; False in the simulator, and after a failure
-        refused: message of the failure
+        graphs: whether launches are captured; False in the simulator and after a failure
+        refused: message of the error that ended capturing, or ""
     """
 
     def __init__(self, stream: Any, *, graphs: bool) -> None:
@@ -161,7 +162,7 @@ class Steps:
         self._graph: CudaGraph | None = None  # for these
 
     def repeat(self, launches: list[Launch], count: int) -> None:
-        """Take `count` steps that consist of these launches."""
+        """Run `count` steps, each of which consists of these launches."""
         one_by_one = [each.on(self._stream) for each in launches]
         if count and [each.key for each in launches] != [each.key for each in self._launches]:
             self._launches, self._graph = launches, None
@@ -176,7 +177,7 @@ class Steps:
                     launch()
 
     def _capture(self) -> None:
-        """Capture the launches of the last step, unless already done, or during another capture.
+        """Capture the launches of the last step, unless this is done or another capture is running.
 
         After a failure, the kernels can still be launched one by one.
         """
@@ -190,7 +191,7 @@ class Steps:
             _capturing.release()
 
     def _launch_graph(self) -> bool:
-        """Launch the graph; return False without one, or if the driver fails."""
+        """Launch the graph; return False if there is no graph or the driver fails."""
         if not self.graphs or self._graph is None:
             return False
         try:
@@ -200,7 +201,7 @@ class Steps:
         return self.graphs
 
     def _refuse(self, error: Exception) -> None:
-        """Launch kernels one by one from now on."""
+        """Stop using graphs after an error; kernels are then launched one by one."""
         self.graphs, self._graph = False, None
         self.refused = f"{type(error).__name__}: {error}"
 
@@ -220,12 +221,12 @@ def is_of_the_card(error: BaseException) -> bool:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Return whether the memory of the GPU, or pinned memory for it, was insufficient."""
+    """Return whether an error means that GPU memory, or pinned host memory, was insufficient."""
     return is_of_the_card(error) and "OUT_OF_MEMORY" in str(error)
 
 
 def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
-    """Return the error for a failed GPU; `kept` describes the available numbers."""
+    """Return the error to raise for a failed GPU; `kept` says which numbers are left."""
     if is_out_of_memory(error):
         return EngineError(
             f"the GPU has too little free memory for this: {kept}; use a smaller batch, end other "
@@ -241,7 +242,7 @@ def card_error(error: BaseException, kept: str = BEFORE) -> EngineError:
 
 @contextmanager
 def card_failures(kept: str = BEFORE) -> Iterator[None]:
-    """Raise EngineError for a failure of the GPU in the body; see `card_error`."""
+    """Convert GPU failures in the body of a `with` statement to EngineError; see `card_error`."""
     try:
         yield
     except Exception as error:  # drivers raise errors of many kinds; other errors are raised again

@@ -1,16 +1,16 @@
 """Memory: the arrays of a run on a GPU, their layout, and copies between host and device.
 
-A call of the engine begins with `put_bank`, which compares the bank in host memory with a mirror of
-the device's copy, and copies only the parts written since. It ends with `take_bank`, which copies
-values, gradients and the used slots to the host; or, between portions of a session, without it:
-then they are fetched when the bank is read, see `scalarviz.core.device_arrays`.
+A call of the engine begins with `put_bank`: it compares the bank in host memory with a mirror of
+the device's copy, and copies only the parts that have changed. The call ends with `take_bank`,
+which copies values, gradients and the used slots to the host. Between portions of a session
+`take_bank` is omitted, and reading the bank fetches it; see `scalarviz.core.device_arrays`.
 
-`make_layout` converts a program to the arrays read by kernels; see `gpu_layout.py` for their parts.
+`make_layout` converts a program to the arrays that kernels read; `gpu_layout.py` explains them.
 
 A `CudaSnapshot` copies a bank from a GPU during training. The numbers are first copied within the
-GPU on the stream of the run, which takes some microseconds and does not block the next steps. On a
-separate stream the copy is then transferred into pinned memory. Only `read` waits for it, and
-returns the pinned memory itself, which is reused when these numbers are no longer referenced.
+GPU, on the stream of the run; this takes some microseconds and does not block the next steps. A
+separate stream then transfers the copy to pinned memory. Only `read` waits for it, and returns the
+pinned memory itself, which is reused when these numbers are no longer referenced.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ class Memory:
         self.write(layout.settings_place, layout.settings.ravel())
 
     def write(self, place: int, numbers: FloatArray) -> None:
-        """Copy numbers to `arena`."""
+        """Copy numbers to `arena` on the device, from index `place`."""
         if numbers.size:
             part = np.ascontiguousarray(numbers, self.dtype)
             self.arena[place : place + part.size].copy_to_device(part, stream=self.stream)
 
     def read(self, place: int, size: int) -> FloatArray:
-        """Copy numbers from `arena`."""
+        """Return a copy of `size` numbers of `arena`, from index `place`."""
         numbers = np.empty(size, self.dtype)
         if size:
             self.arena[place : place + size].copy_to_host(numbers, stream=self.stream)
@@ -83,20 +83,20 @@ class Memory:
         return numbers
 
     def put_plan(self) -> None:
-        """Copy plan and scalars from host to device."""
+        """Copy the plan's fields and the scalars from host to device."""
         known = int(self.layout.plan[gpu_layout.ERRORS])
         fields, numbers = self.host_plan[: gpu_layout.PLAN_FIELDS], self.host_scalars[:known]
         self.plan[: gpu_layout.PLAN_FIELDS].copy_to_device(fields, stream=self.stream)
         self.scalars[:known].copy_to_device(numbers, stream=self.stream)
 
     def take_plan(self) -> None:
-        """Copy plan and scalars, with the losses, from device to host."""
+        """Copy plan and scalars, which include the losses, from device to host."""
         self.plan.copy_to_host(self.host_plan, stream=self.stream)
         self.scalars.copy_to_host(self.host_scalars, stream=self.stream)
         self.stream.synchronize()
 
     def take_state(self, bank: Bank, *, before: bool = False) -> None:
-        """Set the state of the bank from the host's scalars; `before`: of before the last step."""
+        """Copy the state in the host's scalars, or the one `before` the last step, to a bank."""
         place = (
             int(self.layout.plan[gpu_layout.STATE_BEFORE]) if before else gpu_layout.STATE_NUMBERS
         )
@@ -110,7 +110,7 @@ class Memory:
         self.data.copy_to_device(numbers, stream=self.stream)
 
     def put_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """Copy the parts of the bank written since the last call to the device."""
+        """Copy the parts of the bank that have changed since the last call to the device."""
         if not self.rows:
             return
         for start, numbers in self._parts(bank, slots):
@@ -124,34 +124,34 @@ class Memory:
             self._known.add(part)
 
     def forget_bank(self) -> None:
-        """Mark the bank as changed on the device, except its frozen flags, until `take_bank`.
+        """Mark the bank, except its frozen flags, as changed on the device until `take_bank`.
 
-        If a call is interrupted in between, the numbers there differ from the host's.
+        If a call is interrupted in between, the numbers on the device differ from the host's.
         """
         self._known &= {(self.rows, self.rows)}
 
     def _parts(self, bank: Bank, slots: tuple[str, ...]) -> list[tuple[int, FloatArray]]:
-        """Return the start of each part of the bank in `arena`, and its numbers, 1-D."""
+        """Return the index in `arena` and the numbers of each part of the bank, 1-D."""
         rows = self.rows
         kept = [(2 * rows, bank.slot_block(slots).ravel())] if slots else []
         frozen = bank.frozen.astype(self.dtype)
         return [(0, bank.value), (rows, frozen), *kept, (self.grad_place, bank.grad)]
 
     def moving_parts(self, slots: int) -> list[tuple[int, int]]:
-        """Return start and size of the parts of `arena` changed by steps with `slots` slots."""
+        """Return index and size of each part of `arena` that a step with `slots` slots changes."""
         rows = self.rows
         kept = [(2 * rows, slots * rows)] if slots else []
         return [(0, rows), *kept, (self.grad_place, rows)]
 
     def _view(self, part: tuple[int, int]) -> tuple[Any, FloatArray]:
-        """Return a part of the bank on the device, and of its mirror."""
+        """Return a part of the bank on the device, and the same part of its mirror."""
         if part not in self._views:
             where = slice(part[0], sum(part))
             self._views[part] = self.arena[where], self._mirror[where]
         return self._views[part]
 
     def take_bank(self, bank: Bank, slots: tuple[str, ...]) -> None:
-        """Copy values, gradients and an optimizer's slots from the device."""
+        """Copy values, gradients and an optimizer's slots from the device to the bank."""
         if not self.rows:
             return
         parts = self.moving_parts(len(slots))
@@ -166,7 +166,7 @@ class Memory:
 
 
 def bits(numbers: FloatArray) -> npt.NDArray[np.unsignedinteger[Any]]:
-    """Return the bits of an array of numbers as integers."""
+    """Return an array viewed as unsigned integers, to compare bits."""
     return numbers.view(f"u{numbers.itemsize}")
 
 
@@ -185,7 +185,7 @@ MOST_STEPS = 1024  # at most in one launch
 
 @dataclass(frozen=True, slots=True)
 class MemoryLayout:
-    """The plan with the table of operations, and the sizes of the other arrays."""
+    """The plan with its table of operations, and the sizes of the other arrays."""
 
     plan: Whole
     arena: int
@@ -200,15 +200,15 @@ class MemoryLayout:
 
 
 def formula_rows() -> tuple[object, ...]:
-    """Return the rows of custom formulas, including those added after a run's kernels were made."""
+    """Return all rows of the formula tables, to detect custom formulas added later."""
     tables = ACTIVATIONS, PARAMETRIC_FORMULAS, LOSSES, ROW_LOSSES, OPTIMIZERS
     return tuple(row for table in tables for row in table.values())
 
 
 def index_of(row: Any, rows: list[Any], kind: str) -> int:
-    """Return the index of a row; raise EngineError if it is no longer in its table.
+    """Return the index of a row in its table; raise EngineError if the row was replaced.
 
-    A custom formula added again from the same source counts as the same.
+    A custom formula that was added again from the same source counts as the same row.
     """
     same = [each.name == row.name and each.digest == row.digest for each in rows]
     require(
@@ -227,10 +227,10 @@ def make_layout(
     shared: int,
     learning: bool = True,
 ) -> MemoryLayout:
-    """Return the layout for batches of `samples` samples; a block has `shared` bytes.
+    """Return the layout for batches of `samples` samples and blocks with `shared` bytes.
 
     Args:
-        learning: False: without memory for the gradients of the chunks and of the workspace
+        learning: if False, no memory is allocated for gradients
     """
     widest = max((each.target.size for each in program.operations), default=1)
     require(
@@ -268,13 +268,13 @@ def make_layout(
 
 
 def fill(numbers: npt.NDArray[Any], fields: Mapping[int, float]) -> None:
-    """Set fields of a plan, or indices in `scalars`."""
+    """Set fields of a plan or of `scalars`; the keys are indices."""
     for place, number in fields.items():
         numbers[place] = number
 
 
 def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
-    """Return the fields of the plan for a network and a batch without drawing."""
+    """Return the plan fields for a network and a batch size, without drawing samples."""
     memos = sum(map(memo_rows, program.operations))
     space_rows = program.workspace + program.outputs.size + memos + 1
     counts = [len(each.parameters) for each in program.operations]
@@ -302,15 +302,15 @@ def sizes(program: Program, bank: Bank, samples: int) -> dict[int, int]:
 
 
 def memo_rows(operation: Operation) -> int:
-    """Return the number of rows stored for backward; statistics of a batch are in `scalars`."""
+    """Return the number of rows saved for backward; batch statistics are saved in `scalars`."""
     about = operation.about
     return 0 if about.statistics(operation) else about.memo(operation)
 
 
 def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
-    """Return the start of each part of `arena`; NONE: settings, PLAN_FIELDS: the end.
+    """Return the index of each part of `arena`; the keys NONE and PLAN_FIELDS: settings and end.
 
-    Raise EngineError if the index of a weight would have more than 32 bits.
+    Raises EngineError if the index of a weight would need more than 32 bits.
     """
     rows, samples = int(plan[gpu_layout.ROWS]), int(plan[gpu_layout.STRIDE])
     parts = [
@@ -341,8 +341,8 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
 def count_chunks(samples: int, gradients: int, largest: int) -> int:
     """Return the number of chunks of a batch, independent of the device.
 
-    For a network that needs kernels for whole batches, the number is chosen so that the operation
-    with the `largest` number of parameters has TILES tiles.
+    If a network needs kernels for whole batches, the number is chosen so that the gradients of the
+    operation with the `largest` number of parameters are computed in TILES tiles.
     """
     chunks = min(MOST_CHUNKS, samples // LEAST_SHARE)
     if gradients > MOST_NEAR:
@@ -354,7 +354,7 @@ def count_chunks(samples: int, gradients: int, largest: int) -> int:
 def tile_width(share: int, a_sample: int, shared: int) -> int:
     """Return the number of samples in a tile of a block; 0 if fewer than LEAST_WIDTH fit.
 
-    Parts of a chunk have even sizes, since a thread computes two samples at a time.
+    If a chunk is split, tiles have even sizes, since a thread computes two samples together.
     """
     width = (shared // a_sample - 1) // 2 * 2  # which needs one column more, see `room_stride`
     if width >= share:
@@ -363,13 +363,13 @@ def tile_width(share: int, a_sample: int, shared: int) -> int:
 
 
 def fits(program: Program, layout: MemoryLayout) -> bool:
-    """Return whether thread blocks can run complete training steps of a network.
+    """Return whether single blocks can run the operations of complete training steps.
 
-    Otherwise its kernels run separately, as one graph per step. All weights of its products and a
-    tile of samples must fit into the shared memory of a block: otherwise they would be read again
-    for each tile, with threads waiting for them, whereas the kernels for a whole batch read them
-    once per 64 samples. Whole steps do not support statistics of the whole batch, which require
-    all samples, and kinds computed only on whole batches.
+    Otherwise each operation has separate kernels, launched as one graph per step. The weights of
+    all matrix products and a tile of samples must fit into a block's shared memory, or threads
+    would wait while weights are read again for each tile; kernels for a whole batch read them once
+    per 64 samples. Whole steps support neither statistics of the whole batch, which require all
+    samples, nor kinds that are only computed on whole batches.
     """
     alone = all(op.kind in KERNELS and not op.about.statistics(op) for op in program.operations)
     return alone and bool(layout.plan[gpu_layout.WIDTH] > 0)
@@ -381,9 +381,9 @@ def room_stride(width: int) -> int:
 
 
 def weights_in_room(program: Program) -> tuple[list[int], int]:
-    """Return the index of each operation's weights in a block, or NONE; and the total size.
+    """Return the index of each operation's weights in a block's memory or NONE, and the total size.
 
-    Four adjacent numbers are read at a time, so up to three after the last one.
+    Four adjacent numbers are read together, so up to three after the last one are included.
     """
     found, numbers = [], 0
     for operation in program.operations:
@@ -397,7 +397,7 @@ def weights_in_room(program: Program) -> tuple[list[int], int]:
 def fill_operations(
     table: Whole, program: Program, settings_place: int, statistics: int
 ) -> tuple[FloatArray, int]:
-    """Fill the table of operations; return their settings, and the end of the statistics."""
+    """Fill the table of operations; return their settings and the end of the batch statistics."""
     settings = np.zeros((len(program.operations), gpu_layout.MOST_SETTINGS))
     memo, partial = program.workspace + program.outputs.size, 0
     for i, operation in enumerate(program.operations):
@@ -431,14 +431,14 @@ def fill_operations(
 
 
 def set_loss(plan: Whole, scalars: FloatArray, loss: Loss, outputs: int) -> None:
-    """Set the fields of the loss."""
+    """Set the fields that describe a loss."""
     index = index_of(loss.row, [*LOSSES.values(), *ROW_LOSSES.values()], "loss")
     fill(plan, {gpu_layout.LOSS: index, gpu_layout.MEAN_OF: loss.divisor(outputs)})
     scalars[gpu_layout.FACTOR] = loss.factor
 
 
 def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
-    """Set the fields for drawing batches."""
+    """Set the fields that describe how batches are drawn."""
     fill(plan, {
         gpu_layout.DRAW: batches.draw,
         gpu_layout.SEED_LOW: batches.seed & MASK,
@@ -451,7 +451,7 @@ def set_batches(plan: Whole, scalars: FloatArray, batches: Batches) -> None:
 
 
 def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> None:
-    """Set the fields of optimizer and schedule; raise EngineError if it has separate decays."""
+    """Set the fields of an optimizer and its schedule; raise EngineError for per-weight decays."""
     require(
         not optimizer.own_decays,
         "groups have no decay on the engine 'cuda', where all weights use the decay of the "
@@ -481,7 +481,7 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
 def set_start(
     plan: Whole, scalars: FloatArray, bank: Bank, first: int, *, learning: bool = True
 ) -> None:
-    """Set the fields for the beginning of a call: first step, steps taken, state."""
+    """Set the fields at the beginning of a call: first step, number of steps taken, state."""
     fill(plan, {
         gpu_layout.FIRST_STEP: first,
         gpu_layout.LEARNING: learning,
@@ -497,7 +497,7 @@ def set_start(
 
 
 def set_state(scalars: FloatArray, bank: Bank) -> None:
-    """Set the bank's state."""
+    """Copy the bank's state to `scalars`."""
     scalars[gpu_layout.STATE_NUMBERS : gpu_layout.STATE_NUMBERS + len(bank.state)] = bank.state
 
 
@@ -508,7 +508,7 @@ MOST = 8  # finished copies whose memory is kept
 
 @final
 class Lent:
-    """Pinned memory with the numbers of one copy, alive as long as any array of it."""
+    """Owner of pinned memory with one copy; it lives as long as any array that uses the memory."""
 
     def __init__(self, host: FloatArray) -> None:
         self._host = host
@@ -517,7 +517,7 @@ class Lent:
 
 @final
 class Aside:
-    """Memory for one copy of the changing parts of a bank: on the GPU, and pinned on the host."""
+    """Memory for one copy of the changing parts of a bank, on the GPU and pinned on the host."""
 
     def __init__(self, size: int, memory: Memory, leaving: Any) -> None:
         self.size = size
@@ -528,7 +528,7 @@ class Aside:
         self._taken, self._arrived = cuda.event(), cuda.event()
 
     def take(self, parts: list[tuple[int, int]]) -> FloatArray:
-        """Queue the copies of some parts of `arena`, and return the destination array."""
+        """Queue copies of parts of `arena`, and return the array that will contain them."""
         memory, place = self._memory, 0
         for start, size in parts:
             part = self._on_device[place : place + size]
@@ -550,20 +550,20 @@ class Aside:
 
     @property
     def is_held(self) -> bool:
-        """Return whether numbers of the last copy are still referenced."""
+        """Return whether the numbers of the last copy are still referenced."""
         return self._lent() is not None
 
     def wait(self) -> None:
-        """Wait until the copy has arrived."""
+        """Wait until the copy has arrived in host memory."""
         cuda.current_context()
         self._arrived.synchronize()
 
 
 @final
 class Asides:
-    """The memory for copies of one bank; unreferenced memory is reused.
+    """Pool of memory for copies of one bank; unreferenced memory is reused.
 
-    During a copy its memory is neither overwritten nor freed.
+    Memory is neither overwritten nor freed while a copy to it is running.
     """
 
     def __init__(self, memory: Memory) -> None:
@@ -575,7 +575,7 @@ class Asides:
         weakref.finalize(self, end, self._leaving, self._asides).atexit = False
 
     def take(self, parts: list[tuple[int, int]]) -> tuple[Aside, FloatArray]:
-        """Queue a copy of some parts of `arena`, and return its array; not thread-safe."""
+        """Queue a copy of parts of `arena`; return its memory and its array. Not thread-safe."""
         size = sum(size for _, size in parts)
         arrived = [each for each in self._asides if each.has_arrived()]
         free = (each for each in arrived if each.size == size and not each.is_held)
@@ -586,7 +586,7 @@ class Asides:
 
 
 def end(leaving: Any, asides: list[Aside]) -> None:
-    """Wait for unfinished copies, whose memory is freed afterwards."""
+    """Wait for unfinished copies before their memory is freed."""
     with suppress(Exception):  # for a lost GPU, or a driver that has ended
         leaving.synchronize()
 
@@ -595,7 +595,7 @@ def end(leaving: Any, asides: list[Aside]) -> None:
 class CudaSnapshot(Snapshot):
     """A snapshot of a bank whose numbers may be on a GPU.
 
-    If the GPU fails meanwhile, `read` raises EngineError.
+    If the GPU fails during the copy, `read` raises EngineError.
     """
 
     def __init__(self, run: CudaRun) -> None:
@@ -613,7 +613,7 @@ class CudaSnapshot(Snapshot):
         self._tried(partial(self._request, bank))
 
     def _tried(self, ask: Callable[[], bool | None]) -> bool | None:
-        """Return the result of a GPU query; on failure, store the error."""
+        """Return the result of a GPU query; if the GPU fails, store the error and return None."""
         try:
             with card_failures(KEYFRAME):
                 return ask()
@@ -622,7 +622,7 @@ class CudaSnapshot(Snapshot):
         return None
 
     def _request(self, bank: Bank) -> None:
-        """Queue a copy of the numbers on the GPU, and copy the others immediately."""
+        """Queue a copy of the numbers on the GPU, and copy the numbers on the host immediately."""
         run = self._run
         self._aside, numbers = run.asides.take(run.memory.moving_parts(len(run.slots)))
         value, *kept, grad = numbers.reshape(len(run.slots) + 2, -1)

@@ -1,12 +1,12 @@
 """The cuda engine: runs the program of a network with numba-CUDA kernels on whole batches.
 
-It uses operations and buffers, not layers. Between calls the bank in host memory is current, except
-for numbers that a session lets a run leave on the GPU, see `scalarviz.core.device_arrays`.
+It works on operations and buffers, not layers. Between calls the bank in host memory is current,
+except for numbers that a session leaves on the GPU; see `scalarviz.core.device_arrays`.
 
-A `CudaRun` takes many training steps in one launch, or one step moment by moment. `CudaMany` trains
-many networks of equal shape, each on a separate stream. All launches of a call are queued before
-waiting for the first result, so that the GPU runs them concurrently, up to its capacity. Each
-network has the same bits as in a separate run.
+A `CudaRun` trains for many steps in one launch, or runs one step moment by moment. `CudaMany`
+trains many networks of equal shape, each on a separate stream. All launches of a call are queued
+before waiting for the first result, so that the GPU runs them concurrently, up to its capacity.
+Each network gets the same bits as in a separate run.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class CudaEngine(StackEngine[CudaCalls]):
 
     @cached_property
     def device(self) -> Device:
-        """The GPU; looked up again by an engine sent to another process."""
+        """The GPU chosen by numba; an engine sent to another process looks it up again."""
         check_process()
         with card_failures():
             return Device.current()
@@ -88,7 +88,7 @@ class CudaEngine(StackEngine[CudaCalls]):
 
     @card_failures()
     def evaluate(self, batch: FloatArray) -> FloatArray:
-        """Return the outputs of a batch, in tiles: each sample is evaluated separately.
+        """Return the outputs of a batch, computed in tiles of independent samples.
 
         Tile sizes are powers of two, so that batches of many sizes use the same memory.
         """
@@ -118,12 +118,12 @@ class CudaEngine(StackEngine[CudaCalls]):
         return work.values(outputs.offset, outputs.size, samples)
 
     def take_work(self, samples: int, *, learning: bool = True) -> CudaCalls:
-        """Return memory for a batch of this size: spare or new.
+        """Return the calls for batches of this size: unused ones if available, else new ones.
 
-        If the GPU memory is insufficient for new memory, spare memory is freed.
+        If the GPU has too little memory for new ones, unused ones are freed.
 
         Args:
-            learning: False: for evaluation, without memory for gradients
+            learning: if False, no memory for gradients is needed
         """
         wanted = samples, learning
         spare = [w for w in self._spare if (w.samples, w.learning) == wanted and not w.outdated]
@@ -165,9 +165,9 @@ class CudaEngine(StackEngine[CudaCalls]):
 
 @final
 class CudaRun(Run):
-    """Trains a network by whole steps if they fit into a block, else kernel by kernel.
+    """Trains a network by whole steps if its operations fit into a block, else kernel by kernel.
 
-    `whole_steps` is the mode; the bits are the same.
+    `whole_steps` is True in the first case; the results have the same bits in both.
     """
 
     def __init__(self, engine: CudaEngine, batches: Batches, loss: Loss) -> None:
@@ -178,7 +178,7 @@ class CudaRun(Run):
         self.whole_steps = self._work.fits
 
     def _make_work(self) -> None:
-        """Make kernels and memory for the current formulas."""
+        """Create kernels and memory for the formulas in use."""
         self.engine.bank.fetch()  # of the current memory, which is freed before more is allocated
         self._calls: CudaCalls | None = None
         self.slots: tuple[str, ...] = ()  # of the optimizer of the last steps
@@ -196,7 +196,7 @@ class CudaRun(Run):
 
     @property
     def is_outdated(self) -> bool:
-        """Whether kernels are missing, or do not cover all formulas."""
+        """Whether kernels are missing or were made before a custom formula was added."""
         return self._calls is None or self._calls.outdated
 
     @property
@@ -231,7 +231,7 @@ class CudaRun(Run):
             raise
 
     def _launches(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-        """Take steps, at most MOST_STEPS in one launch."""
+        """Take `count` steps, at most MOST_STEPS per launch."""
         losses: list[FloatArray] = [np.zeros(0)]
         bad, done = NONE, 0
         while done < count and bad == NONE:
@@ -247,7 +247,7 @@ class CudaRun(Run):
     # ---- numbers that stay on the GPU between calls of `steps`
 
     def fetch(self) -> None:
-        """Copy values, gradients and slots to the bank; see `scalarviz.core.device_arrays`."""
+        """Copy values, gradients and slots from the GPU to the bank."""
         with card_failures(KEYFRAME):
             self.memory.take_bank(self.engine.bank, self.slots)
 
@@ -256,13 +256,13 @@ class CudaRun(Run):
 
     @property
     def asides(self) -> Asides:
-        """The memory for snapshots."""
+        """Pool of memory for snapshots of the bank."""
         if self._asides is None:
             self._asides = Asides(self.memory)
         return self._asides
 
     def share_tables(self, other: CudaRun) -> None:
-        """Use the tables of another run, if they are on the device and equal."""
+        """Use the data tables of another run if they are already on the device and identical."""
         there, here = other._on_device, self.batches
         if there is None or self._on_device is not None:
             return
@@ -272,11 +272,11 @@ class CudaRun(Run):
 
     @property
     def _may_stay(self) -> bool:
-        """Return whether numbers may stay on the GPU: Python code of layers reads the bank."""
+        """Return whether numbers may stay on the GPU; layers with Python code prevent it."""
         return self.engine.bank.away.allowed and not self._work.host.references
 
     def launch(self, optimizer: Optimizer, first: int, count: int) -> None:
-        """Queue at most MOST_STEPS steps; `outcome` waits for them."""
+        """Queue at most MOST_STEPS steps; `outcome` waits for their results."""
         self._order(optimizer, first, count)
         away, slots = self.engine.bank.away, optimizer.row.slots
         if away.keeper is self and slots == self.slots:
@@ -292,7 +292,7 @@ class CudaRun(Run):
             self._work.repeat(self._step, counts)
 
     def outcome(self, optimizer: Optimizer) -> RunOutcome:
-        """Wait for the steps of `launch`; copy the bank from the device, unless it may stay."""
+        """Wait for the steps queued by `launch`; copy the bank to the host unless it may stay."""
         bank, memory, slots = self.engine.bank, self.memory, optimizer.row.slots
         memory.take_plan()
         plan = memory.host_plan
@@ -382,7 +382,7 @@ class CudaRun(Run):
             bank.has_gradients = True
 
     def _end_step(self, optimizer: Optimizer) -> None:
-        """Copy the results of the optimizer's part of a step, or raise its error."""
+        """Copy the results of the optimizer to the bank, or raise the error of a bad gradient."""
         bank, memory, plan = self.engine.bank, self._work.memory, self._work.memory.host_plan
         if plan[gpu_layout.BAD] != NONE:
             raise bad_gradient(bank, int(plan[gpu_layout.BAD]))
@@ -408,7 +408,7 @@ class CudaRun(Run):
     # ---- the plan
 
     def _order(self, optimizer: Optimizer | None, first: int, count: int) -> None:
-        """Set the fields of the plan for a call, and copy its samples to the device."""
+        """Set the plan's fields for a call, and copy its samples to the device."""
         if self.is_outdated:
             self._make_work()
         memory, batches = self._work.memory, self.batches.block(first, count)
@@ -422,7 +422,7 @@ class CudaRun(Run):
             self._set_optimizer(optimizer)
 
     def _set_optimizer(self, optimizer: Optimizer) -> None:
-        """Set the fields of an optimizer, and copy rates of single weights to the device."""
+        """Set the fields of an optimizer, and copy per-weight learning rates to the device."""
         memory = self._work.memory
         self._work.use_optimizer(optimizer)
         if optimizer.own_rates and optimizer.own_rates != self._own_rates:
@@ -433,7 +433,7 @@ class CudaRun(Run):
 
 @final
 class CudaMany:
-    """Trains networks of one program, each with its bank and its batches.
+    """Trains many networks with the same program; each has its own bank and batches.
 
     Attributes:
         taken: number of steps taken by each network
@@ -460,17 +460,17 @@ class CudaMany:
         """No-op: kernels are compiled or loaded by the first step."""
 
     def count_steps(self) -> None:
-        """No-op: every call of `steps` counts."""
+        """No-op: every call of `steps` updates the step counts."""
 
     def end(self, which: npt.NDArray[np.bool_]) -> None:
-        """Stop training these networks."""
+        """Stop training the networks selected by a boolean mask."""
         self._going_on &= ~which
 
     def steps(self, first: int, count: int) -> FloatArray:
-        """Take `count` steps with every network, and return the losses, shape (networks, count).
+        """Take `count` steps with every network; return the losses, shape (networks, count).
 
-        A loss is NaN from the step at which the network stopped because of a bad gradient or an
-        overflow.
+        A loss is NaN from the step at which its network stopped because of a non-finite gradient
+        or an overflow.
         """
         losses = np.full((len(self._runs), count), np.nan)
         for start in range(0, count, MOST_STEPS):
@@ -480,7 +480,7 @@ class CudaMany:
         return losses
 
     def _some_steps(self, first: int, losses: FloatArray) -> None:
-        """Take a step for each column of `losses`, in one launch per network."""
+        """Take a step for each column of `losses`, with one launch per network."""
         count, chosen = losses.shape[1], np.flatnonzero(self._going_on).tolist()
         before = {}
         for i in chosen:

@@ -1,16 +1,16 @@
-"""FusedSteps: whole steps of dense layers by one CUDA C++ kernel, with formulas of the tables.
+"""FusedSteps: whole steps of dense layers in one CUDA C++ kernel, with formulas from the tables.
 
-The kernel is in the `.cu` files beside this one. It replaces numba's kernels of whole steps, with
-the same bits, and takes about half the time. Those are still used for other layers, types other
-than float32, networks too large for the memory of a block, and machines without NVRTC or nvJitLink.
-After an error before the kernel is queued, they are used from then on.
+The kernel is in the `.cu` files in this folder. It replaces numba's kernels for whole steps, has
+the same bits, and takes about half the time. The numba kernels are still used for other layers,
+other types than float32, networks too large for a block's memory, and machines without NVRTC or
+nvJitLink. If an error occurs before the kernel is queued, they are used from then on.
 
-numba compiles the functions called by the kernel, which are the same as in the other kernels but
-with pointers instead of arrays, to LTO-IR with the C ABI; NVRTC compiles the C++ code in the same
-way; nvJitLink inlines the former into the latter. Products are rounded as in `cuda_file.py`:
-`-fma=0` is passed to nvJitLink, which compiles last.
+numba compiles the functions that the kernel calls to LTO-IR with the C ABI; they are the same as in
+the other kernels, but with pointers instead of arrays. NVRTC also compiles the C++ code to LTO-IR,
+and nvJitLink inlines the functions into it. Products are rounded as in `cuda_file.py`: `-fma=0` is
+passed to nvJitLink, which compiles last.
 
-The machine code is stored beside the kernel files. Its name contains a hash of all its sources.
+The machine code is stored with the kernel files. Its name contains a hash of all its sources.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ Stack = list[tuple[Operation, Operation | None]]  # affine operations, and the a
 
 @dataclass(frozen=True, slots=True)
 class ShapeTable:
-    """A network in the form read by the kernel.
+    """A network in the form that the kernel reads.
 
     Attributes:
-        numbers: fields of `Shape`, then of each `Layer`
-        own: rows of a thread
-        blocks: blocks of the grid
-        shared: shared memory of a block in bytes
+        numbers: fields of `Shape`, then the fields of each `Layer`
+        own: number of bank rows that a thread updates
+        blocks: number of blocks in the grid
+        shared: bytes of shared memory per block
     """
 
     numbers: Integers
@@ -92,14 +92,14 @@ class ShapeTable:
 def table_of(
     program: Program, chunks: int, share: int, shared: int, blocks: int, clipped: bool
 ) -> ShapeTable | None:
-    """Return the table of a network, or None unless it has only dense layers and is small enough.
+    """Return the table of a network; None if it is too large or not all layers are dense.
 
     Args:
-        chunks: chunks of a batch
+        chunks: number of chunks of a batch
         share: maximum number of samples in a chunk
-        shared: maximum shared memory of a block in bytes
+        shared: maximum bytes of shared memory per block
         blocks: number of concurrent blocks, which does not affect results
-        clipped: whether squares of gradients are added up, in groups of `GROUP` rows in one block
+        clipped: whether squared gradients are summed, so that a block needs whole groups of rows
     """
     stack = dense_layers(program)
     owned = rows_of_blocks(stack, blocks, clipped)
@@ -119,7 +119,7 @@ def table_of(
 
 
 def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] | None:
-    """Return the number of bank rows per block, and per thread; None if zero or too large."""
+    """Return the numbers of bank rows per block and per thread; None if zero or too large."""
     rows = sum(len(affine.parameters) for affine, _ in stack)
     step = gpu_layout.GROUP if clipped else 4
     each = -(-rows // (blocks * step)) * step
@@ -128,10 +128,10 @@ def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] 
 
 
 def dense_layers(program: Program) -> Stack:
-    """Return the affine operations, each with its activation, if there are no other kinds.
+    """Return the affine operations, each with its activation; [] if there are other kinds.
 
-    Return [] also for more than MOST_LAYERS, and if the gradients of a chunk are in another order
-    than the rows of the bank, as with shared weights.
+    Also returns [] for more than MOST_LAYERS layers, and if the gradients of a chunk are in another
+    order than the bank's rows, as with shared weights.
     """
     stack: Stack = []
     before, rows = program.inputs, 0
@@ -150,7 +150,7 @@ def dense_layers(program: Program) -> Stack:
 
 
 def row_step(width: int) -> int:
-    """Return the step between rows of `width` numbers: they are read four at a time.
+    """Return the distance between rows of `width` numbers, which are read four at a time.
 
     It is an odd multiple of four, so that eight adjacent rows are in different memory banks.
     """
@@ -159,7 +159,7 @@ def row_step(width: int) -> int:
 
 
 def sizes(stack: Stack) -> tuple[int, int]:
-    """Return the sizes of a block's memory: in total for all samples, and per sample."""
+    """Return how many numbers a block stores: for all samples together, and per sample."""
     fixed = a_sample = 0
     for affine, activation in stack:
         fixed += affine.target.size * row_step(affine.source.size) + row_step(affine.target.size)
@@ -170,7 +170,7 @@ def sizes(stack: Stack) -> tuple[int, int]:
 
 
 def fill(stack: Stack, tile: int) -> tuple[list[int], list[int]]:
-    """Return the fields of the layers, and the fields of the shape from `goals`."""
+    """Return the fields of all layers, and the fields of the shape from `goals` on."""
     end = 0
 
     def take(numbers: int) -> int:
@@ -206,11 +206,11 @@ Prepared = tuple[Any, ShapeTable, list[Any]]  # the kernel, and the arrays used 
 
 @final
 class Gpu:
-    """The GPU chosen by numba; tests use one that interprets the kernel.
+    """The GPU chosen by numba; tests replace it with one that interprets the kernel.
 
     Attributes:
         blocks: number of concurrent blocks
-        shared: maximum shared memory of a block in bytes
+        shared: maximum bytes of shared memory per block
     """
 
     def __init__(self) -> None:
@@ -220,7 +220,7 @@ class Gpu:
         self.shared = int(self.device.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)
 
     def kernel(self, choice: FusedChoice, table: ShapeTable) -> Any:
-        """Return the kernel for some formulas, ready to launch."""
+        """Return the kernel for the chosen formulas, ready to launch."""
         core: Any = import_module("cuda.core")
         code = core.ObjectCode.from_cubin(machine_code(choice, self.capability))
         kernel = code.get_kernel(NAME)
@@ -232,7 +232,7 @@ class Gpu:
     def launch(
         self, kernel: Any, table: ShapeTable, stream: Any, arrays: list[Any], steps: int
     ) -> None:
-        """Queue a launch with these arguments."""
+        """Queue a launch of `steps` steps on a stream, with these device arrays."""
         core: Any = import_module("cuda.core")
         kernel, config = kernel
         pointers = [int(array.device_ctypes_pointer.value) for array in arrays]
@@ -249,7 +249,7 @@ def launch_config(core: Any, sizes: dict[str, int]) -> Any:
 
 
 def find_card() -> Gpu | None:
-    """Return the GPU if it can run the kernel."""
+    """Return the GPU if it can run the kernel, else None."""
     if cuda.config.ENABLE_CUDASIM:
         return None
     card = Gpu()
@@ -258,12 +258,12 @@ def find_card() -> Gpu | None:
 
 @final
 class FusedSteps:
-    """The kernel for one batch of a network.
+    """The fused kernel for batches of one size of a network.
 
     Attributes:
-        on: False: the other kernels take all steps, for comparison
-        launches: number of launches
-        wrong: reason of a failure, else ""; printed by measurements on a card
+        on: if False, the other kernels take all steps, for comparison
+        launches: number of launches so far
+        wrong: reason of a failure, or ""; printed by measurements on a GPU
     """
 
     def __init__(self) -> None:
@@ -272,7 +272,7 @@ class FusedSteps:
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
     def take(self, calls: CudaCalls, steps: int) -> bool:
-        """Queue whole steps, and return True; False if the other kernels must take them."""
+        """Queue whole steps and return True; return False if the other kernels must take them."""
         if calls.bank.dtype != "float32" or not self.on:
             return False
         key = unit_of(calls), bool(calls.memory.host_scalars[gpu_layout.CLIP_NORM] != np.inf)
@@ -294,7 +294,7 @@ class FusedSteps:
         return True
 
     def _prepare(self, calls: CudaCalls, unit: CudaUnit, clipped: bool) -> Prepared | None:
-        """Return the kernel, its table, and the arrays used only by it; None if impossible."""
+        """Return the kernel, its table and its arrays; None if the network is not supported."""
         self._card = card = self._card or find_card()
         if card is None:
             return None
@@ -311,7 +311,7 @@ class FusedSteps:
 
 
 def unit_of(calls: CudaCalls) -> CudaUnit:
-    """Return the functions needed by the kernel, for the used formulas."""
+    """Return the functions that the kernel needs for the formulas in use."""
     (unit,) = calls.kernels.units([fused_functions]).values()
     rows = unit.used.rows or frozenset()
     if any(table == "ACTIVATIONS" for table, _ in rows):
@@ -353,12 +353,12 @@ LINKED = "-lto", "-fma=0", "-Xptxas=-v", "-verbose"
 
 @dataclass(frozen=True, slots=True)
 class FusedChoice:
-    """Everything that the machine code depends on.
+    """Parameters on which the machine code depends.
 
     Attributes:
         unit: the compiled functions of the formulas in use
         slots: number of slots of the optimizer
-        own: bank rows per thread
+        own: number of bank rows per thread
     """
 
     unit: CudaUnit
@@ -367,7 +367,7 @@ class FusedChoice:
 
 
 def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
-    """Return the machine code for a GPU, from its file if available.
+    """Return the machine code for a GPU; compile it if it is not stored in a file.
 
     Args:
         capability: compute capability, such as (9, 0)
@@ -387,7 +387,7 @@ def machine_code(choice: FusedChoice, capability: tuple[int, int]) -> bytes:
 
 
 def architecture(capability: tuple[int, int]) -> str:
-    """Return the name of an architecture: from "sm_90a", the suffix adds features."""
+    """Return the name of a GPU architecture; the suffix in "sm_90a" enables more features."""
     return f"sm_{capability[0]}{capability[1]}{'a' * (capability[0] >= 9)}"
 
 
@@ -397,7 +397,7 @@ def source_of() -> str:
 
 
 def constants_of(choice: FusedChoice, threads: int = THREADS, lanes: int = 32) -> str:
-    """Return definitions of the constants of the kernel; tests choose fewer threads and lanes."""
+    """Return definitions of the kernel's constants; tests use fewer threads and lanes."""
     found = {name: getattr(gpu_layout, name) for name in PLACES} | {
         "THREADS": threads, "LANES": lanes, "OWN": choice.own, "SLOTS_EACH": choice.slots,
         "HEAD_BYTES": HEAD_BYTES, "SHAPE_FIELDS": SHAPE_FIELDS, "LAYER_FIELDS": LAYER_FIELDS,
@@ -414,7 +414,7 @@ def constants_of(choice: FusedChoice, threads: int = THREADS, lanes: int = 32) -
 
 
 def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
-    """Compile the functions called by the kernel, with the C ABI."""
+    """Compile the functions that the kernel calls to LTO-IR, with the C ABI."""
     cuda: Any = import_module("numba.cuda")
     types: Any = import_module("numba.cuda.types")
     plain = {
@@ -441,10 +441,10 @@ def ltoir_of(choice: FusedChoice, capability: tuple[int, int]) -> list[bytes]:
 def link(
     functions: list[bytes], c_source: str, capability: tuple[int, int], *, ptx: bool = False
 ) -> tuple[bytes, str]:
-    """Return the kernel with its functions inlined, and the linker's messages.
+    """Return the linked kernel with its functions inlined, and the linker's messages.
 
     Args:
-        ptx: whether to return it as PTX, which tests interpret
+        ptx: whether to return PTX instead of machine code; tests interpret it
     """
     core: Any = import_module("cuda.core")
     linker: Any = import_module("cuda.bindings.nvjitlink")
@@ -538,7 +538,7 @@ def fused_arguments(plan: Whole, scalars: Exact) -> None:
 
 @launched
 def fused_functions(plan: Whole) -> Any:
-    """Name all functions of whole steps, so that they are in one file; never launched."""
+    """Refer to all functions of whole steps, so that one file contains them; never launched."""
     return (
         fused_value, fused_slope, fused_error, fused_loss_gradient, fused_move, fused_condition,
         fused_draw, fused_batch_size, fused_mean_scale, fused_norm_scale, fused_arguments,
@@ -546,12 +546,12 @@ def fused_functions(plan: Whole) -> Any:
 
 
 def array_at(pointer: Any, length: Any) -> Any:
-    """Return the array of `length` numbers that begins at a pointer; in kernels only."""
+    """Return the array of `length` numbers that begins at a pointer; only for use in kernels."""
     raise NotImplementedError
 
 
 def make_intrinsic() -> Any:
-    """Return `array_at` for numba-cuda's compiler."""
+    """Return the implementation of `array_at` for numba-cuda's compiler."""
     types: Any = import_module("numba.cuda.types")
     arrays: Any = import_module("numba.cuda.np.arrayobj")
 

@@ -1,23 +1,23 @@
-"""Layout of a run's numbers in the memory of a GPU, and functions of teams that read it.
+"""Layout of a run's numbers in the memory of a GPU, and functions of thread teams that read them.
 
-Each array costs time in a launch, so there are only four:
+Each array adds to the time of a launch, so there are only four:
 
-    plan     int64      sizes and indices, then the table of operations, a row of COLUMNS each
+    plan     int64      sizes and indices, then the table of operations: a row of COLUMNS for each
     scalars  float64    settings of optimizer and schedule, the bank's state, errors and losses,
                         statistics of whole batches
     arena    working    the bank, settings of operations, gradients of the chunks, and workspaces
                         of values and gradients
     data     working    tables of a data set: all inputs, then all targets
 
-The plan has the index in `arena` of each part. A workspace has a row for each number of a sample:
-number r of sample n is at r * STRIDE + n. In the memory of a block, with tiles of WIDTH samples, it
-is at r * ROOM_STRIDE + n, with at least one more column, which reads of two samples may reach.
-Besides the buffers of the program, the workspace of values has rows for the targets, for what
-operations keep for backward, and one for the errors. The gradient of a buffer is in the same rows
-of the other workspace.
+The plan has the index of each part in `arena`. A workspace has a row for each number of a sample:
+number r of sample n is at r * STRIDE + n. In a block's memory, with tiles of WIDTH samples, it is
+at r * ROOM_STRIDE + n, with at least one more column, since samples are read in pairs.
+Besides the buffers of the program, the workspace of values has rows for the targets, for the
+numbers that operations save for backward, and one for the errors. In the other workspace, the
+gradient of a buffer has the same rows as the buffer.
 
-In all CUDA kernels, a team of threads calls a function together. A thread of a team has an index
-`worker` among `workers`, and computes its share. The order of every sum depends only on network and
+In all CUDA kernels, a team of threads calls a function together. Each thread of a team has an index
+`worker` below `workers`, and computes its share. The order of every sum depends only on network and
 batch, so the bits are the same for every team size.
 
 A workspace is a part of `space`, an array in the memory of the GPU or of one block. `op` is the
@@ -107,19 +107,19 @@ NOBODY = 2**62  # "none" for the row of a bad gradient, or the step of an overfl
 
 @kernel
 def row_at(base: Index, row: Index, stride: Index) -> Index:
-    """Return the start of a row of a workspace, unsigned; see `matrix_products.py`."""
+    """Return the unsigned index at which a row of a workspace begins."""
     return np.uint64(base + row * stride)
 
 
 @kernel
 def ends_of(plan: Whole, op: Index, base: Index, stride: Index) -> Any:
-    """Return the start of inputs and outputs of an operation in a workspace, or of gradients."""
+    """Return where an operation's inputs and outputs, or their gradients, begin in a workspace."""
     return row_at(base, plan[op + SOURCE], stride), row_at(base, plan[op + TARGET], stride)
 
 
 @kernel
 def row_of(i: Index, count: Index) -> Index:
-    """Return the row of number i in a table whose rows have `count` numbers; 32 bits.
+    """Return i // count, the row of number i in a table with `count` columns, in 32 bits.
 
     A 64-bit division would take longer than most formulas.
     """
@@ -128,7 +128,7 @@ def row_of(i: Index, count: Index) -> Index:
 
 @kernel
 def number_at(i: Index, count: Index, stride: Index) -> Index:
-    """Return the index of number i of that table in a workspace, counted from its first row."""
+    """Return the index in a workspace of number i of a table with `count` columns."""
     row = row_of(i, count)
     return np.uint64(row) * np.uint64(stride) + np.uint64(np.uint32(i) - row * np.uint32(count))
 
@@ -141,13 +141,13 @@ def chunk_start(plan: Whole, chunk: Index, count: Index) -> Index:
 
 @kernel
 def partial_of(plan: Whole, op: Index, chunk: Index) -> Index:
-    """Return the start of the gradient of an operation's parameters, for one chunk."""
+    """Return the index of an operation's parameter gradients for one chunk."""
     return plan[PARTIALS] + chunk * plan[PARTIAL_SIZE] + plan[op + PARTIAL]
 
 
 @kernel
 def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, total: Any) -> Any:
-    """Add to `total` the gradients of `each` numbers from `g`, which share a bias."""
+    """Add to `total` the gradients of `each` rows from index g, which share a bias."""
     step = np.uint64(stride)
     for n in range(count):
         place = np.uint64(g + n)
@@ -162,9 +162,9 @@ def bias_sum(flow: Numbers, g: Index, each: Index, stride: Index, count: Index, 
 def sum_in_order(
     numbers: Any, at: Index, step: Index, count: Index, scale: Any, total: Any
 ) -> Any:  # fmt: skip
-    """Return `total` with numbers added, `step` apart, each times `scale`.
+    """Return `total` plus `scale` times each of `count` numbers, which are `step` apart.
 
-    Sixteen at a time are loaded before they are added, so that loads do not wait for the sum.
+    Sixteen numbers are loaded before they are added, so that loads do not wait for the sum.
     """
     at, step = np.uint64(at), np.uint64(step)
     for _ in range(count // 16):
@@ -182,7 +182,7 @@ def sum_in_order(
 
 @kernel
 def error_of(plan: Whole, space: Numbers, base: Index, stride: Index, n: Index) -> Any:
-    """Return the error of one sample."""
+    """Return the error of sample n, computed by the loss."""
     size = plan[OUT_SIZE] * stride
     first, goal = base + plan[OUT] * stride + n, base + plan[GOALS] * stride + n
     p, t = space[first : first + size : stride], space[goal : goal + size : stride]
@@ -203,7 +203,7 @@ def errors(
 def sum_of_errors(
     plan: Whole, space: Numbers, base: Index, stride: Index, count: Index, total: Any
 ) -> Any:
-    """Return `total` plus the errors of some samples, in order, written by `errors`."""
+    """Return `total` plus the errors of `count` samples, as written by `errors`, in order."""
     for n in range(count):
         total += space[base + plan[ERRORS_ROW] * stride + n]
     return total
@@ -211,7 +211,7 @@ def sum_of_errors(
 
 @kernel
 def mean_scale(plan: Whole, scalars: Exact, samples: Index) -> Any:
-    """Return the factor of the sum of errors of a batch."""
+    """Return the factor by which the sum of errors of a batch is multiplied."""
     if plan[MEAN_OF] == 0:
         return scalars[FACTOR]
     return scalars[FACTOR] / (samples * plan[MEAN_OF])

@@ -1,22 +1,22 @@
-"""Kernels that are launched: whole training steps, or one moment of a step on a whole batch.
+"""Kernels launched by the host: whole training steps, or one moment of a step on a whole batch.
 
-`train` takes many steps in one launch, for networks whose samples fit a block. A step has four
-parts, between which all threads of the GPU synchronize. In the first, every block processes chunks
-of the batch forward and backward, in tiles of WIDTH samples whose workspaces are in the block's
-shared memory. Then the gradients of all chunks are added up; then the squares of all gradients;
-finally the weights are updated.
+`train` takes many steps in one launch, for networks that fit into a block. A step has four parts,
+between which all threads of the GPU synchronize. First, every block processes chunks of the batch
+forward and backward, in tiles of WIDTH samples whose workspaces are in the block's shared memory.
+Then the gradients of all chunks are added up. Then the squares of all gradients are summed. Last,
+the weights are updated.
 
-Functions that are called once and contain most of a kernel are marked `inlined`; otherwise the
-compiler would not inline large ones, leaving too few registers.
+Functions that are called once and contain most of a kernel are marked `inlined`. Otherwise the
+compiler would not inline large ones, which leaves too few registers.
 
-The kernels of one moment support networks of any width, and any number of blocks and threads. The
+The kernels of one moment support networks of any width and any number of blocks and threads. The
 workspaces of the batch are in `arena`. `clear_all` is the first kernel of a step: it sets
-plan[STEP], read by the others. After a rejected gradient all kernels do nothing, and after an
+plan[STEP], which the others read. After a rejected gradient all kernels do nothing, and after an
 overflow no number of the bank changes.
 
-The samples of a step are the same as in `data/batches.py`. A bad gradient, or the norm, is known
-only after all threads of the GPU have synchronized; so updates of weights are split into several
-functions, for teams. Row r of the bank always belongs to the same worker.
+The samples of a step are the same as in `data/batches.py`. Bad gradients and the norm are known
+only after all threads of the GPU have synchronized. So the update of the weights is split
+into several functions for teams. Row r of the bank always belongs to the same worker.
 """
 
 from __future__ import annotations
@@ -179,7 +179,7 @@ def take_chunk(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, chunk: Index,
     samples: Index, k: Index,
 ) -> None:  # fmt: skip
-    """Run forward, loss and backward of one chunk of a batch."""
+    """Run forward, loss and backward for one chunk of a batch."""
     worker, workers, width = cuda.threadIdx.x, cuda.blockDim.x, plan[WIDTH]
     start, end = chunk_start(plan, chunk, samples), chunk_start(plan, chunk + 1, samples)
     stride = plan[ROOM_STRIDE]
@@ -208,7 +208,7 @@ def take_chunk(
 def take_samples(
     plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, room: Numbers, k: Index
 ) -> None:
-    """The first part of step k."""
+    """Run the first part of step k: forward and backward for all chunks."""
     samples = batch_size(plan, scalars, k)
     if cuda.grid(1) == 0:
         begin_step(plan)
@@ -221,7 +221,7 @@ def take_samples(
 
 @inlined
 def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
-    """The second part of step k: add up the gradients of the chunks, and compute the loss."""
+    """Run the second part of step k: add up the gradients of the chunks, compute the loss."""
     worker, workers = spread_worker(), cuda.gridsize(1)
     if cuda.blockIdx.x == cuda.gridDim.x - 1 and cuda.threadIdx.x == cuda.blockDim.x // 2:
         # A thread that often has no rows, in another warp than the one that writes the arguments.
@@ -237,9 +237,9 @@ def add_up(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> None:
 
 @kernel
 def spread_worker() -> Index:
-    """Return the index of a thread in an order of 32 threads per block, then the next 32.
+    """Return this thread's index, counting 32 threads of each block, then the next 32 of each.
 
-    So a few thousand rows are spread over all multiprocessors, and adjacent threads read adjacent
+    So a few thousand rows are spread over all multiprocessors, while adjacent threads read adjacent
     numbers.
     """
     i, b = cuda.threadIdx.x, cuda.blockIdx.x
@@ -250,10 +250,10 @@ def spread_worker() -> Index:
 
 @launched
 def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Index) -> None:
-    """Take `steps` steps. Launched cooperatively: all blocks run concurrently.
+    """Take `steps` training steps; a cooperative launch runs all blocks concurrently.
 
-    Variables alive for a whole step need registers in all operations: so the grid is requested
-    again at each synchronization, and no range counts the remaining steps.
+    A variable that is alive for a whole step occupies a register in every operation. So the grid is
+    requested again at each synchronization, and no range counts the remaining steps.
     """
     room = cuda.shared.array(0, Real)
     k = 0
@@ -278,7 +278,7 @@ def train(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers, steps: Ind
 
 @launched
 def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> None:
-    """Draw the samples of a step, and save the state before it."""
+    """Draw the samples of a step, and save the bank's state before the step."""
     if plan[BAD] >= 0:
         return
     worker, k = cuda.grid(1), plan[STEP]
@@ -294,14 +294,14 @@ def draw_batch(plan: Whole, arena: Numbers, scalars: Exact, data: Numbers) -> No
 
 @launched
 def gather_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute the statistics of all samples needed by an operation's forward."""
+    """Compute the batch statistics that an operation needs for its forward pass."""
     if plan[BAD] < 0 and plan[OVERFLOWED] >= plan[STEP]:
         gather_batch_norm(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
 
 @launched
 def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Run the forward of one operation on all samples."""
+    """Run one operation forward on all samples."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[FORWARD]
     if plan[BAD] < 0:
         run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
@@ -309,7 +309,7 @@ def forward_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
 
 @launched
 def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Sum the errors of each chunk, one chunk per block, whose threads compute them."""
+    """Sum the errors of each chunk; a block computes one chunk, a thread one sample at a time."""
     if plan[BAD] >= 0:
         return
     count, stride, worker = batch_size(plan, scalars, plan[STEP]), plan[STRIDE], cuda.threadIdx.x
@@ -325,7 +325,7 @@ def sum_errors(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @launched
 def loss_all(plan: Whole, scalars: Exact) -> None:
-    """Compute the loss of a step, by one thread."""
+    """Compute the loss of a step from the errors of its chunks, in one thread."""
     if plan[BAD] < 0 and cuda.grid(1) == 0:
         k = plan[STEP]
         finish_loss(plan, scalars, mean_scale(plan, scalars, batch_size(plan, scalars, k)), k)
@@ -345,7 +345,7 @@ def loss_gradient_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @launched
 def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute the gradients of an operation's parameters for each chunk."""
+    """Compute the gradients of an operation's parameters, separately for each chunk."""
     run = chosen(WHOLE_BATCH, plan[op + KIND])[PARAMETERS]
     if plan[BAD] < 0:
         run(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
@@ -353,14 +353,14 @@ def parameter_gradients(plan: Whole, arena: Numbers, scalars: Exact, op: Index) 
 
 @launched
 def add_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Add the gradients of all chunks for an operation to the bank."""
+    """Add the gradients of an operation's parameters to the bank, for all chunks."""
     if plan[BAD] < 0:
         add_chunks(plan, op, arena, cuda.grid(1), cuda.gridsize(1))
 
 
 @launched
 def gather_back_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -> None:
-    """Compute the statistics of all samples needed by an operation's backward."""
+    """Compute the batch statistics that an operation needs for its backward pass."""
     if plan[BAD] < 0:
         gather_batch_norm_back(plan, op, arena, scalars, batch_size(plan, scalars, plan[STEP]))
 
@@ -375,7 +375,7 @@ def input_gradient_all(plan: Whole, arena: Numbers, scalars: Exact, op: Index) -
 
 @launched
 def clear_all(plan: Whole, arena: Numbers) -> None:
-    """Set all gradients to 0, and the index of the step."""
+    """Set all gradients to 0, and set the index of the step."""
     if plan[BAD] < 0:
         if cuda.grid(1) == 0:
             plan[STEP] = plan[DONE]  # no thread of this kernel reads it
@@ -384,7 +384,7 @@ def clear_all(plan: Whole, arena: Numbers) -> None:
 
 @launched
 def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Find a bad gradient, sum squares for the norm, and write arguments of the update."""
+    """Find a bad gradient, sum squares for the norm, and write the arguments of the update."""
     if plan[BAD] < 0:
         if cuda.grid(1) == cuda.gridsize(1) - 1:
             write_arguments(plan, scalars)
@@ -394,7 +394,7 @@ def look_over(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @launched
 def move_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
-    """Run the optimizer's part of a step."""
+    """Run the optimizer for one step, unless a gradient was rejected or a number overflowed."""
     k = plan[STEP]
     if plan[BAD] < 0 and plan[OVERFLOWED] >= k:
         move(plan, arena, scalars, k)
@@ -405,7 +405,7 @@ def move_all(plan: Whole, arena: Numbers, scalars: Exact) -> None:
 
 @kernel
 def epoch_place(plan: Whole, scalars: Exact, k: Index) -> Any:
-    """Return the epoch of step k of a call, and the number of earlier samples in it."""
+    """Return the epoch of step k of a call, and the number of samples before it in this epoch."""
     size = plan[SIZE]
     steps = (plan[SAMPLES] + size - 1) // size
     step = plan[FIRST_STEP] + k
@@ -423,7 +423,7 @@ def batch_size(plan: Whole, scalars: Exact, k: Index) -> Index:
 
 @kernel
 def draw_pair(plan: Whole, stream: Index, k: Index, i: Index) -> Any:
-    """Return two numbers between 0 and 1, for draw number i of a step."""
+    """Return two random numbers from 0 to 1 for draw i of a step."""
     low, high, _, _ = philox(
         np.int64(i) & MASK, np.int64(i) >> 32, (plan[FIRST_STEP] + k) & MASK, np.int64(stream),
         plan[SEED_LOW], plan[SEED_HIGH],
@@ -433,7 +433,7 @@ def draw_pair(plan: Whole, stream: Index, k: Index, i: Index) -> Any:
 
 @kernel
 def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
-    """Return the sample at a place in the order of an epoch."""
+    """Return the row of the sample at index `place` of a shuffled epoch."""
     zero = np.int64(0)
     k0, k1, k2, k3 = philox(
         zero, zero, epoch & MASK, np.int64(STREAM_ORDER), plan[SEED_LOW], plan[SEED_HIGH]
@@ -450,13 +450,13 @@ def shuffled_row(plan: Whole, epoch: Index, place: Index) -> Index:
 
 @kernel
 def product(x: float, y: float) -> Any:
-    """Return x * y, rounded: the compiler must not fuse it with the following addition."""
+    """Return x * y, rounded; the compiler must not fuse it with a following addition."""
     return cuda.fma(x, y, 0.0)
 
 
 @kernel
 def texel(scalars: Exact, u: float, v: float) -> Index:
-    """Return the row of the texel of a point; see `batches.Points`."""
+    """Return the table row of the texel at a point; see `batches.Points`."""
     settings = scalars[DRAW_NUMBERS : DRAW_NUMBERS + 8]
     width, height = settings[0], settings[1]
     across = product(settings[2], u) + product(settings[3], v) + settings[6]
@@ -473,7 +473,7 @@ def texel(scalars: Exact, u: float, v: float) -> Index:
 def row_in_order(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Return the row of sample i of a step, in the order of the table."""
+    """Return the table row of sample i of a step; samples are drawn in the order of the table."""
     _, before = epoch_place(plan, scalars, k)
     return before + i
 
@@ -482,7 +482,7 @@ def row_in_order(
 def row_shuffled(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Return the row of sample i of a step, in the order of its epoch."""
+    """Return the table row of sample i of a step, in the shuffled order of its epoch."""
     epoch, before = epoch_place(plan, scalars, k)
     return shuffled_row(plan, epoch, before + i)
 
@@ -491,7 +491,7 @@ def row_shuffled(
 def row_picked(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Return a row drawn with replacement."""
+    """Return the table row of sample i of a step, drawn with replacement."""
     u, _ = draw_pair(plan, STREAM_PICKS, k, i)
     return np.int64(u * plan[SAMPLES])
 
@@ -500,7 +500,7 @@ def row_picked(
 def texel_of_point(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Write a point to the workspace; return the row of its texel."""
+    """Draw a point, write it to the workspace, and return the table row of its texel."""
     u, v = draw_pair(plan, STREAM_POINTS, k, i)
     space[place] = Real(u)
     space[place + stride] = Real(v)
@@ -520,7 +520,7 @@ DRAWS = {
 def drawn_row(
     plan: Whole, scalars: Exact, k: Index, i: Index, space: Numbers, place: Index, stride: Index
 ) -> Index:
-    """Return the row in the tables of sample i of a step, whose column begins at `place`."""
+    """Return the table row of sample i of a step; the sample's column begins at `place`."""
     run = chosen(DRAWS, plan[DRAW])[0]
     return run(plan, scalars, k, i, space, place, stride)
 
@@ -530,7 +530,7 @@ def draw(
     plan: Whole, scalars: Exact, data: Numbers, k: Index, first: Index, space: Numbers, base: Index,
     stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Write the samples `first`, `first` + 1, ... of a batch to the columns of a workspace."""
+    """Write the samples of a batch from index `first` to the columns of a workspace."""
     inputs, outputs, goals = plan[IN_SIZE], plan[OUT_SIZE], base + plan[GOALS] * stride
     for n in range(worker, count, workers):
         row = drawn_row(plan, scalars, k, first + n, space, base + n, stride)
@@ -546,14 +546,14 @@ def draw(
 
 @kernel
 def begin_step(plan: Whole) -> None:
-    """Reset the results of the last step; for one thread."""
+    """Reset the results of the last step; called by one thread."""
     plan[FIRST_BAD] = NOBODY
     plan[STEPS_TAKEN] = plan[STEPS_TAKEN_AFTER]
 
 
 @kernel
 def note_state(plan: Whole, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Save the state before a step."""
+    """Save the state of the bank before a step."""
     for i in range(worker, plan[ERRORS] - STATE_NUMBERS, workers):
         scalars[plan[STATE_BEFORE] + i] = scalars[STATE_NUMBERS + i]
 
@@ -574,7 +574,7 @@ def is_finite(x: Any) -> Any:
 
 @kernel
 def finish_loss(plan: Whole, scalars: Exact, scale: float, k: Index) -> None:
-    """Compute the loss of step k from the errors of the chunks, in order; for one thread."""
+    """Compute the loss of step k from the errors of its chunks; called by one thread."""
     loss = sum_in_order(scalars, plan[ERRORS], 1, plan[CHUNKS], scale, 0.0)
     scalars[plan[ERRORS] + plan[CHUNKS] + plan[GROUPS] + k] = loss
 
@@ -588,7 +588,7 @@ def clear_gradients(plan: Whole, arena: Numbers, worker: Index, workers: Index) 
 
 @kernel
 def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Add the gradients of all chunks for an operation to the bank, in order."""
+    """Add the gradients of an operation's parameters to the bank, chunk after chunk."""
     first = plan[op + WEIGHT_ROW]
     for i in range((worker - first) % workers, plan[op + COUNT], workers):
         at, step = plan[PARTIALS] + plan[op + PARTIAL] + i, plan[PARTIAL_SIZE]
@@ -598,7 +598,7 @@ def add_chunks(plan: Whole, op: Index, arena: Numbers, worker: Index, workers: I
 
 @kernel
 def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None:
-    """Set FIRST_BAD to the first non-frozen row with a non-finite gradient."""
+    """Set FIRST_BAD to the index of the first non-finite gradient of a non-frozen parameter."""
     for row in range(worker, plan[ROWS], workers):
         if not is_finite(arena[plan[GRAD] + row]) and arena[plan[FROZEN] + row] == Real(0):
             cuda.atomic.min(plan, FIRST_BAD, row)
@@ -606,9 +606,9 @@ def find_bad(plan: Whole, arena: Numbers, worker: Index, workers: Index) -> None
 
 @kernel
 def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, workers: Index) -> None:
-    """Sum the squares of gradients of non-frozen rows, one group of rows per thread.
+    """Sum the squares of non-frozen gradients, one group of rows per thread.
 
-    Only if the norm is limited.
+    No-op unless the norm of the gradients is limited.
     """
     if scalars[CLIP_NORM] == np.inf:
         return
@@ -623,9 +623,9 @@ def add_squares(plan: Whole, arena: Numbers, scalars: Exact, worker: Index, work
 
 @kernel
 def norm_scale(plan: Whole, scalars: Exact) -> float:
-    """Return the factor of gradients that makes their norm at most CLIP_NORM.
+    """Return the factor that scales the gradients to a norm of at most CLIP_NORM.
 
-    The threads of a block add up the squares; the first one returns it.
+    The threads of a block add up the squares; only the first one returns the right factor.
     """
     if scalars[CLIP_NORM] == np.inf:
         return 1.0
@@ -642,7 +642,7 @@ def norm_scale(plan: Whole, scalars: Exact) -> float:
 
 @kernel
 def share_of_squares(plan: Whole, scalars: Exact, share: Index) -> float:
-    """Return the sum of the squares of every SHARES-th group of rows."""
+    """Return the sum of the squares in every SHARES-th group of rows, from group `share`."""
     total = 0.0
     for group in range(share, plan[GROUPS], SHARES):
         total += scalars[plan[ERRORS] + plan[CHUNKS] + group]
@@ -651,10 +651,10 @@ def share_of_squares(plan: Whole, scalars: Exact, share: Index) -> float:
 
 @kernel
 def write_arguments(plan: Whole, scalars: Exact) -> None:
-    """Write the arguments common to all weights, in float64; for one thread.
+    """Write the arguments of the update that all weights share; called by one thread.
 
-    This computes powers in float64, while other threads add up gradients. The first place is
-    reserved for the norm's scale, see `read_arguments`.
+    Powers are computed here in float64, while other threads add up gradients. The first place is
+    reserved for the scale of the norm, see `read_arguments`.
     """
     step, count, first = float(plan[STEPS_TAKEN]), plan[OPTIMIZER_SETTINGS], plan[ARGUMENTS]
     settings = scalars[OPTIMIZER_NUMBERS : OPTIMIZER_NUMBERS + 8]
@@ -669,7 +669,7 @@ def write_arguments(plan: Whole, scalars: Exact) -> None:
 
 @kernel
 def read_arguments(plan: Whole, scalars: Exact, step_args: Exact) -> None:
-    """Copy these arguments to a block's memory, by its threads; the norm's scale comes first."""
+    """Copy the arguments of the update to a block's memory; the scale of the norm is the first."""
     scale = norm_scale(plan, scalars)
     for i in range(cuda.threadIdx.x, STEP_ARGS, cuda.blockDim.x):
         step_args[i] = scale if i == 0 else scalars[plan[ARGUMENTS] + i]
@@ -685,9 +685,9 @@ def move_rows(
     worker: Index,
     workers: Index,
 ) -> None:
-    """Update every non-frozen weight; non-finite gradients count as 0.
+    """Update every non-frozen weight; a non-finite gradient counts as 0.
 
-    Sets OVERFLOWED to step k if a weight or a slot becomes non-finite.
+    Sets OVERFLOWED to k if a weight or slot becomes infinite or NaN.
     """
     arguments = cuda.local.array(MOST_ARGUMENTS, Real)
     for i in range(MOST_ARGUMENTS):
@@ -717,7 +717,7 @@ def move_rows(
 
 @kernel
 def move(plan: Whole, arena: Numbers, scalars: Exact, k: Index) -> bool:
-    """Run step k of the optimizer; return False, without a change, if a gradient is rejected."""
+    """Run the optimizer for step k; return False, without changes, if a gradient is rejected."""
     step_args = cuda.shared.array(STEP_ARGS, np.float64)
     worker = cuda.grid(1)
     if plan[REFUSE] != 0 and plan[FIRST_BAD] != NOBODY:

@@ -1,12 +1,12 @@
-"""CudaCalls: launches of the kernels for one batch, and of many whole steps at once.
+"""CudaCalls: launches of the kernels for one batch, or for many whole steps together.
 
-Kernels are made for the used formulas: a kernel of one operation for its kind and formula, a kernel
-of whole steps for all formulas of a network and its training. The indices in a plan refer to the
-complete tables.
+Kernels are compiled for the formulas in use. A kernel of one operation supports its kind and
+formula; a kernel of whole steps supports all formulas of a network and its training. The indices in
+a plan refer to the complete tables.
 
-The host computes operations without a kernel between launches, see `HostOperations`. Their inputs
-are copied from the GPU, and their results are copied back. Steps are then launched one by one,
-since graphs cannot contain them.
+Between launches, the host computes operations without a kernel; see `HostOperations`. It copies
+their inputs from the GPU and their results back. Steps are then launched one by one, since graphs
+cannot contain such operations.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ RESERVED = 5 * 1024  # bytes of a block's memory used by static arrays and the d
 
 @dataclass
 class Device:
-    """Launch configuration, which does not affect results."""
+    """Launch configuration of a GPU; it does not affect results."""
 
     simulated: bool
     blocks: int
@@ -67,7 +67,7 @@ class Device:
 
     @staticmethod
     def current() -> Device:
-        """Return the GPU chosen by numba, or its simulator."""
+        """Return the launch configuration for the GPU chosen by numba, or for its simulator."""
         if cuda.config.ENABLE_CUDASIM:
             return Device(True, 3, 4, cuda.stream())
         card = cuda.get_current_device()
@@ -79,7 +79,7 @@ class Device:
 
 @final
 class CudaCalls:
-    """One batch of a network on a GPU. i is the index of an operation."""
+    """Kernels and memory for one batch of a network on a GPU; i is the index of an operation."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class CudaCalls:
 
     @property
     def outdated(self) -> bool:
-        """Whether a custom formula was added since the kernels were made."""
+        """Whether a custom formula was added after the kernels were made."""
         return self._rows != formula_rows()
 
     # ---- formulas in use: the fields of the plan, and the kernels made for them
@@ -130,7 +130,7 @@ class CudaCalls:
     def _launch(
         self, function: Launched, *arguments: Any, operation: Operation | None = None
     ) -> None:
-        """Launch a kernel, or record the launch."""
+        """Launch a kernel, or only record the launch while a step is recorded."""
         kernel, device = self.kernels.of(function, operation), self.device
         launch = Launch(kernel, arguments, device.blocks, device.threads)
         if self._noted is None:
@@ -139,7 +139,7 @@ class CudaCalls:
             self._noted.append(launch)
 
     def repeat(self, step: Callable[[], None], counts: list[int]) -> None:
-        """Take steps with these numbers of samples, each with the launches made by `step`."""
+        """Take a step for each number of samples in `counts`; `step` launches its kernels."""
         if self.host.references:
             self.host.steps(step, counts)
             return
@@ -156,7 +156,7 @@ class CudaCalls:
         return self.memory.plan, self.memory.arena, self.memory.scalars
 
     def begin(self, slots: tuple[str, ...] = ()) -> None:
-        """Copy plan and bank to the device."""
+        """Copy the plan and the bank to the device."""
         self.memory.put_bank(self.bank, slots)
         self.memory.put_plan()
 
@@ -171,7 +171,7 @@ class CudaCalls:
         gather: Launched,
         function: Launched,
     ) -> None:
-        """Launch a kernel of one operation, after its statistics kernel; or run it on the host."""
+        """Launch an operation's kernel, after the one for its statistics, or run it on the host."""
         operation, op = self.program.operations[i], self.layout.op(i)
         if i in self.host.references:
             on_host(self, i)
@@ -181,11 +181,11 @@ class CudaCalls:
         self._launch(function, *self._arrays, op, operation=operation)
 
     def forward(self, i: int) -> None:
-        """Run the forward of one operation."""
+        """Run one operation forward."""
         self._run(i, self.host.forward, kernels.gather_all, kernels.forward_all)
 
     def loss(self) -> None:
-        """Compute the loss."""
+        """Launch the kernels that compute the loss."""
         self._launch(kernels.sum_errors, *self._arrays)
         self._launch(kernels.loss_all, self.memory.plan, self.memory.scalars)
 
@@ -194,7 +194,7 @@ class CudaCalls:
         self._launch(kernels.loss_gradient_all, *self._arrays)
 
     def parameter_gradient(self, i: int) -> None:
-        """Add the gradient of an operation's parameters to the bank."""
+        """Add the gradients of an operation's parameters to the bank."""
         self.memory.forget_bank()
         if i in self.host.references:
             self.host.parameter_gradient(self, i)
@@ -208,12 +208,12 @@ class CudaCalls:
         self._run(i, self.host.input_gradient, kernels.gather_back_all, kernels.input_gradient_all)
 
     def clear(self) -> None:
-        """Begin a step: set its index, and all gradients to 0."""
+        """Begin a step: set the step's index, and all gradients to 0."""
         self.memory.forget_bank()
         self._launch(kernels.clear_all, self.memory.plan, self.memory.arena)
 
     def move(self) -> None:
-        """Run the optimizer's part of a step."""
+        """Run the optimizer for one step."""
         self.memory.forget_bank()
         self._launch(kernels.look_over, *self._arrays)
         self._launch(kernels.move_all, *self._arrays)
@@ -222,18 +222,18 @@ class CudaCalls:
 
     @property
     def fits(self) -> bool:
-        """Return whether thread blocks can run complete training steps."""
+        """Return whether single blocks can run complete training steps."""
         return fits(self.program, self.layout)
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory needed by a block in a whole step."""
+        """Bytes of shared memory that a block needs for a whole step."""
         return int(self.layout.plan[gpu_layout.ROOM]) * self.memory.dtype.itemsize
 
     def whole_steps(self, count: int) -> bool:
-        """Run many steps in one launch.
+        """Take many steps in one launch.
 
-        Returns False, without doing anything, if the memory of blocks is insufficient.
+        Returns False, without doing anything, if the memory of a block is insufficient.
         """
         self.memory.forget_bank()
         if self.fused.take(self, count):
@@ -247,7 +247,7 @@ class CudaCalls:
         return self._together > 0
 
     def _blocks_together(self, kernel: Any, count: int) -> int:
-        """Return the number of concurrent blocks of `train`, at most one per chunk.
+        """Return how many blocks of `train` can run concurrently, at most one per chunk.
 
         It is 0 if the memory of a block is insufficient.
         """
@@ -270,11 +270,11 @@ class CudaCalls:
     # ---- buffers
 
     def values(self, row: int, size: int, count: int) -> FloatArray:
-        """Return rows of the workspace of values, shape (samples, size)."""
+        """Return a buffer of the workspace of values, shape (samples, size)."""
         return self._read(gpu_layout.SPACE, row, size, count)
 
     def gradients(self, row: int, size: int, count: int) -> FloatArray:
-        """Return rows of the workspace of gradients, shape (samples, size)."""
+        """Return a buffer of the workspace of gradients, shape (samples, size)."""
         return self._read(gpu_layout.FLOW, row, size, count)
 
     def _read(self, part: int, row: int, size: int, count: int) -> FloatArray:
@@ -283,7 +283,7 @@ class CudaCalls:
         return np.ascontiguousarray(table[:, :count].T)
 
     def write(self, part: int, row: int, table: FloatArray) -> None:
-        """Write a table, shape (samples, size), to rows of a workspace."""
+        """Write a table of shape (samples, size) to a workspace, from row `row`."""
         rows = np.zeros((table.shape[1], self.samples), self.memory.dtype)
         rows[:, : len(table)] = table.T
         self.memory.write(int(self.layout.plan[part]) + row * self.samples, rows.ravel())
@@ -294,10 +294,10 @@ class CudaCalls:
 
 @final
 class HostOperations:
-    """The operations of a batch on a GPU that run as Python.
+    """Operations of a batch on a GPU that the host runs as Python code.
 
     Args:
-        samples: number of samples of the batch in use
+        samples: number of samples in the current batch
     """
 
     def __init__(self, program: Program, samples: int) -> None:
@@ -319,7 +319,7 @@ class HostOperations:
         return found._replace(learning=work.learning, **more)
 
     def forward(self, work: CudaCalls, i: int) -> None:
-        """Write the outputs of operation i."""
+        """Compute operation i on the host, and write its outputs to the device."""
         operation = work.program.operations[i]
         with self._costs.python():
             y = self.references[i].forward(operation, self._numbers(work, operation))
@@ -335,20 +335,20 @@ class HostOperations:
             return all_gradients(self.references[i], operation, numbers)
 
     def parameter_gradient(self, work: CudaCalls, i: int) -> None:
-        """Add the gradient of the parameters of an operation to the bank."""
+        """Compute the gradients of operation i's parameters, and add them to the bank."""
         memory, rows = work.memory, work.program.operations[i].parameters
         place = memory.grad_place + rows.start
         found = self._gradients(work, i)[-1]
         memory.write(place, memory.read(place, len(rows)) + found)
 
     def input_gradient(self, work: CudaCalls, i: int) -> None:
-        """Write the gradient of each buffer read."""
+        """Compute the gradients of the inputs of operation i, and write them to the device."""
         sources = work.program.operations[i].sources
         for source, found in zip(sources, self._gradients(work, i), strict=False):
             work.write(gpu_layout.FLOW, source.offset, found)
 
     def steps(self, step: Callable[[], None], counts: list[int]) -> None:
-        """Take a step for each number of samples, and log its cost once."""
+        """Take a step for each number of samples, and log the cost of the Python code once."""
         start, self._costs.seconds = time.perf_counter(), 0.0
         for self.samples in counts:
             step()
@@ -388,7 +388,7 @@ FORMULAS = {
 
 
 def rows_of_operation(operation: Operation) -> Rows:
-    """Return the rows needed by an operation in whole steps."""
+    """Return the table rows that an operation needs in whole steps."""
     rows = {("KERNELS", operation.kind)}
     if table := FORMULAS.get(operation.kind):
         rows.add((table, operation.formula))
@@ -396,9 +396,9 @@ def rows_of_operation(operation: Operation) -> Rows:
 
 
 def rows_alone(operation: Operation) -> Rows:
-    """Return the rows needed by an operation on a whole batch.
+    """Return the table rows that an operation needs on a whole batch.
 
-    Kinds with separate kernels for whole batches do not need the kernels of a team.
+    A kind with separate kernels for whole batches does not need the kernels for teams.
     """
     rows = rows_of_operation(operation)
     if not set(BY_NUMBER) & set(WHOLE_BATCH[operation.kind]):
@@ -407,23 +407,23 @@ def rows_alone(operation: Operation) -> Rows:
 
 
 def rows_of_loss(loss: Loss) -> Rows:
-    """Return the rows needed by a loss."""
+    """Return the table rows that a loss needs."""
     table = "LOSSES" if isinstance(loss.row, LossRow) else "ROW_LOSSES"
     return frozenset({(table, loss.row.name), ("KINDS_OF_LOSSES", table)})
 
 
 def rows_of_optimizer(optimizer: Optimizer) -> Rows:
-    """Return the rows needed by an optimizer and its schedule."""
+    """Return the table rows that an optimizer and its schedule need."""
     return frozenset({("OPTIMIZERS", optimizer.row.name), ("SCHEDULES", optimizer.schedule.name)})
 
 
 def rows_of_batches(batches: Batches) -> Rows:
-    """Return the rows needed to draw batches."""
+    """Return the table rows that drawing batches needs."""
     return frozenset({("DRAWS", list(DRAWS)[batches.draw])})
 
 
 def is_needed(function: Launched, operation: Operation) -> bool:
-    """Return whether an operation needs a kernel of `OF_OPERATIONS`."""
+    """Return whether an operation needs this kernel, one of `OF_OPERATIONS`."""
     if function in (kernels.gather_all, kernels.gather_back_all):
         return operation.about.statistics(operation) > 0
     return function is not kernels.parameter_gradients or len(operation.parameters) > 0
@@ -432,9 +432,9 @@ def is_needed(function: Launched, operation: Operation) -> bool:
 def units_of_group(
     group: Iterable[Launched], program: Program, rows: Rows
 ) -> dict[tuple[Launched, Rows], CudaUnit]:
-    """Return the kernels of a group for a program, given the `rows` of loss, optimizer and draw.
+    """Return the kernels of a group; `rows` are the table rows of loss, optimizer and draw.
 
-    Each is keyed by its function and, for kernels of an operation, by the rows of the operation.
+    The keys are functions and, for kernels of an operation, the table rows of the operation.
     """
     found, operations = {}, [each for each in program.operations if each.kind in WHOLE_BATCH]
     for function in group:
@@ -455,10 +455,10 @@ def units_of_training(
     batches: Batches,
     formulas: Iterable[tuple[Loss, Optimizer]],
 ) -> list[CudaUnit]:
-    """Return the kernels to train a program, in whole steps and moment by moment.
+    """Return the kernels that train a program, in whole steps and moment by moment.
 
     Args:
-        formulas: losses and optimizers used together
+        formulas: pairs of a loss and an optimizer that are used together
     """
     layout = make_layout(program, bank, batches.size, MOST_SHARED)
     left_out = set() if fits(program, layout) else {steps.train}
@@ -474,7 +474,7 @@ def units_of_training(
 
 @final
 class KernelsInUse:
-    """The kernels of a network for the used formulas, each loaded on first use."""
+    """Kernels of a network for the formulas in use, each loaded on first use."""
 
     def __init__(self, program: Program, dtype: Dtype) -> None:
         self._program, self._dtype = program, dtype
@@ -482,13 +482,13 @@ class KernelsInUse:
         self._modules: dict[tuple[Launched, Rows], ModuleType | RefusedKernel] = {}
 
     def use(self, part: str, rows: Rows) -> None:
-        """Set the rows of a part: "loss", "optimizer" or "batches"."""
+        """Set the table rows that a part uses; the part is "loss", "optimizer" or "batches"."""
         if self._parts.get(part) != rows:
             self._parts[part] = rows
             self._modules.clear()
 
     def of(self, function: Launched, operation: Operation | None = None) -> Any:
-        """Return the kernel to launch; those in `OF_OPERATIONS` are made for an operation."""
+        """Return a kernel to launch; a kernel in `OF_OPERATIONS` is made for one operation."""
         key = function, Rows() if operation is None else rows_alone(operation)
         if key not in self._modules:
             self._load(function)
@@ -496,15 +496,15 @@ class KernelsInUse:
 
     @property
     def modules(self) -> list[Any]:
-        """The loaded kernel files, as modules."""
+        """Modules of the loaded kernel files, without duplicates."""
         return list(dict.fromkeys(self._modules.values()))
 
     def units(self, group: Iterable[Launched]) -> dict[tuple[Launched, Rows], CudaUnit]:
-        """Return `units_of_group` for the current rows."""
+        """Return `units_of_group` for the table rows in use."""
         return units_of_group(group, self._program, Rows().union(*self._parts.values()))
 
     def _load(self, function: Launched) -> None:
-        """Load a kernel, and the kernels needed at the same time."""
+        """Load a kernel and the other kernels of its group."""
         units = self.units(next(group for group in GROUPS if function in group))
         modules = cuda_file.load([*units.values()], self._dtype)
         self._modules.update(zip(units, modules, strict=True))

@@ -1,15 +1,15 @@
-"""Kernels of affine operations: matrix products by a team of threads, and of a whole batch.
+"""Kernels of affine operations: matrix products by a team of threads, or of a whole batch.
 
-A thread of a team computes several numbers at once, in registers, so that each loaded number is
-used in several multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. Each number
-is the same sum, in the same order, in every kernel: a chain of `cuda.fma` from the bias, or 0.
+A thread of a team computes several numbers together, in registers, so that each loaded number is
+used in several multiply-adds: 4 or 2 rows of 2 samples, or 4 x 4 numbers of a matrix. In every
+kernel, each number is the same sum in the same order: a chain of `cuda.fma` from the bias, or 0.
 
-Indices are unsigned and advance by additions: numba checks signed indices for being negative, and a
-multiplication per index takes longer than its multiply-add.
+Indices are unsigned and advance by additions. numba checks signed indices for being negative, and a
+multiplication per index would take longer than the multiply-add itself.
 
-A product of a whole batch is split into tiles: the threads of a block load a panel of each factor
+The product of a whole batch is split into tiles. The threads of a block load a panel of each factor
 into shared memory, then each thread computes 4 x 4 numbers. Meanwhile the next panels are loaded
-into registers: otherwise a block would spend two thirds of its time waiting for them.
+into registers; otherwise a block would wait for them two thirds of its time.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ ALL_ROWS = np.uint64(2**64 - 1)  # none is the last one that may be read
 
 @kernel
 def quarter(n: Index) -> Index:
-    """Return n / 4, rounded up."""
+    """Return n / 4 rounded up."""
     return (n + THREE) // FOUR
 
 
@@ -87,13 +87,13 @@ def room_apart(outputs: Index) -> Index:
 
 @kernel
 def reciprocal(n: Index) -> Index:
-    """Return 2**32 / n, rounded up: i // n is i times it, shifted by 32 bits, if i n < 2**32."""
+    """Return r = 2**32 / n rounded up; i // n equals i * r >> 32 if i * n < 2**32."""
     return np.uint64(np.uint32(0xFFFFFFFF) // np.uint32(n)) + ONE
 
 
 @kernel
 def one_of(i: Index, end: Index, other: Index) -> Index:
-    """Return i if it is before the end, else `other`."""
+    """Return i if it is less than `end`, else `other`."""
     return i if i < end else other
 
 
@@ -104,11 +104,11 @@ def fetch(
 ) -> None:  # fmt: skip
     """Copy lines of `count` numbers, fewer than 2**16 in total, to the memory of a block.
 
-    The lines are `apart` numbers apart in `arena`, from `start`. Number n of line m is copied to
-    room[to + m * down + n * across]. Adjacent threads read adjacent numbers. A thread loads four
-    numbers before it stores the first, to wait only once; if fewer are left, one is copied several
-    times. The last one is stored first, since otherwise the compiler would store before loading
-    all.
+    The lines begin at `start` in `arena` and are `apart` numbers apart. Number n of line m is
+    copied to room[to + m * down + n * across]. Adjacent threads read adjacent numbers. A thread
+    loads four numbers before it stores them, so that it waits only once; if fewer remain, one is
+    copied several times. The number loaded last is stored first, since otherwise the compiler would
+    begin to store before all are loaded.
     """
     i, step, end, by = np.uint64(worker), np.uint64(workers), lines * count, reciprocal(count)
     skipped, turned = apart - count, down - count * across  # negative numbers wrap around, and back
@@ -142,7 +142,7 @@ def affine_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """z = W x + b. The weights are in `space`; numbers after them may be read as a row."""
+    """z = W x + b, with W in `space`; up to three numbers after W are read without effect."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     x, z = ends_of(plan, op, base, stride)
     biases = plan[VALUE] + plan[op + BIAS_ROW]
@@ -158,7 +158,7 @@ def affine_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: W transposed, times g. W is in `space`."""
+    """Compute the gradient of the inputs: W transposed, times g, with W in `space`."""
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
     h, g = ends_of(plan, op, flow_base, stride)
     products(
@@ -174,10 +174,10 @@ def products(
     arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index, step: Index,
     samples: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Write a matrix times x, plus biases, to z, both in `space`.
+    """Write a matrix times x, plus biases, to z; x and z are in `space`.
 
-    The rows of the matrix are `down` numbers apart, its columns `along`; rows after the last are
-    not read. A tile is 4 rows high, or 2 if half of the threads would be idle otherwise.
+    The rows of the matrix are `down` numbers apart, its columns `along`; no row after `last` is
+    read. A tile has 4 rows, or 2 if half of the threads would otherwise be idle.
     """
     if quarter(rows) * ((samples + ONE) // TWO) * TWO > workers:
         write_tiles(
@@ -197,9 +197,9 @@ def write_tiles(
     inner: Index, arena: Numbers, biases: Index, biased: bool, space: Numbers, x: Index, z: Index,
     step: Index, samples: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Compute `products` in tiles of `height` rows, a constant, and two samples.
+    """Compute `products` in tiles of `height` rows, which must be constant, and two samples.
 
-    The compiler unrolls all loops over a tile, and keeps its sums in registers.
+    The compiler unrolls all loops over a tile and keeps its sums in registers.
     """
     sums, high, groups = cuda.local.array(8, Real), np.uint64(height), (samples + ONE) // TWO
     job, end = worker, (rows + high - ONE) // high * groups
@@ -225,9 +225,9 @@ def add_tile(
     height: Index, weights: Numbers, w: Index, down: Index, along: Index, last: Index, r: Index,
     inner: Index, space: Numbers, x: Index, step: Index, sums: Numbers,
 ) -> None:  # fmt: skip
-    """Add `inner` products to each sum of a tile, whose first row is r and begins at w.
+    """Add `inner` products to each sum of a tile, whose first row is r and begins at index w.
 
-    Instead of a row after the last, the first one is read; the caller does not write its sums.
+    Rows after the last one are replaced by the first row; the caller does not write their sums.
     """
     offsets = cuda.local.array(4, np.uint64)
     for i in range(height):
@@ -249,7 +249,7 @@ def add_pairs(
     height: Index, weights: Numbers, w: Index, offsets: Whole, space: Numbers, x: Index,
     sums: Numbers,
 ) -> None:  # fmt: skip
-    """Add a product to each sum of a tile."""
+    """Add one product to each sum of a tile."""
     for i in range(2 * height):
         y = space[x + np.uint64(i % 2)]
         sums[i] = cuda.fma(weights[w + offsets[i // 2]], y, sums[i])
@@ -261,10 +261,10 @@ def affine_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Gradients of W and b: outer products, summed over the samples; 4 x 4 weights per thread.
+    """Add the gradients of W and b, summed over the samples; 4 x 4 weights per thread.
 
-    They are a quarter of the rows, or columns, apart: so adjacent threads read adjacent rows of the
-    workspaces, and write adjacent weights.
+    The rows of a thread are a quarter of all rows apart, and so are its columns. So adjacent
+    threads read adjacent rows of the workspaces and write adjacent weights.
     """
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     inputs, outputs = np.uint64(plan[op + INPUTS]), np.uint64(plan[op + OUTPUTS])
@@ -304,7 +304,7 @@ def affine_parameters(
 
 @kernel
 def add_sample(flow: Numbers, g: Whole, space: Numbers, x: Whole, sums: Numbers) -> None:
-    """Add the product of each of four numbers and four others; advance to the next sample."""
+    """Add the products of four gradients and four inputs to 16 sums; go to the next sample."""
     for i in range(16):
         sums[i] = cuda.fma(flow[g[i // 4]], space[x[i % 4]], sums[i])
     for i in range(4):
@@ -316,7 +316,7 @@ def add_sample(flow: Numbers, g: Whole, space: Numbers, x: Whole, sums: Numbers)
 def four_rows(
     start: Index, stride: Index, row: Index, apart: Index, rows: Index, found: Whole
 ) -> None:
-    """Write the starts of the rows `row`, `row` + `apart`, ...; the last row is repeated."""
+    """Write the starts of rows `row`, `row` + `apart`, ...; rows after the last become the last."""
     for i in range(4):
         found[i] = start + smaller(row + np.uint64(i) * apart, rows - ONE) * stride
 
@@ -328,8 +328,8 @@ def four_rows(
 def in_panel(i: Index, inner: Index) -> Any:
     """Return line and place of the first number of part i of a panel, and the steps to the next.
 
-    i < LOADERS. Adjacent i are adjacent in memory: in the same line if `inner`, the distance
-    between its numbers in memory, is 1, else in adjacent lines.
+    i is less than LOADERS. Adjacent parts are adjacent in memory: in the same line if `inner`, the
+    distance between the numbers of a line, is 1, else in adjacent lines.
     """
     if inner == ONE:
         return i // DEPTH, i % DEPTH, LOADERS // DEPTH, ZERO
@@ -341,9 +341,9 @@ def load_part(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     i: Index, numbers: Numbers,
 ) -> None:  # fmt: skip
-    """Load part i of `length` lines of `width` numbers each; missing numbers are not read.
+    """Load part i of a panel with `length` lines of `width` numbers; nothing beyond is read.
 
-    `along` is the distance between lines in memory; either it or `inner` is 1.
+    `along` is the distance between lines in memory; either `along` or `inner` is 1.
     """
     line, k, lines, places = in_panel(i, inner)
     at, jump = start + line * along + k * inner, lines * along + places * inner
@@ -359,7 +359,7 @@ def load_part(
 def store_part(
     inner: Index, length: Index, width: Index, i: Index, numbers: Numbers, panel: Numbers
 ) -> None:
-    """Store it to panel[place, line]."""
+    """Store the numbers of part i, loaded by `load_part`, to panel[place, line]."""
     line, k, lines, places = in_panel(i, inner)
     for j in range(LOADED):
         if line < length and k < width:
@@ -373,7 +373,7 @@ def load_others(
     arena: Numbers, start: Index, along: Index, inner: Index, length: Index, width: Index,
     numbers: Numbers, panel: Numbers,
 ) -> None:  # fmt: skip
-    """Load and store the remaining parts of a block of fewer than LOADERS threads."""
+    """Load and store the remaining parts of a panel if a block has fewer than LOADERS threads."""
     i = np.uint64(cuda.threadIdx.x + cuda.blockDim.x)
     while i < LOADERS:
         load_part(arena, start, along, inner, length, width, i, numbers)
@@ -387,10 +387,10 @@ def matrix_product(
     b_across: Index, out: Index, out_down: Index, rows: Index, columns: Index, inner: Index,
     biases: Index, first: Index, step: Index,
 ) -> None:  # fmt: skip
-    """out = A B + biases, tiles `first`, `first` + `step`, ...; no biases if `biases` < 0.
+    """out = A B + biases, for tiles `first`, `first` + `step`, ...; no biases if `biases` < 0.
 
-    A tile is 64 x 64; the threads of a block load parts of both factors, then each computes 4 x 4
-    numbers of it, a quarter of the tile apart.
+    A tile is 64 x 64. The threads of a block load parts of both factors; then each thread computes
+    4 x 4 numbers of the tile, whose rows and columns are a quarter of the tile apart.
     """
     left = cuda.shared.array(PANEL, Real)
     right = cuda.shared.array(PANEL, Real)
@@ -415,9 +415,9 @@ def part_of_product(
     b: Index, b_down: Index, b_across: Index, out: Index, out_down: Index, rows: Index,
     columns: Index, inner: Index, biases: Index, row: Index,
 ) -> None:  # fmt: skip
-    """Compute one tile of `matrix_product`, whose first row of the whole is `row`.
+    """Compute one tile of `matrix_product`; `row` is the index of its first row in the product.
 
-    A block with fewer threads than parts of the tile takes several turns.
+    A block with fewer threads than the tile has parts computes the parts in several turns.
     """
     down, across = quarter(rows), quarter(columns)
     sums = cuda.local.array(16, Real)
@@ -463,10 +463,10 @@ def add_products(
     left: Numbers, right: Numbers, p: Index, q: Index, width: Index, down: Index, across: Index,
     sums: Numbers,
 ) -> None:  # fmt: skip
-    """Add `width` products to each of sixteen sums, of rows from p and columns from q.
+    """Add `width` products to each of sixteen sums, for rows from p and columns from q.
 
-    The four rows of a panel are `down` apart, the four columns `across`. The compiler unrolls all
-    loops over `sums`, and keeps them in registers.
+    The four rows in a panel are `down` apart, the four columns `across`. The compiler unrolls all
+    loops over `sums` and keeps them in registers.
     """
     last = p + width * DOWN
     while p < last:
@@ -479,7 +479,7 @@ def add_products(
 
 @kernel
 def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) -> Any:
-    """Return the initial value of a sum of row r of a tile."""
+    """Return the initial value of the sums in row r of a tile: the bias, or 0."""
     if biases >= 0 and r < rows:
         return arena[np.uint64(biases) + first + r]
     return Real(0)
@@ -489,7 +489,7 @@ def bias_of(arena: Numbers, biases: Index, first: Index, r: Index, rows: Index) 
 def affine_forward_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """z = W x + b of a whole batch, by all blocks."""
+    """z = W x + b for a whole batch, computed by all blocks."""
     stride, inputs, biases = plan[STRIDE], plan[op + INPUTS], -1
     if plan[op + HAS_BIASES] != 0:
         biases = plan[VALUE] + plan[op + BIAS_ROW]
@@ -505,7 +505,7 @@ def affine_forward_all(
 def affine_parameters_all(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Gradients of W for each chunk, a tile per block; then of the biases, one per thread."""
+    """Compute the gradients of W for each chunk, a tile per block; then of the biases."""
     stride, inputs, outputs = plan[STRIDE], plan[op + INPUTS], plan[op + OUTPUTS]
     x, g = plan[SPACE] + plan[op + SOURCE] * stride, plan[FLOW] + plan[op + TARGET] * stride
     tiles = -(-inputs // MATRIX_TILE) * -(-outputs // MATRIX_TILE)
@@ -530,7 +530,7 @@ def affine_parameters_all(
 
 @kernel
 def affine_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Gradient of the inputs of a whole batch: W transposed times g, by all blocks."""
+    """Compute the gradient of the inputs of a whole batch, W transposed times g, by all blocks."""
     stride, inputs = plan[STRIDE], plan[op + INPUTS]
     matrix_product(
         arena, plan[VALUE] + plan[op + WEIGHT_ROW], 1, inputs,

@@ -1,8 +1,8 @@
-"""missing_for_cuda: requirements of the cuda engine missing on this machine, as a short text.
+"""missing_for_cuda: why the cuda engine cannot run on this machine, as a short text.
 
 The driver is queried directly, so that numba's CUDA module is loaded only if there is a GPU. The
-engine can run if a small kernel, see `probe.py`, was compiled and returned the right numbers. That
-takes seconds and is done once, in a separate process: a file in the cache folder stores the result
+engine can run if a small kernel was compiled and returned the right numbers; see `probe.py`. That
+takes seconds and is done once, in a separate process. A file in the cache folder stores the result
 for these versions, this driver and this GPU. A failed probe is repeated by the next process.
 """
 
@@ -55,7 +55,7 @@ CAUSES = (
 
 
 def missing_for_cuda() -> str:
-    """Return the missing requirement, or "" if the engine can run, also in numba's simulator."""
+    """Return the missing requirement, or "" if the engine can run (or numba simulates a GPU)."""
     if find_spec("numba") is None or find_spec("numba_cuda") is None:
         return f"numba-cuda is not installed ({pip_command('cuda')})"
     if os.environ.get("NUMBA_ENABLE_CUDASIM", "0") not in ("", "0"):
@@ -67,7 +67,7 @@ def missing_for_cuda() -> str:
 
 
 def load_driver() -> Any:
-    """Return NVIDIA's driver as a library, or None."""
+    """Load NVIDIA's driver library; return None if it is not installed."""
     try:
         return ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
     except OSError:
@@ -75,7 +75,7 @@ def load_driver() -> Any:
 
 
 def missing_in_driver(driver: Any) -> str:
-    """Return the problem of the driver, or of the first GPU, or ""."""
+    """Return what is wrong with the driver or the first GPU, or ""."""
     status = driver.cuInit(0)
     if status not in (0, NO_DEVICE):
         return f"the NVIDIA driver does not start (error {status})"
@@ -103,7 +103,7 @@ def capability_of(driver: Any) -> tuple[int, ...]:
 
 
 def ask(function: Any, *arguments: int) -> int:
-    """Return the result written by a driver function to its first argument; 0 on failure."""
+    """Call a driver function, and return the integer that it writes; 0 on failure."""
     answer = ctypes.c_int(0)
     return 0 if function(ctypes.byref(answer), *arguments) else answer.value
 
@@ -114,7 +114,7 @@ def toolkit_version() -> int:
 
 
 def machine(driver: Any) -> str:
-    """Return everything that determines whether a kernel runs, as a text."""
+    """Return a text with everything that determines whether a kernel runs on this machine."""
     known = [f"{package} {version_of(package)}" for package in PACKAGES]
     places = [f"{name}={os.environ.get(name)}" for name in ("CUDA_HOME", "CUDA_VISIBLE_DEVICES")]
     card = [str(ask(driver.cuDriverGetVersion)), str(capability_of(driver))]
@@ -123,7 +123,7 @@ def machine(driver: Any) -> str:
 
 @cache
 def missing_in_libraries(here: str) -> str:
-    """Return why no kernel can be compiled and run on a machine described by `here`, or ""."""
+    """Return why kernels do not run on the machine described by `here`, or ""."""
     path = path_of(here, "cuda_ran", ".txt")
     if path.exists():
         return ""
@@ -134,7 +134,7 @@ def missing_in_libraries(here: str) -> str:
 
 
 def error_of_a_kernel() -> str:
-    """Run `probe.py` in a separate process; return its error, or ""."""
+    """Run `probe.py` in a separate process; return its error message, or ""."""
     child = processes.start(["-P", str(Path(probe.__file__))], stdout=subprocess.PIPE)
     try:
         said = child.communicate(timeout=SECONDS)[0].decode(errors="replace").strip()
@@ -149,7 +149,7 @@ def error_of_a_kernel() -> str:
 
 
 def explained(error: str) -> str:
-    """Return the sentence for an error of the small kernel."""
+    """Return a sentence that explains an error message of the small kernel."""
     for pattern, sentence in CAUSES:
         if re.search(pattern, error):
             return sentence.format(

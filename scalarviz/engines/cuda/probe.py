@@ -1,14 +1,14 @@
-"""Compiles and runs a small kernel with the requirements of whole steps; run as a script.
+"""Compile and run a small kernel with the requirements of whole steps; run this file as a script.
 
     python -P probe.py
 
-All threads wait for each other, for which the device library cudadevrt is linked, and a block
-requests more dynamic shared memory than the default. If a GPU does not support one of these, the
-kernel is tried without it, as in the engine.
+All threads wait for each other, which requires the device library cudadevrt, and a block requests
+more dynamic shared memory than the default. If a GPU does not support one of these, the kernel is
+tried without it, as in the engine.
 
-It prints "ran" and exits with 0 if the GPU wrote the right numbers. Otherwise it exits with 1, and
-the last line is the error. It imports nothing of scalarviz, so that it starts quickly, and an error
-in a driver ends only this process.
+The script prints "ran" and exits with 0 if the GPU wrote the right numbers. Otherwise it exits with
+1, and the last line is the error. It imports nothing from scalarviz, so that it starts quickly. An
+error in a driver ends only this process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RAN = "ran"
 
 
 def run() -> str:
-    """Return "" if a kernel ran on the GPU, else the error."""
+    """Return "" if a kernel ran on the GPU, else the error message."""
     try:
         found = attempt()
     except Exception as error:  # for any error kernels cannot run
@@ -34,7 +34,7 @@ def run() -> str:
 
 
 def attempt() -> list[float]:
-    """Return the numbers written by the kernel."""
+    """Run the kernel, and return the numbers that it wrote."""
     numpy: Any = import_module("numpy")
     cuda: Any = import_module("numba.cuda")
     out = cuda.to_device(numpy.zeros(SIZE, numpy.float32))
@@ -49,7 +49,7 @@ def attempt() -> list[float]:
 
 
 def room_of(kernel: Any) -> int:
-    """Return the maximum bytes of dynamic shared memory for a block of a compiled kernel."""
+    """Return how many bytes of dynamic shared memory a block of a compiled kernel may use."""
     try:
         nvidia: Any = import_module("numba.cuda.cudadrv.driver")
         names, function = nvidia.binding.CUfunction_attribute, kernel._codelibrary.get_cufunc()
@@ -61,7 +61,7 @@ def room_of(kernel: Any) -> int:
 
 
 def kernel_on(cuda: Any, waits: bool, number: Any) -> Any:
-    """Return the kernel as a plain function; a block writes a number doubled by the other one."""
+    """Return the kernel as a plain function; each block doubles numbers written by the other."""
 
     def twice(out: Any, place: int) -> None:
         room = cuda.shared.array(0, number)
@@ -78,7 +78,7 @@ def kernel_on(cuda: Any, waits: bool, number: Any) -> Any:
 
 
 def main() -> int:
-    """Print the result; return the exit status."""
+    """Print the result, and return the exit status."""
     import warnings
 
     warnings.simplefilter("ignore")  # such as that a grid of two blocks is small

@@ -1,7 +1,7 @@
-"""Table of the kernels by kind of operation, and the functions that select from it.
+"""Table of the kernels by kind of operation, and functions that choose a kernel from it.
 
-All kernels of a purpose have the same arguments; see `team_kernels.py`. A function that begins with
-`run = chosen(KERNELS, kind)[PURPOSE]` compares the kind once in the compiled file.
+All kernels with the same purpose have the same arguments; see `team_kernels.py`. A function that
+begins with `run = chosen(KERNELS, kind)[PURPOSE]` compares `kind` once in the compiled file.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Run an operation on the first `count` samples of a workspace that begins at `base`."""
+    """Run an operation forward on the first `count` samples of the workspace at `base`."""
     run = chosen(KERNELS, plan[op + KIND])[FORWARD]
     run(plan, op, arena, scalars, space, base, stride, first, count, worker, workers)
 
@@ -95,7 +95,7 @@ def parameter_gradient(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Add these samples to the gradient of an operation's parameters, for their chunk."""
+    """Add an operation's parameter gradients, for some samples, to the gradients of their chunk."""
     run = chosen(KERNELS, plan[op + KIND])[PARAMETERS]
     run(plan, op, arena, chunk, fresh, space, base, flow, flow_base, stride, count, worker, workers)
 
@@ -115,7 +115,7 @@ def input_gradient(
 
 @kernel
 def forward_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """`forward` on all samples, by all threads."""
+    """Run `forward` on all samples, by all threads."""
     forward(
         plan, op, arena, scalars, arena, plan[SPACE], plan[STRIDE], 0, count, cuda.grid(1),
         cuda.gridsize(1),
@@ -126,7 +126,7 @@ def forward_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
 def parameters_by_number(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """`parameter_gradient` on all samples: one parameter per thread, for each chunk."""
+    """Run `parameter_gradient` for each chunk; a thread computes one parameter at a time."""
     for job in range(cuda.grid(1), plan[CHUNKS] * plan[op + COUNT], cuda.gridsize(1)):
         chunk = job // plan[op + COUNT]
         first = chunk_start(plan, chunk, count)
@@ -139,7 +139,7 @@ def parameters_by_number(
 
 @kernel
 def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """`input_gradient` on all samples, by all threads."""
+    """Run `input_gradient` on all samples, by all threads."""
     input_gradient(
         plan, op, arena, scalars, arena, plan[SPACE], arena, plan[FLOW], plan[STRIDE], count,
         cuda.grid(1), cuda.gridsize(1),

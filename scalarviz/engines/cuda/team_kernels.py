@@ -1,18 +1,18 @@
-"""Kernels of the simple kinds of operations and of batch norm, by a team of threads.
+"""Kernels of batch norm and the simpler kinds of operations, run by a team of threads.
 
-A kind has up to three kernels; all kernels of a purpose have the same arguments: forward; the
-gradient of the parameters, for one chunk; the gradient of the inputs. `first` is the index in the
-batch of the workspace's first sample. A thread computes one number of a sample, or one parameter,
-at a time; adjacent threads have adjacent samples.
+A kind has up to three kernels: forward, the gradient of the parameters for one chunk, and the
+gradient of the inputs. Kernels with the same purpose have the same arguments. `first` is the index
+in the batch of the workspace's first sample. A thread computes one number of a sample, or one
+parameter, at a time; adjacent threads have adjacent samples.
 
 A sum over samples continues the sum in memory, or starts at 0 if `fresh`. If several numbers share
-a parameter, sums run over all numbers of a sample before the next sample, so that they do not
+a parameter, a sum runs over all numbers of a sample before the next sample, so that it does not
 depend on the number of samples in a workspace.
 
 Batch norm standardizes each feature over the whole batch, which requires the numbers of all
-samples. `gather` writes mean and scale of each feature to `scalars`; in the backward pass, the
-means of the gradients to remove. A block computes one feature at a time, with sums in SHARES parts
-for any number of threads.
+samples. `gather` writes the mean and scale of each feature to `scalars`; in the backward pass it
+writes the means of the gradients that are subtracted. A block computes one feature at a time; its
+sums have SHARES parts for any number of threads.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def activation_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: f'(x) times g."""
+    """Compute the gradient of the inputs: f'(x) times g."""
     x, y = ends_of(plan, op, base, stride)
     h, g = ends_of(plan, op, flow_base, stride)
     formula = plan[op + FORMULA]
@@ -131,7 +131,7 @@ def row_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x), by the threads of a block: loops over a row are divided, see `in_team`."""
+    """y = f(x) for a row formula; a block's threads divide the loops over a row, see `in_team`."""
     x, y = ends_of(plan, op, base, stride)
     memo, outputs = row_at(base, plan[op + MEMO], stride), plan[op + OUTPUTS]
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
@@ -149,7 +149,7 @@ def row_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs by the formula's backward, by the threads of a block."""
+    """Compute the gradient of the inputs by the formula's backward, with the threads of a block."""
     x, y = ends_of(plan, op, base, stride)
     h, g = ends_of(plan, op, flow_base, stride)
     memo, inputs = row_at(base, plan[op + MEMO], stride), plan[op + INPUTS]
@@ -166,7 +166,7 @@ def row_inputs(
 
 @kernel
 def row_forward_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Run `row_forward` on all samples, some per block at a time."""
+    """Run `row_forward` on all samples; a block computes several samples at a time."""
     for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
         row_forward(
             plan, op, arena, scalars, arena, plan[SPACE] + n, plan[STRIDE], n,
@@ -176,7 +176,7 @@ def row_forward_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, coun
 
 @kernel
 def row_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Run `row_inputs` on all samples, some per block at a time."""
+    """Run `row_inputs` on all samples; a block computes several samples at a time."""
     for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
         row_inputs(
             plan, op, arena, scalars, arena, plan[SPACE] + n, arena, plan[FLOW] + n, plan[STRIDE],
@@ -192,7 +192,7 @@ def scale_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = w x + b; EACH numbers share w and b."""
+    """y = w x + b; each pair of w and b is shared by EACH numbers."""
     x, y = ends_of(plan, op, base, stride)
     each, biased = np.uint32(plan[op + EACH]), plan[op + HAS_BIASES] != 0
     weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
@@ -210,7 +210,7 @@ def scale_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Gradients of w and b: sums over samples, and over the numbers that share them."""
+    """Add the gradients of w and b: sums over the samples and the numbers that share them."""
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     each, begin = plan[op + EACH], partial_of(plan, op, chunk)
     weights = plan[op + OUTPUTS] // each
@@ -245,7 +245,7 @@ def scale_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: w times g."""
+    """Compute the gradient of the inputs: w times g."""
     h, g = ends_of(plan, op, flow_base, stride)
     each = np.uint32(plan[op + EACH])
     weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
@@ -259,7 +259,7 @@ def scale_inputs(
 
 @kernel
 def take_parameters(plan: Whole, op: Index, arena: Numbers, r: Index, given: Numbers) -> None:
-    """Write the parameters of output r to `given`."""
+    """Write the parameters of the formula for output r to `given`."""
     first = plan[VALUE] + plan[op + WEIGHT_ROW]
     for j in range(MOST_SETTINGS):
         each = np.int64(arena[plan[op + SETTINGS] + j])
@@ -288,7 +288,7 @@ def parametric_parameters(
     base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
     workers: Index,
 ) -> None:  # fmt: skip
-    """Gradients of the parameters: sums over samples, and over the numbers that share them."""
+    """Add the gradients of the parameters: sums over samples and the numbers that share them."""
     x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
     begin, given = partial_of(plan, op, chunk), cuda.local.array(MOST_SETTINGS, Real)
     for i in range(worker, plan[op + COUNT], workers):
@@ -314,7 +314,7 @@ def parametric_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: f'(x, w, ...) times g."""
+    """Compute the gradient of the inputs: f'(x, w, ...) times g."""
     x = row_at(base, plan[op + SOURCE], stride)
     h, g = ends_of(plan, op, flow_base, stride)
     given = cuda.local.array(MOST_SETTINGS, Real)
@@ -333,7 +333,7 @@ def copy_rows(
     numbers: Numbers, base: Index, start: Index, to: Index, rows: Index, stride: Index,
     count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Copy rows of a workspace, from row `start`, to those from row `to`."""
+    """Copy `rows` rows within a workspace, from row `start` to row `to`."""
     x, y = row_at(base, start, stride), row_at(base, to, stride)
     for i in range(worker, rows * count, workers):
         place = number_at(i, count, stride)
@@ -345,7 +345,7 @@ def branch_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x."""
+    """y = x: the input of a branch is copied."""
     copy_rows(
         space, base, plan[op + SOURCE], plan[op + TARGET], plan[op + OUTPUTS], stride, count,
         worker, workers,
@@ -357,7 +357,7 @@ def branch_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Add the gradient to the inputs' gradient, which was written by their last reader."""
+    """Add g to the gradient of the inputs, which a later operation has already written."""
     h, g = ends_of(plan, op, flow_base, stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
         place = number_at(i, count, stride)
@@ -369,7 +369,7 @@ def sum_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x + the second buffer."""
+    """y = x + the second input."""
     x, y = ends_of(plan, op, base, stride)
     second = row_at(base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
@@ -382,7 +382,7 @@ def sum_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Pass the gradient on to both buffers."""
+    """Copy the gradient of the sum to both inputs."""
     h, g = ends_of(plan, op, flow_base, stride)
     second = row_at(flow_base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -399,7 +399,7 @@ def product_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x times the second buffer."""
+    """y = x times the second input."""
     x, y = ends_of(plan, op, base, stride)
     second = row_at(base, plan[op + SECOND], stride)
     for i in range(worker, plan[op + OUTPUTS] * count, workers):
@@ -412,7 +412,7 @@ def product_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of each factor: g times the other one."""
+    """Compute the gradient of each factor: g times the other factor."""
     x = row_at(base, plan[op + SOURCE], stride)
     h, g = ends_of(plan, op, flow_base, stride)
     second = row_at(base, plan[op + SECOND], stride)
@@ -428,7 +428,7 @@ def concatenation_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x, followed by the second buffer."""
+    """y = x, followed by the second input."""
     inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
     copy_rows(space, base, plan[op + SOURCE], target, inputs, stride, count, worker, workers)
     copy_rows(
@@ -442,7 +442,7 @@ def concatenation_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Pass its part of the gradient on to each buffer."""
+    """Copy each input's part of the gradient to that input."""
     inputs, outputs, target = plan[op + INPUTS], plan[op + OUTPUTS], plan[op + TARGET]
     copy_rows(flow, flow_base, target, plan[op + SOURCE], inputs, stride, count, worker, workers)
     copy_rows(
@@ -459,7 +459,7 @@ def dropout_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = x times 0 or 1 / (1 - rate), which is stored; y = x in evaluation."""
+    """y = x times a factor 0 or 1 / (1 - rate), saved for backward; in evaluation y = x."""
     x, y = ends_of(plan, op, base, stride)
     memo, rate = row_at(base, plan[op + MEMO], stride), arena[plan[op + SETTINGS]]
     own = plan[op + STATE]
@@ -482,7 +482,7 @@ def dropout_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Gradient of the inputs: g times the factor stored by forward."""
+    """Compute the gradient of the inputs: g times the factor saved by forward."""
     h, g = ends_of(plan, op, flow_base, stride)
     memo = row_at(base, plan[op + MEMO], stride)
     for i in range(worker, plan[op + INPUTS] * count, workers):
@@ -513,7 +513,7 @@ def batch_norm_inputs(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """Remove the components of a gradient that shift or scale a whole feature."""
+    """Subtract the part of the gradient that only shifts or scales a whole feature."""
     y = row_at(base, plan[op + TARGET], stride)
     h, g = ends_of(plan, op, flow_base, stride)
     pixels, found = np.int64(arena[plan[op + SETTINGS] + 1]), plan[op + STATISTICS]
@@ -527,7 +527,7 @@ def batch_norm_inputs(
 
 @kernel
 def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index) -> None:
-    """Compute mean and scale of each feature; in training, update the running statistics."""
+    """Compute mean and scale of each feature; in training also update the running statistics."""
     settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
     features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
     eps, momentum = np.float64(arena[settings + 2]), np.float64(arena[settings + 3])
@@ -555,7 +555,7 @@ def gather_batch_norm(plan: Whole, op: Index, arena: Numbers, scalars: Exact, co
 def gather_batch_norm_back(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
 ) -> None:
-    """Compute the mean of g and of g y of each feature."""
+    """Compute the means of g and of g * y for each feature."""
     settings, found = plan[op + SETTINGS], plan[op + STATISTICS]
     features, pixels = np.int64(arena[settings]), np.int64(arena[settings + 1])
     stride, numbers = plan[STRIDE], np.float64(count * pixels)
@@ -572,7 +572,7 @@ def gather_batch_norm_back(
 
 @kernel
 def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
-    """Return whether all parameters of the layer are frozen, which stops running statistics."""
+    """Return whether all parameters of the layer, and so its running statistics, are frozen."""
     for row in range(plan[op + HELD_FROM], plan[op + HELD_TO]):
         if arena[plan[FROZEN] + row] == Real(0):
             return False
@@ -581,7 +581,7 @@ def is_held(plan: Whole, op: Index, arena: Numbers) -> bool:
 
 @kernel
 def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -> Any:
-    """Sum rows of a workspace in float64; the result is returned to all threads of a block."""
+    """Return the sum of rows of a workspace in float64, to all threads of a block."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
@@ -595,7 +595,7 @@ def sum_of(arena: Numbers, x: Index, rows: Index, stride: Index, count: Index) -
 def sum_of_products(
     arena: Numbers, x: Index, y: Index, mean: float, rows: Index, stride: Index, count: Index
 ) -> Any:
-    """Sum products of two sets of rows, each number minus the mean."""
+    """Return the sum of (x - mean) * (y - mean) in float64, to all threads of a block."""
     shares = cuda.shared.array(SHARES, np.float64)
     for share in range(cuda.threadIdx.x, SHARES, cuda.blockDim.x):
         total = 0.0
@@ -609,9 +609,9 @@ def sum_of_products(
 
 @kernel
 def sum_of_shares(shares: Numbers) -> Any:
-    """Sum the shares of a block in order, by one thread; all threads synchronize.
+    """Add up the shares of a block in order, in one thread; all threads synchronize.
 
-    Many GPUs have few units for float64.
+    One thread is enough, since many GPUs have few float64 units.
     """
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:

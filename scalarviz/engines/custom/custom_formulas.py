@@ -1,4 +1,4 @@
-"""activation, loss and layer: user-defined functions become rows of the tables of formulas."""
+"""activation, loss and layer: add user-defined functions as rows to the tables of formulas."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ REMEDY = ": fix it, or pass check=False to keep it"
 def activation(
     value: Any, derivative: Any = None, name: str = "", *, check: bool = True
 ) -> Formula:
-    """Add a custom activation y = value(x), with derivative(x, y).
+    """Register a custom activation y = value(x) with derivative(x, y).
 
-    The name can be used wherever an activation is named. The functions must be defined by a plain
-    def, since kernels are generated from their source. Adding an activation under an existing
-    name replaces it: recreate all networks that use it, because their objects keep the old
-    functions while kernels use the new ones.
+    Its name can be used wherever an activation is named. The functions must be defined by a plain
+    def, since kernels are generated from their source. An activation with an existing name
+    replaces the existing one: recreate all networks that use it, because their objects keep the
+    old functions while kernels use the new ones.
 
     Args:
         value: function of a float x that returns a float; use `sv.where(condition, a, b)` for
             conditions
-        derivative: function of x and y = value(x) that returns dy/dx. None, the default: derived
-            automatically by recording `value` with Values, which is not possible if it compares x
-            except in `sv.where`
-        name: name of the activation; "", the default: the name of the function
-        check: whether to compare the derivative with finite differences; by default True; False
-            allows surrogate derivatives, e.g. of a step function
+        derivative: function of x and y = value(x) that returns dy/dx. None (default) means that it
+            is derived automatically by recording `value` with Values, which is not possible if
+            `value` compares x other than by `sv.where`
+        name: name of the activation; "" (default) means the name of the function
+        check: whether to compare the derivative with finite differences; by default True. Use False
+            for surrogate derivatives, e.g. of a step function
 
-    Returns the row of `ACTIVATIONS`. Raises InputError for functions with other arguments, or whose
-    source cannot be read, and for a wrong derivative.
+    Returns the row of `ACTIVATIONS`. Raises InputError for functions with other arguments or
+    without readable source, and for a wrong derivative.
 
     >>> def bump(x):
     ...     return 1.0 / (1.0 + x * x)
@@ -85,7 +85,7 @@ def activation(
 
 
 def check_slope(row: ActivationFormula) -> None:
-    """Raise InputError if a derivative differs from finite differences, where both are finite."""
+    """Raise InputError if a derivative differs from finite differences where both are finite."""
     for x, _ in points(*EVERYWHERE):
         try:
             lower, middle, upper = (float(row.value(x + h)) for h in (-STEP, 0.0, STEP))
@@ -126,40 +126,41 @@ def loss(
     targets: int | None = None,
     check: bool = True,
 ) -> LossRow | RowLossRow:
-    """Add a custom loss: the error of a prediction p with target t, one number.
+    """Register a custom loss: the error of one prediction p with target t.
 
-    The name can be used wherever a loss is named: `Session(net, data, loss="pinball")`, or
+    Its name can be used wherever a loss is named: `Session(net, data, loss="pinball")`, or
     `sv.Loss("pinball", factor=0.5)`. The functions must be defined by a plain def, since kernels
     are generated from their source. They may use other constants and functions, with their current
     values, and `math`, whose functions return infinity or NaN instead of raising errors. Use
     `sv.where(condition, a, b)` for conditions.
 
-    Adding a loss with an existing name replaces it for new objects; existing losses and sessions,
-    and the files that they save, keep the old functions, and on cuda raise an EngineError unless
-    both have the same source.
+    A loss with an existing name replaces the existing one for new objects; existing losses and
+    sessions, and the files that they save, keep the old functions. On cuda, old objects raise an
+    EngineError unless both losses have the same source.
 
     Args:
-        value: function of two floats p and t that returns a float; with `rows`, p and t are
+        value: function of two floats p and t that returns a float; if `rows` is True, p and t are
             sequences with the numbers of one sample
-        derivative: function of p and t that returns the derivative of value with respect to p.
-            None, the default: derived automatically by recording `value` with Values, which is not
-            possible if it compares its arguments except in `sv.where`. With `rows` it is required:
-            a function of p, t and a sequence `gradient`, which it fills
-        name: name of the loss; "", the default: the name of the function
-        rows: whether the loss is computed from whole rows, as softmax_cross_entropy, or, by
-            default, from single numbers
+        derivative: function of p and t that returns the derivative of value with respect to p. None
+            (default) means that it is derived automatically by recording `value` with Values, which
+            is not possible if `value` compares its arguments other than by `sv.where`. With `rows`
+            it is required: a function of p, t and a sequence `gradient`, which it fills
+        name: name of the loss; "" (default) means the name of the function
+        rows: whether the loss is computed from the whole row of a sample, like
+            softmax_cross_entropy, or from single numbers; by default False
         domain: bounds of the predictions, such as (0, 1) for the outputs of a sigmoid; by default
-            (-inf, inf). The functions are checked only inside
-        outputs: with `rows`: required number of outputs; None, the default: any number, checked
-            with 4
-        targets: with `outputs`: number of targets per sample, from 1 to `outputs`, such as 1 for a
-            mean and a deviation; t is padded with zeros to the length of p. None, the default: one
-            for each output
+            (-inf, inf). The functions are checked only within these bounds
+        outputs: required number of outputs, with `rows`; None (default) means any number, and 4 are
+            used in the checks
+        targets: number of targets per sample, with `outputs`: from 1 to `outputs`, such as 1 for a
+            mean and a deviation; t is padded with zeros to the length of p. None (default) means
+            one target for each output
         check: whether to check the functions at 50 points; by default True
 
     Returns the row of `LOSSES` or `ROW_LOSSES`. Raises InputError for functions with other
-    arguments, whose source cannot be read, that raise an error or return NaN at one of 50 points or
-    at +-1000, if inside the domain, or whose derivative differs from finite differences.
+    arguments or without readable source, for functions that raise an error or return NaN at one of
+    50 points or at +-1000 within the domain, and for a derivative that differs from finite
+    differences.
 
     >>> def log_cosh(p, t):
     ...     return abs(p - t) + math.log1p(math.exp(-2.0 * abs(p - t)))
@@ -200,7 +201,7 @@ def loss(
 
 
 def number_loss(value: Any, derivative: Any, name: str, about: Mapping[str, Any]) -> LossRow:
-    """Return a loss of single numbers."""
+    """Return the row of a loss that is computed from single numbers."""
     if derivative is not None:
         how = "def derivative(p, t): ..."
         check_signature(derivative, ["p", "t"], "the derivative of a loss", how)
@@ -211,7 +212,7 @@ def number_loss(value: Any, derivative: Any, name: str, about: Mapping[str, Any]
 
 
 def ends_of(domain: object) -> tuple[float, float]:
-    """Return the ends of a domain; raise InputError if it is invalid."""
+    """Return the bounds of a domain; raise InputError if they are invalid."""
     if isinstance(domain, tuple | list) and len(domain) == 2:
         low, high = (as_number(end, "an end of the domain", finite=False) for end in domain)
         if low < high:
@@ -223,7 +224,7 @@ def ends_of(domain: object) -> tuple[float, float]:
 
 
 def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> RowLossRow:
-    """Return a loss of whole rows."""
+    """Return the row of a loss that is computed from the whole row of a sample."""
     how = "def gradient(p, t, gradient): ..., which writes gradient[i] for each p[i]"
     require(
         gradient is not None,
@@ -240,7 +241,7 @@ def row_loss(value: Any, gradient: Any, name: str, about: Mapping[str, Any]) -> 
 
 
 def points(low: float, high: float) -> Iterator[tuple[float, float]]:
-    """Yield predictions and targets in a domain; half of the targets are between 0 and 1."""
+    """Yield pairs of prediction and target in a domain; half of the targets are from 0 to 1."""
     start, wide = low + 0.01, high - low - 0.02
     if (low, high) == EVERYWHERE:
         start, wide = -3.0, 6.0
@@ -260,12 +261,12 @@ def points(low: float, high: float) -> Iterator[tuple[float, float]]:
 
 
 def far_in(low: float, high: float) -> list[float]:
-    """Return predictions far from 0 in a domain."""
+    """Return the predictions -1000 and 1000 if they are inside a domain."""
     return [p for p in (-FAR, FAR) if low < p < high]
 
 
 def check_numbers(row: LossRow, low: float, high: float) -> None:
-    """Raise InputError if a loss of single numbers fails somewhere, or its derivative is wrong."""
+    """Raise InputError if a loss of single numbers fails, or if its derivative is wrong."""
     value, slope = (
         f"{row.name}({{:.6g}}, {{:.6g}})",
         f"the derivative of {row.name} at ({{:.6g}}, {{:.6g}})",
@@ -283,7 +284,7 @@ def check_numbers(row: LossRow, low: float, high: float) -> None:
 
 
 def check_rows(row: RowLossRow, low: float, high: float) -> None:
-    """Check a loss on rows of a fixed length, as `check_numbers`."""
+    """Check a loss of whole rows, at a fixed row length, as `check_numbers` does."""
     samples, outputs = [*points(low, high)], row.outputs or WIDTH
     behind = [0.0] * (row.outputs - row.targets)  # previous content in training
     for n in range(POINTS // outputs + 1):
@@ -303,7 +304,7 @@ def check_rows(row: RowLossRow, low: float, high: float) -> None:
 
 
 def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list[float]:
-    """Return the gradient of a row of predictions; raise InputError unless all are numbers."""
+    """Return the gradient of a loss of whole rows; raise InputError unless it is complete."""
     place = f"the gradient of {row.name}({in_brief(p)}, {in_brief(t)})"
     unwritten = -math.nan  # a separate object
     found = [unwritten] * len(p)
@@ -319,9 +320,9 @@ def gradient_of(row: RowLossRow, p: Sequence[float], t: Sequence[float]) -> list
 def compare(
     lower: float, middle: float, upper: float, given: float, what: str, remedy: str = ""
 ) -> None:
-    """Raise InputError for a derivative that differs from one-sided differences.
+    """Raise InputError if a derivative differs from both one-sided differences.
 
-    At a kink the two sides differ, and the derivative may be any number between them.
+    At a kink the two differences are unequal, and any derivative between them is accepted.
     """
     if not all(map(math.isfinite, (lower, middle, upper, given))):
         return
@@ -333,7 +334,7 @@ def compare(
 
 
 def attempt(function: Callable[..., Any], what: str, *arguments: Any, hint: str = "") -> Any:
-    """Call a custom function; raise InputError with the place if it raises an error."""
+    """Call a custom function; if it raises an error, raise an InputError that says where."""
     try:
         return function(*arguments)
     except Exception as error:  # any error of a custom function
@@ -374,24 +375,25 @@ def layer(
     shape: int | Sequence[int] | None = None,
     name: str = "",
 ) -> Elementwise:
-    """Return a custom layer y = function(x, ...), elementwise, with trainable parameters.
+    """Return a custom layer: y = function(x, ...) for each number, with trainable parameters.
 
     The function must be a plain def, since kernels are generated from its source; its derivatives
-    are derived automatically by recording it. The first argument is the input, the others are
-    parameters, with initial values as defaults, 1 if missing. Use `sv.where(condition, a, b)` for
-    conditions.
+    are derived automatically by recording it. The first argument is the input. The others are
+    trainable parameters; their defaults are the initial values, 1 if missing. Use
+    `sv.where(condition, a, b)` for conditions.
 
     Args:
-        function: function of a float x and of 1 to 7 parameters, floats, that returns a float
-        parameters: shape of each parameter by name: (n,) or n for n numbers, each shared by an
-            equal part of the features; (), also the default, for one number shared by all
-        shape: number of features, or the shape (channels, height, width) of a picture; None, the
-            default: the largest n
-        name: name of the formula; "", the default: the name of the function
+        function: function of a float x and 1 to 7 float parameters that returns a float
+        parameters: shape of each parameter by name: (n,) or n for n numbers, each of which is
+            shared by an equal part of the features; () (default) for one number shared by all
+        shape: number of features, or the shape (channels, height, width) of a picture; None
+            (default) means the largest n
+        name: name of the formula; "" (default) means the name of the function
 
-    A formula with the same name is replaced for new layers. Files store the name and a digest of
-    the function: call `sv.layer` before loading them. Raises InputError for a function with other
-    arguments, that cannot be recorded, or whose source cannot be read, and for unknown parameters.
+    For new layers, a formula replaces an existing one with the same name. Files store the name and
+    a digest of the function, so call `sv.layer` before loading them. Raises InputError for a
+    function that has other arguments, cannot be recorded, or has no readable source, and for
+    unknown parameters.
 
     >>> def snake(x, slope=1.0):
     ...     return x + math.sin(slope * x) ** 2.0 / slope
@@ -415,7 +417,7 @@ def layer(
 
 
 def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
-    """Return the parameters of a function with their initial values; raise InputError."""
+    """Return a layer's parameters with their initial values; raise InputError if invalid."""
     require(
         isinstance(function, FunctionType),
         f"a layer is a function, {HOW}, not {shorten(function)}",
@@ -436,7 +438,7 @@ def starts_of(function: Any) -> tuple[tuple[str, float], ...]:
 
 
 def given_shapes(parameters: object) -> Mapping[str, Any]:
-    """Return the shapes of parameters; raise InputError for anything other than a dict."""
+    """Return the shapes of parameters by name; raise InputError unless they are a dict."""
     if parameters is None:
         return {}
     if not isinstance(parameters, Mapping):
@@ -448,7 +450,7 @@ def given_shapes(parameters: object) -> Mapping[str, Any]:
 
 
 def count_of(key: str, shape: Any) -> Any:
-    """Return the size of a parameter with a shape of at most one axis."""
+    """Return the number of values of a parameter whose shape is n, (n,) or ()."""
     if not isinstance(shape, tuple | list):
         return shape
     require(
@@ -460,7 +462,7 @@ def count_of(key: str, shape: Any) -> Any:
 
 
 def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> ParametricFormula:
-    """Return the row of a function, with its derivatives; raise InputError."""
+    """Create the row of a layer's function with its derivatives; raise InputError if invalid."""
     name, taken = checked_name(name, function, "a layer", BUILT_IN_PARAMETRIC), 1 + len(starts)
     slopes = [
         recorded_derivative(function, "the layer", taken=taken, by=i, remedy="")
@@ -475,14 +477,14 @@ def row_of(function: Any, starts: tuple[tuple[str, float], ...], name: str) -> P
 
 
 def check_number(row: ParametricFormula, given: list[float]) -> None:
-    """Raise InputError unless a formula returns a number."""
+    """Raise InputError unless a formula returns a number for these arguments."""
     place = f"{row.name}({', '.join(f'{each:.6g}' for each in given)})"
     if math.isnan(attempt(lambda: float(row.value(*given)), place, hint=ASKED_OF_A_LAYER)):
         raise InputError(f"{place} is not a number; {ASKED_OF_A_LAYER}")
 
 
 def by_place(function: Any, slopes: list[Any]) -> Any:
-    """Return a function of an index and all arguments that calls the derivative with this index."""
+    """Combine derivatives into one function, whose first argument is the index of a derivative."""
     name = f"{function.__name__}_by_parameter"
     given = [*inspect.signature(function).parameters]
     names = [slope.__name__ for slope in slopes]
@@ -497,7 +499,7 @@ def by_place(function: Any, slopes: list[Any]) -> Any:
 
 
 def unlike(name: str, others: list[str]) -> str:
-    """Return a name followed by underscores until it differs from the others."""
+    """Append underscores to a name until it differs from the others."""
     while name in others:
         name += "_"
     return name

@@ -1,4 +1,4 @@
-"""optimizer and schedule: user-defined rows of their tables; an optimizer gets a class."""
+"""optimizer and schedule: add user-defined rows to their tables; each optimizer gets a class."""
 
 from __future__ import annotations
 
@@ -60,28 +60,29 @@ STEPS = (1, 2, 10)
 def optimizer(
     update: Any, slots: Any = (), name: str = "", constants: Any = None
 ) -> Callable[..., Optimizer]:
-    """Add a custom optimizer: the update of one weight w, given its gradient g.
+    """Register a custom optimizer: the update of one weight w, given its gradient g.
 
     The returned class is used like sv.Adam: `Lion(lr=0.001, beta1=0.9, l2=0.01)`. The functions
     must be defined by a plain def, since kernels are generated from their source.
 
-    Adding an optimizer with an existing name replaces it for new objects; existing optimizers keep
-    the old functions, and on cuda raise an EngineError unless both have the same source.
+    An optimizer with an existing name replaces the existing one for new objects; existing
+    optimizers keep the old functions. On cuda they raise an EngineError unless both have the same
+    source.
 
     Args:
-        update: function of w, g, one number for each slot, the learning rate lr, the settings, and
-            the constants of a step, which returns a tuple of the new w and the new slots, or
-            without slots the new w. Settings have defaults, and become arguments of the class
-        slots: names of the state of each weight, initially 0; by default none. Optimizers with the
-            same slot names share their state when exchanged during training
-        name: name of the optimizer; "", the default: the name of the function. The class name is
+        update: function of w, g, one number per slot, the learning rate lr, the settings, and the
+            constants of a step. It returns a tuple of the new w and the new slots; without slots it
+            may return just the new w. Settings have defaults, and become arguments of the class
+        slots: names of the numbers that are kept for each weight, initially 0; by default (). When
+            optimizers are exchanged during training, slots with the same names keep their numbers
+        name: name of the optimizer; "" (default) means the name of the function. The class name is
             derived from it, such as Lion for "lion"
-        constants: function of the step, counted from 1.0, and the settings, which returns a tuple
-            of numbers shared by all weights, computed in float64 once per step; it may define the
-            defaults of the settings. None, the default: no constants
+        constants: function of the step (counted from 1.0) and the settings that returns a tuple of
+            numbers shared by all weights. They are computed in float64 once per step. The function
+            may define the defaults of the settings. None (default) means no constants
 
-    Returns a subclass of Optimizer. Raises InputError for functions with other arguments, whose
-    source cannot be read, that raise an error, or return non-finite numbers.
+    Returns a subclass of Optimizer. Raises InputError for functions with other arguments or without
+    readable source, and for functions that raise an error or return non-finite numbers.
 
     >>> def heavy_ball(w, g, velocity, lr, keep=0.9):
     ...     velocity = keep * velocity - lr * g
@@ -121,20 +122,20 @@ BUILT_IN_SCHEDULES = frozenset(SCHEDULES)
 
 @answered
 def schedule(factor: Any, name: str = "") -> Schedule:
-    """Add a custom schedule: the factor of the learning rate at a step, counted from 0.
+    """Register a custom schedule: the factor of the learning rate at a step, counted from 0.
 
-    It is used as in `sv.Adam(0.01, schedule=sv.schedule(halved))`. Files store its name: call
-    `sv.schedule` before loading them. Adding a schedule with an existing name replaces it for new
+    It is used as in `sv.Adam(0.01, schedule=sv.schedule(halved))`. Files store its name, so call
+    `sv.schedule` before loading them. A schedule with an existing name replaces it for new
     objects.
 
     Args:
-        factor: function of the step, a float, that returns a non-negative float, defined by a plain
+        factor: function of the step, a float, that returns a non-negative float. It must be a plain
             def, since kernels are generated from its source; use `sv.where(condition, a, b)` for
             conditions
-        name: name of the schedule; "", the default: the name of the function
+        name: name of the schedule; "" (default) means the name of the function
 
-    Returns a Schedule. Raises InputError for a function with other arguments, whose source cannot
-    be read, or that returns an invalid number.
+    Returns a Schedule. Raises InputError for a function that has other arguments, has no readable
+    source, or returns an invalid number.
 
     >>> def halved(step):
     ...     return 0.5 ** (step // 100)
@@ -159,7 +160,7 @@ def schedule(factor: Any, name: str = "") -> Schedule:
 
 
 def checked_slots(slots: object) -> tuple[str, ...]:
-    """Return the names of slots; raise InputError."""
+    """Return the names of slots as a tuple; raise InputError if they are invalid."""
     names = tuple(slots) if isinstance(slots, Sequence) and not isinstance(slots, str) else (None,)
     words = [name for name in names if isinstance(name, str) and name.isidentifier()]
     require(
@@ -221,7 +222,7 @@ def settings_of(
 
 
 def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
-    """Return the parameters of a function; raise InputError for variable or keyword-only ones."""
+    """Return the parameters of a function; raise InputError for * and keyword-only parameters."""
     try:
         found = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
@@ -240,7 +241,7 @@ def parameters_of(function: Callable[..., Any]) -> list[Parameter]:
 def computed(
     constants: Callable[..., Any], name: str, step: float, settings: dict[str, float]
 ) -> tuple[float, ...]:
-    """Return the constants of a step; raise InputError unless they are a tuple of numbers."""
+    """Return the constants of a step; raise InputError unless they are a finite tuple."""
     try:
         found = constants(step, *settings.values())
         if isinstance(found, tuple) and all(math.isfinite(x) for x in found):
@@ -256,9 +257,9 @@ def computed(
 
 
 def checked_row(row: OptimizerRow) -> OptimizerRow:
-    """Return a row checked to return tuples of finite numbers; raise InputError.
+    """Check that an optimizer's update returns tuples of finite numbers; else raise InputError.
 
-    An update without slots that returns one number is wrapped to return a tuple.
+    Returns the row. If an update without slots returns a number, it is wrapped to return a tuple.
     """
     settings = dict(row.settings)
     for w in WEIGHTS:
@@ -294,7 +295,7 @@ def called(row: OptimizerRow, given: Sequence[float]) -> str:
 
 
 def in_tuple(row: OptimizerRow) -> OptimizerRow:
-    """Return a row whose update returns its one number as a tuple, as required by kernels."""
+    """Return the row with an update that returns its number in a tuple, as kernels require."""
     syntax = parse(row.update)
     for node in ast.walk(syntax):
         if isinstance(node, ast.Return) and node.value is not None:
@@ -307,7 +308,7 @@ def in_tuple(row: OptimizerRow) -> OptimizerRow:
 
 
 def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[Optimizer]:
-    """Return a subclass of Optimizer with the arguments of this row."""
+    """Create the subclass of Optimizer for a row; its arguments are the row's settings."""
     words = [part[:1].upper() + part[1:] for part in row.name.split("_")]
     name = "".join(words)
     by_name = Parameter.POSITIONAL_OR_KEYWORD
@@ -331,7 +332,7 @@ def class_of(row: OptimizerRow, rate: Any, update: Callable[..., Any]) -> type[O
     __init__.__qualname__ = f"{name}.__init__"
 
     def __getstate__(self: Optimizer) -> dict[str, Any]:
-        """Leave out the row, whose functions are copies: it belongs to the class."""
+        """Leave out the row, whose functions are copies; the class keeps it."""
         return {k: v for k, v in Optimizer.__getstate__(self).items() if k != "row"}
 
     def __setstate__(self: Optimizer, state: dict[str, Any]) -> None:

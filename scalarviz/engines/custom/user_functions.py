@@ -1,16 +1,16 @@
 """User-defined functions: names, sources and digests, and automatic derivatives.
 
 The digest is a hash of the source of a formula and of all user-defined functions that it calls,
-without docstrings, annotations and comments. Files store it, so that a run continues only with the
-same formula.
+without docstrings, annotations and comments. Files store it, so that a run continues only with
+the same formula.
 
-A frozen function has copies of the current outer values. Otherwise, if a notebook cell changed a
-constant later, the value of a loss would change but not its recorded derivative, and a file would
-describe the registered formula instead of the trained one.
+A function is frozen by copying the current values of its outer variables. Otherwise, if a notebook
+cell changed a constant later, the value of a loss would change but not its recorded derivative, and
+a file would describe the registered formula instead of the one used in training.
 
-For a derivative the function is called once with recorded Values, as by `sv.compile`. Its
-operations are written as source, one assignment each, followed by the chain rule, with the partial
-derivatives of `OPERATIONS`.
+For a derivative the function is called once with recorded Values, as in `sv.compile`. Its
+operations are written as source code, one assignment each, followed by the chain rule with the
+partial derivatives of `OPERATIONS`.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ LIBRARIES = ("builtins", "math", "numpy", "scalarviz")  # whose functions are id
 
 
 def checked_name(name: object, function: Function, kind: str, built_in: Container[str]) -> str:
-    """Return the name of a formula, by default from its function; raise InputError.
+    """Return the name of a formula, by default the function's name; raise InputError if invalid.
 
-    `kind` is the kind with its article, such as "an activation".
+    `kind` is the kind of formula with its article, such as "an activation".
     """
     name = name or getattr(function, "__name__", "")
     if name in built_in:
@@ -72,9 +72,9 @@ def checked_name(name: object, function: Function, kind: str, built_in: Containe
 
 
 def check_plain(function: Function) -> None:
-    """Raise InputError for a function with unsupported features: *arguments, global names ...
+    """Raise InputError for a function with unsupported syntax, such as *arguments or global.
 
-    This is checked before the function is called; `check_source` checks everything that it uses.
+    This is checked before the function is called; `check_source` checks all functions it calls.
     """
     if not isinstance(function, FunctionType):
         return
@@ -100,7 +100,7 @@ def check_plain(function: Function) -> None:
 
 
 def check_source(*functions: Function) -> None:
-    """Raise InputError for functions not supported in kernels, where all kernels would fail."""
+    """Raise InputError for functions that kernels do not support, before any kernel fails."""
     writer = KernelWriter("np.float64", STANDARD, "formula")
     for function in functions:
         writer.name(function)
@@ -109,11 +109,11 @@ def check_source(*functions: Function) -> None:
 
 
 def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
-    """Raise InputError unless both are functions; the other one may be None.
+    """Raise InputError unless both arguments are functions; `other` may be None.
 
     Args:
-        what: description of the expected functions, such as "a loss is two functions, ..."
-        how: remedy at the end of the message
+        what: what was expected, for the message, such as "a loss is two functions, ..."
+        how: advice at the end of the message
     """
     for each in (function, other):
         if not callable(each) and not (each is None and each is other):
@@ -121,7 +121,7 @@ def check_callable(function: Any, other: Any, what: str, how: str = "") -> None:
 
 
 def digest(*functions: Function | None) -> str:
-    """Return a hash of the source of functions, and of all custom functions that they call."""
+    """Return a hash of the source of functions and of all custom functions that they call."""
     return hashed([called(each, ()) for each in dict.fromkeys(functions) if each is not None])
 
 
@@ -130,9 +130,9 @@ def hashed(parts: object) -> str:
 
 
 def called(value: Any, around: tuple[Function, ...]) -> str:
-    """Return the representation of an outer value of a formula: a number, or a function's hash.
+    """Represent an outer value of a formula as text: a number, or the hash of a function.
 
-    `around` are the functions being hashed; recursive functions are represented by name.
+    `around` are the functions being hashed; a recursive call is represented by the name.
     """
     if not callable(value):
         return repr(value)
@@ -148,7 +148,7 @@ def called(value: Any, around: tuple[Function, ...]) -> str:
 
 
 def library(function: Function) -> str:
-    """Return the library of a function, or "" for a user-defined one."""
+    """Return the name of the library that defines a function, or "" for a user-defined one."""
     home = getattr(function, "__module__", None) or "numpy"
     if isinstance(function, FunctionType):
         home = function.__globals__.get("__name__") or ""  # empty for one made by exec
@@ -157,7 +157,7 @@ def library(function: Function) -> str:
 
 
 def outer_values(function: Function, syntax: ast.AST) -> Iterator[tuple[str, Any]]:
-    """Yield names and outer values used by a function, such as `math.exp`."""
+    """Yield the name and value of each outer value that a function uses, such as `math.exp`."""
     known = variables(function)
     inside = {id(node.value) for node in ast.walk(syntax) if isinstance(node, ast.Attribute)}
     found: dict[str, Any] = {}
@@ -206,11 +206,11 @@ _numbers = count(1)
 
 @final
 class UserTarget(Target):
-    """A target for user-defined functions, with closures, and calls such as `module.name`.
+    """A target that copies user-defined functions, including closures and `module.name` calls.
 
     Args:
         stands_for: functions and their replacements
-        copied: predicate for functions to copy: by default those that use a replaced function
+        copied: predicate for the functions to copy; by default functions that use a replaced one
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class UserTarget(Target):
         self._copied = copied or self.needs
 
     def needs(self, function: Any, seen: set[int] | None = None) -> bool:
-        """Return whether a function uses a replaced one, directly or indirectly."""
+        """Return whether a function uses a replaced function, directly or indirectly."""
         seen = set() if seen is None else seen
         is_known = not isinstance(function, FunctionType) or id(function) in seen
         if is_known or function in self._replacements:
@@ -248,7 +248,7 @@ class UserTarget(Target):
         return copy
 
     def translate(self, value: Any) -> Any:
-        """Return an outer value of a function on this target."""
+        """Return the value that replaces an outer value of a function on this target."""
         if isinstance(value, ModuleType):
             return self._module(value)
         if not is_function(value):
@@ -259,7 +259,7 @@ class UserTarget(Target):
         return self.retarget(value) if copied else value
 
     def _module(self, module: ModuleType) -> ModuleType:
-        """Return a module with the functions of this target, if any of them is replaced."""
+        """Return a module in which functions are replaced; the same module if nothing changes."""
         known = vars(module) | {name: getattr(module, name) for name in lazy_names(module)}
         changed = {
             name: self._stands_for[value]
@@ -274,12 +274,12 @@ class UserTarget(Target):
 
 
 def is_function(value: Any) -> bool:
-    """Return whether a value may be a function to replace."""
+    """Return whether a value may be a function that has a replacement."""
     return callable(value) and isinstance(value, Hashable)
 
 
 def used_values(function: FunctionType) -> list[Any]:
-    """Return the outer values of a function, and the functions of modules that it may call."""
+    """Return the outer values of a function, and the module functions that it may call."""
     names = function.__code__.co_names
     found = [function.__globals__[name] for name in outer_names(function)]
     found += [cell.cell_contents for cell in function.__closure__ or ()]
@@ -293,13 +293,13 @@ def used_values(function: FunctionType) -> list[Any]:
 
 
 def outer_names(function: FunctionType) -> list[str]:
-    """Return the names of a module used by a function; not `sin` in math.sin(x)."""
+    """Return the global names that a function uses; for math.sin(x) only `math`, not `sin`."""
     used = {each.argval for each in get_instructions(function) if each.opname == "LOAD_GLOBAL"}
     return [name for name in function.__code__.co_names if name in used & {*function.__globals__}]
 
 
 def lazy_names(module: ModuleType) -> list[str]:
-    """Return the choice functions that a module provides lazily, as scalarviz does."""
+    """Return the choice functions, such as where, that a module loads lazily, as scalarviz does."""
     return [function.__name__ for function in CHOICES if module.__name__ == "scalarviz"]
 
 
@@ -307,24 +307,24 @@ ON_NUMBERS = UserTarget({**CHOICES, **COUNTERPARTS})
 
 
 def freezing() -> Callable[[Any], Any]:
-    """Return a function that copies user-defined functions with their current values.
+    """Return a function that copies user-defined functions with their current outer values.
 
-    It returns other objects unchanged, and the same copy of a function at each call.
+    The returned function leaves other objects unchanged, and copies each function only once.
     """
     return UserTarget({}, lambda function: not library(function)).translate
 
 
 def on_recorded() -> Target:
-    """Return the target that runs a function on recorded Values."""
+    """Return the target that runs functions on recorded Values."""
     call = {row.value: ON_VALUES.retarget(row.value) for row in arithmetic.OPERATIONS.values()}
     call |= {library: call[ours] for library, ours in COUNTERPARTS.items()}
     return UserTarget(call, lambda function: True)
 
 
 def on_numbers(function: Function) -> Function:
-    """Return an equivalent function on floats that never raises errors, with choices.
+    """Return an equivalent function on floats that supports choices and never raises errors.
 
-    It is the same function unless that uses one of `CHOICES` or `COUNTERPARTS`.
+    If the function uses none of `CHOICES` and `COUNTERPARTS`, it is returned unchanged.
     """
     return ON_NUMBERS.retarget(function) if ON_NUMBERS.needs(function) else function
 
@@ -343,13 +343,13 @@ def recorded_derivative(
 ) -> Function:
     """Return the derivative of f(p, t) with respect to p, called as derivative(p, t).
 
-    extra  for f(x): name of a second argument of the derivative, which it does not use
+    extra  name of a second, unused argument of the derivative, if f has a single argument
     taken  number of arguments of f; by default 2
-    by     index of the argument of differentiation; by default the first
-    remedy alternative to using `sv.where`, for errors
+    by     index of the argument with respect to which to differentiate; by default 0
+    remedy alternative to `sv.where`, for error messages
 
     Raises:
-        InputError: for a function that cannot be recorded, such as one that compares p.
+        InputError: if the function cannot be recorded, for example because it compares p.
     """
     given = recorded_inputs(taken - bool(extra))
     name = getattr(function, "__name__", what)
@@ -375,10 +375,10 @@ def recorded_derivative(
 
 @final
 class SourceWriter:
-    """Writer of the derivative of a Trace with respect to an input, by index, as a function.
+    """Writer of the derivative of a Trace with respect to input number `by`, as a function.
 
-    For each operation a line computes its result, and another one its derivative by the chain rule,
-    if needed. Constants are multiplied here, and equal lines are written once.
+    For each operation, one line computes the result and, if needed, another line the derivative by
+    the chain rule. Constant factors are multiplied here, and equal lines are written once.
     """
 
     def __init__(self, trace: Trace, arguments: list[str], by: int) -> None:
@@ -399,7 +399,7 @@ class SourceWriter:
             self.slopes.append(self.assign("d", self.slope(formula, texts, slopes, made)))
 
     def assign(self, letter: str, expression: str) -> str:
-        """Write an assignment unless the expression is a name or has one; return its name."""
+        """Write an assignment, unless an equal one exists or none is needed; return its name."""
         if re.fullmatch(r"\w+", expression) or is_number(expression):
             return expression
         if expression not in self.lines:
@@ -409,7 +409,7 @@ class SourceWriter:
         return self.lines[expression]
 
     def applied(self, formula: Formula, texts: list[str]) -> str:
-        """Return the expression of an operation."""
+        """Return the source of an operation applied to its operands."""
         if formula.name in SYMBOLS:
             return f"{texts[0]} {SYMBOLS[formula.name]} {texts[1]}"
         if formula.name == "negate":
@@ -417,14 +417,14 @@ class SourceWriter:
         return self.choice(*texts) if formula.name == "where" else self.call(formula.value, *texts)
 
     def choice(self, condition: str, x: str, y: str) -> str:
-        """Return the expression of a choice."""
+        """Return the source of a conditional expression."""
         if x == y:
             return x
         test = condition if condition in self.compared else f"{condition} != 0.0"
         return f"{x} if {test} else {y}"
 
     def call(self, function: Function, *texts: str) -> str:
-        """Return a call of a formula, by a name unique in this source."""
+        """Return the source of a call; the function gets a unique name in this source."""
         name = next(
             name
             for name in (function.__name__ + "_" * i for i in count())
@@ -434,7 +434,7 @@ class SourceWriter:
         return f"{name}({', '.join(texts)})"
 
     def slope(self, formula: Formula, texts: list[str], slopes: list[str], made: str) -> str:
-        """Return the derivative of a result, from the derivatives of its operands."""
+        """Return the source of a result's derivative, from the derivatives of its operands."""
         if formula.name in COMPARISONS or {*slopes} == {"0.0"}:
             return "0.0"
         if formula.name == "where":
@@ -456,7 +456,7 @@ class SourceWriter:
         return " + ".join(terms).replace("+ -", "- ")
 
     def function(self, name: str, module: str, others: list[str]) -> Function:
-        """Return the function, whose source `inspect` finds; it also has `others` as arguments."""
+        """Return the derivative as a function; `others` are additional, unused arguments."""
         result = self.slopes[self.trace.outputs[0]]
         result = next((text for text, known in self.lines.items() if known == result), result)
         used, kept = names_in(result), []
@@ -470,7 +470,7 @@ class SourceWriter:
 
 
 def function_of(text: str, name: str, module: str, known: Mapping[str, Any]) -> Function:
-    """Return a function from its source, which `inspect.getsource` then finds."""
+    """Compile a function from its source, which `inspect.getsource` can then find."""
     file = f"<scalarviz {name} {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     space = {**known, "__name__": module}
@@ -480,7 +480,7 @@ def function_of(text: str, name: str, module: str, known: Mapping[str, Any]) -> 
 
 
 def product(x: str, slope: str) -> str:
-    """Return the text of a product with a name or a number."""
+    """Return the source of x * slope, simplified if a factor is a number."""
     if slope in ("1.0", "-1.0"):
         return x if slope == "1.0" else negative(x)
     if is_number(x) and is_number(slope):
@@ -491,12 +491,12 @@ def product(x: str, slope: str) -> str:
 
 
 def negative(x: str) -> str:
-    """Return the text of a product, a name or a number with the opposite sign."""
+    """Return the source of an expression with the opposite sign."""
     return x[1:] if x.startswith("-") else f"-{x}"
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number, possibly negative."""
+    """Return whether a text is a number, which may be negative."""
     return re.fullmatch(r"-?(\d[\d.]*(e[-+]?\d+)?|inf|nan)", text) is not None
 
 

@@ -1,1 +1,1 @@
-"""Engines of compiled expressions: they run a trace of scalar operations on batches."""
+"""Engines of compiled functions, which run a recorded trace of scalar operations on batches."""

@@ -1,9 +1,9 @@
 """CpuExpressionEngine: runs a compiled expression with numba kernels on tiles of samples.
 
-`ExpressionTables` are the steps of a trace as arrays for the kernels. Additions, subtractions and
-multiplications by a parameter or a constant are combined into one step, a sum of factor * number,
-without intermediate results. Every other operation is one step; independent steps with the same
-formula become adjacent. An `ExpressionJob` has the records read by kernels.
+`ExpressionTables` contain the steps of a trace as arrays for the kernels. Additions, subtractions
+and multiplications by a parameter or constant are combined into one step, a sum of terms
+factor * number, without intermediate results. Every other operation is one step. Independent steps
+with the same formula become adjacent. An `ExpressionJob` contains the records that kernels read.
 """
 
 from __future__ import annotations
@@ -52,21 +52,21 @@ SHELL = {
 def units_of_expression(
     trace: Trace, dtype: Dtype, losses: Iterable[Loss], optimizers: Iterable[Optimizer]
 ) -> list[Unit]:
-    """Return all kernels that training of a compiled expression may need."""
+    """Return all kernels that training of a compiled function may need."""
     steps = [unit for unit in ExpressionTables(trace, dtype).units if unit is not None]
     groups = [SHELL, MOVING, *map(units_of_loss, losses), *map(units_of_optimizer, optimizers)]
     return [*dict.fromkeys([*steps, *[unit for group in groups for unit in group.values()]])]
 
 
 def kernels_of_formula(formula: Formula) -> list[Unit]:
-    """Return the kernels of a formula: forward, and backward for each operand."""
+    """Return the kernels of a formula: one for forward, and one for each operand's gradient."""
     slopes = [slope_kernel(formula, i) for i in range(len(formula.partials))]
     return [forward_kernel(formula), *slopes]
 
 
 @final
 class CpuExpressionEngine(ExpressionEngine[FloatArray]):
-    """Runs the steps of a trace on tiles of samples; results have the same bits in every run."""
+    """Runs the steps of a trace on tiles of samples; each run gives the same bits."""
 
     name = "cpu"
 
@@ -86,7 +86,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         self._kernels: dict[Unit, Kernel] = {}
 
     def _load(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
-        """Return kernels by name; first load those of all expressions and of all steps."""
+        """Return kernels by name; the first call also loads the kernels of all steps."""
         wanted = set(units.values()) - set(self._kernels)
         if not self._kernels:
             wanted |= {*SHELL.values(), *MOVING.values(), *filter(None, self.tables.units)}
@@ -95,7 +95,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return {name: self._kernels[unit] for name, unit in units.items()}
 
     def _job(self) -> ExpressionJob:
-        """Return a job with everything except the batch and the workspaces of values."""
+        """Return a job with everything except a batch and workspaces."""
         kernels = self._load(SHELL | MOVING)
         for i, unit in enumerate(self.tables.units):
             if unit is not None:
@@ -104,7 +104,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
 
     @cached_property
     def _training(self) -> ExpressionJob:
-        """The job of forward, backward and steps."""
+        """The job for forward and backward passes and for training steps."""
         return self._job()
 
     def evaluate(self, batch: FloatArray) -> FloatArray:
@@ -125,7 +125,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return results
 
     def _room(self, samples: int) -> FloatArray:
-        """Return workspaces for a batch, one row per tile."""
+        """Return workspaces for a batch, with one row per tile."""
         tiles = -(-samples // self.tables.samples)
         if self._spare and len(self._spare[-1]) == tiles:
             return self._spare.pop()
@@ -171,7 +171,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
     def _take_step(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, *, moves: bool
     ) -> None:
-        """Run the kernel of a whole step; without `moves` the optimizer is not run."""
+        """Run the kernel of a training step; the optimizer runs only if `moves` is True."""
         check_process()
         kernels = self._load(units_of_loss(loss))
         job = self._training
@@ -192,7 +192,7 @@ class CpuExpressionEngine(ExpressionEngine[FloatArray]):
         return BeforeStep(self.bank, optimizer)
 
     def _moved(self, before: BeforeStep) -> None:
-        """Count a successful step, or raise the error of a failed one."""
+        """Count a successful step; raise the error of a failed one."""
         bad = self._training.job.progress.result
         if bad >= 0:
             raise bad_gradient(self.bank, bad)
@@ -208,16 +208,16 @@ Code = tuple[tuple[int, ...], Unit | None]  # the fields of a STEP, and its kern
 
 
 class ExpressionTables:
-    """The steps of a trace as arrays.
+    """The steps of a trace as arrays for kernels.
 
     Attributes:
-        code, units: steps forward, then backward; the kernel of each, if present
-        forwards: number of steps forward
-        signs, scalars, rows: terms of all sums
-        constants: constants of the trace, followed by a 1
-        outputs: rows of the outputs
-        numbers, samples: number of rows and of columns of a tile
-        steps: steps forward, in order
+        code, units: forward steps, then backward steps; the kernel of each step, or None
+        forwards: number of forward steps
+        signs, scalars, rows: terms of all sums; see `TraceTerm`
+        constants: constants of the trace, followed by the number 1
+        outputs: row in a tile of each output
+        numbers, samples: number of rows and number of columns of a tile
+        steps: forward steps, in order
     """
 
     def __init__(self, recording: Trace, dtype: str) -> None:
@@ -243,7 +243,7 @@ class ExpressionTables:
         self.samples = min(MOST_SAMPLES, max(LEAST_SAMPLES, fitting))
 
     def _forward(self, run: list[TraceStep]) -> Code:
-        """Return the record of a run of steps."""
+        """Return the STEP record of a run of adjacent steps."""
         first = run[0]
         if first.formula is None:
             return self._code(SUM, target=first.target, terms=self._add(first.terms))
@@ -251,7 +251,7 @@ class ExpressionTables:
         return self._code(FORMULA, unit, first.operands, first.target, len(run))
 
     def _add(self, terms: list[TraceTerm]) -> tuple[int, int, int]:
-        """Add terms, scalars only first; return their bounds in a STEP: first, middle and last."""
+        """Append terms, those without a number first; return their bounds for a STEP record."""
         begin = len(self.terms)
         shifts = [term for term in terms if term.number == NO_NODE]
         products = [term for term in terms if term.number != NO_NODE]
@@ -260,7 +260,7 @@ class ExpressionTables:
         return begin, begin + len(shifts), len(self.terms)
 
     def _scalar(self, factor: int) -> int:
-        """Return the index of a scalar: parameters first, then constants, then the 1."""
+        """Return the index of a factor among the scalars: parameters, constants, the number 1."""
         recording = self.recording
         if factor == NO_NODE:
             return len(recording.parameters) + len(recording.constants)
@@ -283,7 +283,7 @@ class ExpressionTables:
         return (int(kind), 0, *rows, count, self.row.get(source, 0), *terms), unit
 
     def _backward(self, runs: list[list[TraceStep]]) -> Iterator[Code]:
-        """Yield the records of the steps backward."""
+        """Yield the STEP records of the backward pass."""
         readers = self._readers()
         for run in reversed(runs):
             for step in run:
@@ -298,7 +298,7 @@ class ExpressionTables:
             yield from self._gather(place, readers)
 
     def _readers(self) -> dict[int, list[TraceTerm]]:
-        """Return, for each number, the sums that read it, each as a term with the sum as number."""
+        """Return the terms that contain each number, in which the number is replaced by its sum."""
         readers: dict[int, list[TraceTerm]] = {}
         for step in self.steps:
             for term in step.terms:
@@ -308,18 +308,18 @@ class ExpressionTables:
         return readers
 
     def _gather(self, place: int, readers: dict[int, list[TraceTerm]]) -> Iterator[Code]:
-        """Yield the record that adds the gradient of a number from the sums that read it."""
+        """Yield the STEP record that adds to a number's gradient, from the sums that read it."""
         if place in readers:
             yield self._code(SUM, target=place, terms=self._add(readers[place]))
 
     def _slopes(self, step: TraceStep) -> Iterator[Code]:
-        """Yield the record that computes gradients of the parameters in a sum."""
+        """Yield the STEP record that computes the gradients of the parameters in a sum."""
         learned = [term for term in step.terms if term.factor >= self.recording.first_parameter]
         if learned:
             yield self._code(SLOPES, target=step.target, terms=self._add(learned))
 
     def _partials(self, run: list[TraceStep]) -> Iterator[Code]:
-        """Yield the records that compute gradients of the operands of a run."""
+        """Yield the STEP records that compute the gradients of a run's operands."""
         first = run[0]
         assert first.formula is not None
         read = *first.operands, first.target
@@ -335,7 +335,7 @@ def forward_kernel(formula: Formula) -> Unit:
 
 
 def slope_kernel(formula: Formula, operand: int) -> Unit:
-    """Return the kernel that computes the gradient of an operand of a formula."""
+    """Return the kernel that computes the gradient of one operand of a formula."""
     name, row = f"expression_{formula.name}_back_{operand}", partial_row(formula, operand)
     return Unit(name, expression_kernels.formula_slope, row)
 
@@ -348,10 +348,10 @@ FLAT = (flat, where_by_condition)  # derivatives that are 0 everywhere
 
 @dataclass(frozen=True, slots=True)
 class TraceTerm:
-    """A product sign * factor * number.
+    """A term of a sum: sign * factor * number.
 
-    `factor` is the index of a parameter or constant, NONE for the factor 1; `number` is the index
-    of a number, NONE without one.
+    `factor` is the index of a parameter or constant, or NONE for 1. `number` is the index of a
+    number of the trace, or NONE if the term has only a factor.
     """
 
     sign: float
@@ -361,7 +361,7 @@ class TraceTerm:
 
 @dataclass(slots=True)
 class TraceStep:
-    """The computation of one number: a formula applied to other numbers, or a sum of terms."""
+    """Computation of one number: a formula applied to other numbers, or a sum of terms."""
 
     target: int  # index of the number
     formula: Formula | None = None  # None for a sum
@@ -377,12 +377,12 @@ class TraceStep:
 
     @property
     def reads(self) -> Iterable[int]:
-        """Indices of the numbers read by the step."""
+        """Indices of the numbers that the step reads."""
         return self.operands or [term.number for term in self.terms if term.number != NO_NODE]
 
 
 class Lowering:
-    """Conversion of a trace to steps: combines sums, and gives a row to scalars that need one."""
+    """Conversion of a trace to steps: combines sums, and gives rows to scalars that need them."""
 
     def __init__(self, recording: Trace) -> None:
         self.recording = recording
@@ -397,7 +397,7 @@ class Lowering:
             self._number(place)
 
     def _inlined(self) -> set[int]:
-        """Return the indices of sums read by only one other sum."""
+        """Return the indices of sums that are read by only one other sum, and so merged into it."""
         recording = self.recording
         uses = np.bincount(recording.operands[recording.operands != NO_NODE], minlength=1).tolist()
         in_sums = recording.operands[[each.name in LINEAR for each in recording.formulas]]
@@ -426,7 +426,7 @@ class Lowering:
         self.steps.append(TraceStep(place, formula, numbers))
 
     def _terms(self, formula: Formula, operands: list[int]) -> list[TraceTerm] | None:
-        """Return an operation as the terms of a sum; None if it is not a sum."""
+        """Return an operation as terms of a sum; None for other operations."""
         if formula.name in ("add", "subtract"):
             left, right = map(self._as_terms, operands)
             if formula.name == "subtract":
@@ -453,7 +453,7 @@ class Lowering:
         return [TraceTerm(1.0, NO_NODE, place)]
 
     def _number(self, place: int) -> int:
-        """Ensure that an index has a number for every sample, and return the index."""
+        """Ensure that a number has a row in a tile, also if it is a parameter or constant."""
         if self._is_scalar(place) and place not in self.rows:
             self.rows[place] = None
             self.steps.append(TraceStep(place, terms=[TraceTerm(1.0, place, NO_NODE)]))
@@ -465,10 +465,10 @@ def negated(terms: list[TraceTerm]) -> list[TraceTerm]:
 
 
 def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]], dict[int, int]]:
-    """Return the steps in runs that one loop can compute, and the row of each index.
+    """Group steps into runs that one loop can compute; return the runs, and each number's row.
 
-    Steps of one level with the same formula are adjacent, in the order of the rows that they read,
-    and their results are in adjacent rows.
+    Within a level, steps with the same formula are adjacent and ordered by the rows that they read;
+    their results are in adjacent rows.
     """
     level = dict.fromkeys(range(inputs), 0)
     for step in steps:
@@ -486,7 +486,7 @@ def in_order(steps: list[TraceStep], inputs: int) -> tuple[list[list[TraceStep]]
 
 
 def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
-    """Return whether a step has the previous step's formula, on the next row of each operand."""
+    """Return whether a step has the previous step's formula and reads the next row per operand."""
     return (
         step.formula is not None
         and step.formula is before.formula
@@ -499,7 +499,7 @@ def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
 
 
 def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
-    """Set the field `slopes` of every step: the operands or terms that need a gradient."""
+    """Set the field `slopes` of each step: which operands or terms need a gradient."""
     changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
     for step in steps:
         if step.formula is None:
@@ -518,12 +518,12 @@ def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
 
 @final
 class ExpressionJob:
-    """Records of an expression: those of a `CpuJob`, and a `TraceRecord`.
+    """Records of a compiled function: a `CpuJob` and a `TraceRecord`.
 
     Attributes:
-        job: the CpuJob: bank, optimizer, loss
-        loss: row of the loss whose kernels are in the plan
-        address: address of the TraceRecord
+        job: the CpuJob with bank, optimizer and loss
+        loss: table row of the loss whose kernels are in the plan
+        address: memory address of the TraceRecord
     """
 
     def __init__(
@@ -569,7 +569,7 @@ class ExpressionJob:
     def set_batch(
         self, samples: int, spaces: FloatArray, *, moves: bool = False, **arrays: FloatArray
     ) -> None:
-        """Set the batch: fields of the record with the addresses of these arrays."""
+        """Set the batch: `arrays` are named like the record fields that hold their addresses."""
         record = self._record
         record.spaces, record.places, record.samples = address(spaces), len(spaces), samples
         record.moves, record.learning = moves, "results" not in arrays

@@ -1,7 +1,7 @@
-"""ExpressionEngine, the base class of engines for compiled expressions, and the Python one.
+"""ExpressionEngine, the base class of engines for compiled functions, and the Python engine.
 
-`Nodes` has the numbers of all values of a trace for some samples, computed node by node, or all at
-once by the Python engine.
+`Nodes` holds all values of a trace for some samples, computed node by node, or all together by the
+Python engine.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from scalarviz.errors import GradientError, UpdateError
 
 
 class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
-    """Runs the trace of a program.
+    """Runs the recorded trace of a compiled function.
 
     Attributes:
-        rows: rows of its parameters in the bank
-        every: the operations of the trace
+        rows: bank indices of the function's parameters
+        every: indices of all operations of the trace
     """
 
     called = "expression"
@@ -55,7 +55,7 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
 
     @final
     def survey(self, batch: FloatArray) -> dict[str, FloatArray]:
-        """Return {"values": all values of the trace for a batch, shape (samples, values)}."""
+        """Return {"values": array}, all values of the trace, shape (samples, values)."""
         trace = self.trace
         found = np.full((len(batch), self.program.workspace), np.nan)
         found[:, : trace.inputs] = batch
@@ -64,31 +64,31 @@ class ExpressionEngine(StackEngine[Kept], Generic[Kept]):
 
     @cached_property
     def _surveying(self) -> ExpressionEngine[Kept]:
-        """An engine of the same function that returns the results of all operations."""
+        """An engine for the same function that returns the results of all operations."""
         every = range(self.trace.first_made, self.program.workspace)
         program = TraceProgram(replace(self.trace, outputs=[*every]), self.rows)
         return type(self)((), program, self.bank, self.precision)
 
     def step(self, optimizer: Optimizer) -> None:
-        """Update the parameters by one step of an optimizer."""
+        """Update the parameters by one optimizer step."""
         self.bank.step(optimizer, self.rows)
 
     def train(
         self, inputs: FloatArray, targets: FloatArray, loss: Loss, optimizer: Optimizer
     ) -> float:
-        """Run zero_grad, forward, loss, backward and step; return the loss."""
+        """Run a training step: zero_grad, forward, loss, backward, step; return the loss."""
         error = self.learn(inputs, targets, loss)
         self.step(optimizer)
         return error
 
     @abstractmethod
     def learn(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> float:
-        """Run zero_grad, forward, loss and backward; return the loss."""
+        """Run zero_grad, forward, loss and backward, without the step; return the loss."""
 
 
 @final
 class PythonExpressionEngine(ExpressionEngine["Nodes"]):
-    """Runs a trace in plain Python, sample by sample and operation by operation."""
+    """Runs a trace in plain Python, one sample and one operation at a time."""
 
     name = "python"
 
@@ -107,7 +107,7 @@ class PythonExpressionEngine(ExpressionEngine["Nodes"]):
         return self.array(nodes.outputs())
 
     def _computed(self, batch: FloatArray) -> Nodes:
-        """Return the values of a batch."""
+        """Return the values of the trace for a batch."""
         parameters = self.bank.value[self.rows]
         nodes = Nodes(self.program, batch, parameters)
         nodes.forward(self.every, parameters)
@@ -127,7 +127,7 @@ class PythonExpressionEngine(ExpressionEngine["Nodes"]):
 
 @final
 class ExpressionRun(Run):
-    """Trains an expression on its engine, by whole steps or moment by moment."""
+    """Trains a compiled function on its engine, by whole steps or moment by moment."""
 
     def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)
@@ -179,7 +179,7 @@ class ExpressionRun(Run):
         return self.program.nodes[moment.operation].members
 
     def _pass_back(self, moment: Moment) -> None:
-        """Pass a gradient on to the operands; after the last one, use the engine's gradients."""
+        """Propagate gradients to a moment's operands; at the end, use the engine's gradients."""
         bank = self.engine.bank
         for number, received in self._nodes.backward(self._members(moment)).items():
             bank.grad[self.engine.rows[number]] += received
@@ -204,10 +204,10 @@ Rows = list[list[float]]  # for each sample a number for each value of the trace
 
 @final
 class Nodes:
-    """Values, and gradients of the loss, of inputs, constants, parameters and results.
+    """Values and gradients of all inputs, constants, parameters and results of a trace.
 
     Attributes:
-        values, gradients: for each sample, by index in the trace; NaN if not computed yet
+        values, gradients: a list per sample, by index in the trace; NaN if not computed yet
     """
 
     def __init__(self, program: TraceProgram, inputs: FloatArray, parameters: FloatArray) -> None:
@@ -218,7 +218,7 @@ class Nodes:
         self.gradients: Rows = [[math.nan] * program.workspace for _ in self.values]
 
     def forward(self, members: Sequence[int], parameters: FloatArray) -> None:
-        """Compute operations, given by number, from the `parameters`."""
+        """Compute the operations with the indices `members`."""
         first = self.trace.first_made
         formulas, operands = self.trace.formulas, self.trace.taken
         for row in self.values:
@@ -235,16 +235,16 @@ class Nodes:
         return self.of(self.values, self.program.outputs)
 
     def begin_back(self, upstream: FloatArray) -> None:
-        """Set the gradients of the outputs; others have received nothing yet."""
+        """Set the gradients of the outputs, and all other gradients to 0."""
         for row, given in zip(self.gradients, upstream.tolist(), strict=True):
             row[:] = [0.0] * len(row)
             for place, gradient in zip(self.trace.outputs, given, strict=True):
                 row[place] += gradient
 
     def backward(self, members: Sequence[int]) -> dict[int, float]:
-        """Pass the gradients of the results of operations on to all their operands.
+        """Propagate gradients from the results of operations to all their operands.
 
-        Return the gradient of each parameter, summed over the samples, by number.
+        Returns the gradient of each parameter by index, summed over the samples.
         """
         trace, received = self.trace, dict[int, float]()
         parameters = range(trace.first_parameter, trace.first_made)
@@ -260,6 +260,6 @@ class Nodes:
         return received
 
     def of(self, numbers: Rows, buffer: Buffer) -> FloatArray:
-        """Return a buffer of `values` or `gradients`, shape (samples, size)."""
+        """Return a buffer's part of `values` or `gradients`, shape (samples, size)."""
         places = self.program.places_of(buffer)
         return np.array([[row[place] for place in places] for row in numbers], np.float64)

@@ -1,12 +1,12 @@
-"""Kernels of compiled expressions: forward, backward and training steps on tiles of samples.
+"""Kernels of compiled functions: forward, backward and training steps on tiles of samples.
 
-A tile has one row for each number of the expression and one column per sample: row r of a tile of n
-samples begins at r * n. So adjacent operations of one kind form one long row, and a loop over them
+A tile has a row for each number of the function and a column for each sample. Row r of a tile of n
+samples begins at r * n, so adjacent operations of one kind form one long row, and a loop over them
 fills vector registers even for small batches. Gradients are in the same rows of a second workspace,
 `flow`.
 
-    place, trace           address of a record TRACE; the record
-    code, step             records STEP: the steps forward, then backward; one of them
+    place, trace           address of a TRACE record; the record
+    code, step             STEP records: forward steps, then backward steps; one of these records
     terms                  the terms of all sums
     space, flow, sums      values and gradients of a tile; gradients of the parameters
     n, t                   number of samples of a tile; index of one of them
@@ -61,9 +61,9 @@ Kernel = Callable[..., Any]
 
 
 class Terms(NamedTuple):
-    """The terms of all sums: sign, index of a scalar (a parameter or a constant), and a row.
+    """The terms of all sums: sign, index of a scalar (a parameter or constant), and row.
 
-    `factors` are the scalars multiplied by the signs. A term of only a scalar has no row.
+    `factors` are the scalars multiplied by the signs. A term with only a scalar has no row.
     """
 
     signs: Numbers
@@ -76,7 +76,7 @@ class Terms(NamedTuple):
 def combine(
     terms: Terms, first: Index, last: Index, space: Numbers, target: Index, n: Index
 ) -> None:
-    """Add the terms `first` to before `last` to row `target`: factors[k] * space[rows[k]]."""
+    """Add factors[k] * space[rows[k]] to row `target`, for terms `first` to before `last`."""
     factors, rows = terms.factors, terms.rows
     a = target * n
     k = first
@@ -136,7 +136,7 @@ def slopes(
 
 @inlined
 def four_starts(rows: Table, k: Index, n: Index) -> tuple[Index, Index, Index, Index]:
-    """Return the start of the rows of four terms, from term `k`."""
+    """Return where the rows of terms `k` to `k + 3` begin in a tile."""
     return rows[k] * n, rows[k + ONE] * n, rows[k + TWO] * n, rows[k + THREE] * n
 
 
@@ -158,7 +158,7 @@ def formula_value(
 def formula_slope(
     x: Address, y: Address, z: Address, out: Address, g: Address, h: Address, n: Index
 ) -> None:
-    """h += g times a derivative of f; for fewer than three operands, the next is the result."""
+    """h += g times a derivative of f; the result of f is passed after its last operand."""
     operands = (
         array_at(x, n, Real), array_at(y, n, Real), array_at(z, n, Real), array_at(out, n, Real)
     )  # fmt: skip
@@ -182,7 +182,7 @@ def terms_of(trace: Record) -> Terms:
 
 @by_address
 def tile_forward(place: Address, space_place: Address, n: Index) -> None:
-    """Run all steps forward on a tile of n samples whose inputs are in the first rows."""
+    """Run all forward steps on a tile of n samples; the first rows contain the inputs."""
     trace = record_at(place, TRACE)
     terms, code = terms_of(trace), array_at(trace.code, trace.code_count, STEP)
     space = array_at(space_place, trace.tile, Real)
@@ -210,9 +210,9 @@ def tile_forward(place: Address, space_place: Address, n: Index) -> None:
 
 @by_address
 def tile_backward(place: Address, space_place: Address, n: Index) -> None:
-    """Run all steps backward on a tile; add the gradients of the parameters to the sums.
+    """Run all backward steps on a tile, and add to the gradients of the parameters.
 
-    The workspace of gradients contains the gradients of the outputs, and 0 elsewhere.
+    The workspace of gradients initially has the gradients of the outputs, and 0 elsewhere.
     """
     trace = record_at(place, TRACE)
     terms, code = terms_of(trace), array_at(trace.code, trace.code_count, STEP)
@@ -241,7 +241,7 @@ def tile_backward(place: Address, space_place: Address, n: Index) -> None:
 
 @inner
 def begin(trace: Record, bank: Numbers) -> None:
-    """Compute the factor of each term, a sign times a parameter or a constant; clear the sums."""
+    """Compute the factor of each term, a sign times a scalar; set parameter gradients to 0."""
     terms, parameters = terms_of(trace), trace.parameters
     owned = array_at(trace.owned, parameters, np.uint64)
     constants = array_at(trace.constants, trace.constant_count, Real)
@@ -259,7 +259,7 @@ def begin(trace: Record, bank: Numbers) -> None:
 
 @inner
 def load_rows(space: Numbers, data: Numbers, first: Index, n: Index) -> None:
-    """Copy n samples of a table, one row each, to the first rows of a tile."""
+    """Copy n samples, which are rows of a table, to the columns of a tile."""
     for i in range(np.uint64(data.shape[1])):
         for t in range(n):
             space[i * n + t] = data[first + t, i]
@@ -274,7 +274,7 @@ def clear(flow: Numbers, size: Index) -> None:
 
 @by_address
 def forward(place: Address) -> None:
-    """Compute the outputs of a batch; keep the values if there is a workspace for each tile."""
+    """Compute the outputs of a batch; keep all values if each tile has a workspace."""
     trace = record_at(place, TRACE)
     begin(trace, bank_of(trace.job, Real).value)
     samples, outputs = trace.samples, array_at(trace.outputs, trace.output_count, np.uint64)
@@ -296,7 +296,7 @@ def forward(place: Address) -> None:
 
 @by_address
 def backward(place: Address) -> None:
-    """Compute the gradients of the inputs of a batch; add the parameter gradients to `grad`."""
+    """Compute the gradients of a batch's inputs; add the parameter gradients to the bank."""
     trace = record_at(place, TRACE)
     bank = bank_of(trace.job, Real)
     begin(trace, bank.value)
@@ -325,9 +325,9 @@ def backward(place: Address) -> None:
 
 @by_address
 def train(place: Address) -> None:
-    """Take a whole step on a batch: write the loss to its errors, and run `move` if `moves`.
+    """Take a training step on a batch, and write its loss; the optimizer runs only if `moves`.
 
-    Outputs, targets and gradients of a tile's outputs are in the tile of the job.
+    The job's tile contains the outputs and targets of a tile, and the gradients of its outputs.
     """
     trace = record_at(place, TRACE)
     job, tile, bank = (

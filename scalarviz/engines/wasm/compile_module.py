@@ -1,18 +1,18 @@
-"""LLVM kernel texts become optimized pieces, and pieces become one WebAssembly module.
+"""Compile LLVM texts of kernels to optimized pieces, and link pieces to a WebAssembly module.
 
     python -m scalarviz.engines.wasm.compile_module MODULE PIECE ...
 
-writes the module of pieces, in a separate process. If it fails, the last line of its errors is the
-reason.
+links the pieces into the file MODULE, in a separate process. If it fails, the last line of stderr
+is the reason.
 
-The module is made from the object file emitted by LLVM: a module with relocation tables, positions
-in its code to be filled in by a linker. Here there is only one object, so indices of functions and
-types are already correct; addresses of data are relocated, and kernels get indices in the function
+The module is made from the object file that LLVM emits: a module with relocation tables, which list
+positions in its code that a linker fills in. Since there is a single object, indices of functions
+and types are already correct; addresses of data are relocated. Kernels get indices in the function
 table, by which they call each other. The memory, the table and the stack pointer are imported from
 the page.
 
-Memory begins with the stack, which grows down to address 0, so that a stack overflow is an access
-outside the memory, followed by the constants of the module and the page's image.
+Memory begins with the stack. It grows down to address 0, so that a stack overflow is an access
+outside the memory. It is followed by the constants of the module and the page's image.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ ADDRESSES = {ADDRESS_LEB, ADDRESS_SLEB, ADDRESS_I32}
 
 @dataclass(slots=True)
 class Symbol:
-    """A function, or data in a segment, of an object file; `name` is "" if unnamed."""
+    """A symbol of an object file: a function, or data in a segment; `name` is "" if unnamed."""
 
     kind: int
     name: str
@@ -71,7 +71,7 @@ class Symbol:
 
 @dataclass(slots=True)
 class Segment:
-    """Data of an object file: its offset from the first data, and its first and last byte."""
+    """A data segment of an object file: its offset from the first one, first byte, and end."""
 
     offset: int
     low: int
@@ -79,7 +79,7 @@ class Segment:
 
 
 class Bytes:
-    """Reader of the numbers of a module."""
+    """Reader of the numbers and texts in a WebAssembly module."""
 
     def __init__(self, content: bytes, at: int = 0) -> None:
         self.content = content
@@ -97,7 +97,7 @@ class Bytes:
         return result - (1 << bits) if last & 64 else result
 
     def _groups(self) -> tuple[int, int, int]:
-        """Return a number of groups of 7 bits (LEB128), its number of bits, and its last byte."""
+        """Read a LEB128 number (groups of 7 bits); return it, its bit count, and its last byte."""
         result = shift = 0
         while True:
             byte = self.byte()
@@ -113,7 +113,7 @@ class Bytes:
 
 
 def groups(last: range, number: int, width: int = 0) -> bytes:
-    """Return a number in LEB128, padded to `width` bytes; `last` are values of single groups."""
+    """Encode a number in LEB128, padded to `width` bytes; `last` is the range of the last group."""
     out: list[int] = []
     while number not in last or len(out) + 1 < width:
         out.append(number & 127 | 128)
@@ -126,13 +126,13 @@ signed = partial(groups, range(-64, 64))
 
 
 def section(number: int, *parts: bytes) -> bytes:
-    """Return a section of a module."""
+    """Encode a section of a module, given its number and content."""
     content = b"".join(parts)
     return bytes([number]) + unsigned(len(content)) + content
 
 
 def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
-    """Return the sections of an object file: number, custom name, first and last byte."""
+    """Return the sections of an object file: number, custom name, first byte and end of content."""
     require(content[:8] == b"\0asm\1\0\0\0", "it does not begin as one", strange)
     found, reader = [], Bytes(content, 8)
     while reader.at < len(content):
@@ -144,9 +144,9 @@ def sections_of(content: bytes) -> list[tuple[int, str, int, int]]:
 
 
 def linked(content: bytes, kernels: Iterable[str]) -> bytes:
-    """Return the module of an object file, whose function table has the kernels in order.
+    """Link an object file to a module whose function table contains the kernels in order.
 
-    Kernel k has the index FIRST + k. Raises EngineError if the object has unknown parts.
+    Kernel k has the index FIRST + k. Raises EngineError if the object has unexpected parts.
     """
     found = {name or number: (low, high) for number, name, low, high in sections_of(content)}
     symbols = symbols_of(content, *found["linking"])
@@ -175,7 +175,7 @@ def linked(content: bytes, kernels: Iterable[str]) -> bytes:
 
 
 def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:
-    """Return the table of symbols of the section "linking"."""
+    """Read the symbol table in the section "linking"."""
     reader, symbols = Bytes(content, low), []
     require(reader.unsigned() == 2, "its table of symbols has another version", strange)
     while reader.at < high:
@@ -188,7 +188,7 @@ def symbols_of(content: bytes, low: int, high: int) -> list[Symbol]:
 
 
 def symbol_at(reader: Bytes) -> Symbol:
-    """Return the next symbol."""
+    """Read the next entry of a symbol table."""
     kind, flags = reader.byte(), reader.unsigned()
     defined = not flags & UNDEFINED
     if kind in (FUNCTION_SYMBOL, GLOBAL_SYMBOL, TABLE_SYMBOL):
@@ -207,7 +207,7 @@ def symbol_at(reader: Bytes) -> Symbol:
 
 
 def segments_of(content: bytes, low: int, high: int) -> list[Segment]:
-    """Return the segments of the data section."""
+    """Read the segments of the data section."""
     reader, segments = Bytes(content, low), []
     for _ in range(reader.unsigned()):
         require(
@@ -224,7 +224,7 @@ def segments_of(content: bytes, low: int, high: int) -> list[Segment]:
 
 
 def segment(offset: int, content: bytes) -> bytes:
-    """Return a segment of data, at its place in the memory of a page."""
+    """Encode a data segment, with its address in the memory of a page."""
     place = bytes([0, CONSTANT]) + signed(STACK + offset) + bytes([END])
     return place + unsigned(len(content)) + content
 
@@ -236,7 +236,7 @@ def relocate(
     symbols: Sequence[Symbol],
     segments: Sequence[Segment],
 ) -> None:
-    """Write the addresses of data to the section that begins at `start`, using its table."""
+    """Write addresses of data to the section that begins at `start`, by its relocation table."""
     reader = Bytes(bytes(content), table[0])
     reader.unsigned()  # number of the section
     for _ in range(reader.unsigned()):
@@ -252,10 +252,10 @@ def relocate(
 
 
 def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
-    """Return the section of imports, with a table for `kernels` kernels.
+    """Return the section of imports, with a function table for `kernels` kernels.
 
     Raises:
-        EngineError: for a function not provided by pages.
+        EngineError: if a function is imported that pages do not provide.
     """
     reader, parts, names = Bytes(content, low), [], set()
     count = reader.unsigned()
@@ -286,9 +286,9 @@ def imports_of(content: bytes, low: int, high: int, kernels: int) -> bytes:
 
 
 def only(content: bytes, kernels: Container[int]) -> bytes:
-    """Return a linked module with the bodies of the given `kernels` only; the others are empty.
+    """Return a linked module in which only the given `kernels` have bodies; others are empty.
 
-    All keep their indices in the function table; calling an empty one stops the program.
+    All kernels keep their indices in the function table; calling an empty one stops the program.
     """
     found = {number: (low, high) for number, _, low, high in sections_of(content)}
     reader, imported = Bytes(content, found[IMPORTS][0]), 0
@@ -316,7 +316,7 @@ def only(content: bytes, kernels: Container[int]) -> bytes:
 
 
 def end_of_data(content: bytes) -> int:
-    """Return the first address after the data of a module, where a page's image can begin."""
+    """Return the first address after a module's data, where a page's image can begin."""
     end = STACK
     for number, _, low, high in sections_of(content):
         if number == DATA:
@@ -326,7 +326,7 @@ def end_of_data(content: bytes) -> int:
 
 
 def strange(what: str) -> EngineError:
-    """Return the error for an object file with unexpected content."""
+    """Return the error to raise for an object file with unexpected content."""
     return EngineError(
         f"this version of llvmlite writes WebAssembly in a form that is not known here: {what}"
     )
@@ -340,12 +340,12 @@ SPEED = 3  # level of optimization
 
 
 def symbol_of(path: Path) -> str:
-    """Return the name of a kernel's function, given its file or its piece."""
+    """Return the name of a kernel's function, given the path of its file or piece."""
     return f"kernel.{path.stem}"
 
 
 def target() -> Any:
-    """Return LLVM's name of the target: WebAssembly with the features required by pages."""
+    """Return LLVM's target machine: WebAssembly with the features that pages require."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     return llvm.Target.from_triple(TRIPLE).create_target_machine(
@@ -354,7 +354,7 @@ def target() -> Any:
 
 
 def piece_of(text: str, machine: Any) -> bytes:
-    """Return a text as optimized bitcode."""
+    """Compile an LLVM text to optimized bitcode."""
     part = llvm.parse_assembly(text)
     part.triple, part.data_layout = TRIPLE, str(machine.target_data)
     part.verify()
@@ -366,7 +366,7 @@ def piece_of(text: str, machine: Any) -> bytes:
 
 
 def module_of(pieces: Iterable[bytes], symbols: Sequence[str], machine: Any) -> bytes:
-    """Return the module of pieces; function k of `symbols` has the index FIRST + k in its table."""
+    """Link pieces to a module; the function symbols[k] has the index FIRST + k in its table."""
     first, *others = map(llvm.parse_bitcode, pieces)
     for other in others:
         first.link_in(other)
@@ -375,7 +375,7 @@ def module_of(pieces: Iterable[bytes], symbols: Sequence[str], machine: Any) -> 
 
 
 def main(words: Sequence[str]) -> None:
-    """Write a module; end with an error and its reason if that fails."""
+    """Write a module; if that fails, exit with the reason as error."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     paths = [Path(word) for word in words[1:]]
     try:

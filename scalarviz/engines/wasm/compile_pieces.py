@@ -1,16 +1,16 @@
-"""Compiles kernels to pieces of a WebAssembly module, in one of several processes.
+"""Compile kernels to pieces of a WebAssembly module; several processes can share the work.
 
     python -m scalarviz.engines.wasm.compile_pieces FOLDER FILE ...
 
-compiles the kernels of the files and writes the piece of each into the folder, except those begun
-by another process with the same folder. If it fails, the last line of its errors is the reason. The
+compiles the kernel in each file and writes its piece into the folder, except those begun by
+another process with the same folder. If it fails, the last line of stderr is the reason. The
 environment sets numba's target processor and disables optimization; see `module.py`.
 
-numba compiles a kernel for this machine, with wrappers for Python. Here it compiles without
-optimization; the wrappers are removed, and the rest is written for another target.
+numba compiles a kernel for the current machine, with wrappers for Python. Here it compiles without
+optimization, the wrappers are removed, and the rest is converted for another target.
 
 Few kernels allocate arrays. Their memory is a second stack: an array is freed when it is the last
-one there and no longer referenced.
+one on that stack and is no longer referenced.
 """
 
 from __future__ import annotations
@@ -120,17 +120,17 @@ GOOD = (0, -2)
 
 
 def compiled_text(path: Path) -> tuple[str, str]:
-    """Return the name of the kernel in a file, and its text compiled by numba."""
+    """Compile the kernel in a file with numba; return its name and its LLVM text."""
     module = run_file(path)
     module.compiled.compile()
     return str(module.compiled.native_name), str(module.compiled.inspect_llvm())
 
 
 def portable(name: str, text: str, symbol: str) -> str:
-    """Return the text of a kernel as function `symbol` of integers that returns nothing.
+    """Convert the LLVM text of a kernel to a function `symbol` of integers without a result.
 
-    It stops the program if the kernel raises an error. Raises EngineError if the text is not as
-    expected.
+    The function stops the program if the kernel raises an error. Raises EngineError if the text is
+    not in the expected form.
     """
     require(name.startswith(WRAPPER), f"a kernel is called {name}", unexpected)
     native = name.removeprefix(WRAPPER)
@@ -163,7 +163,7 @@ def portable(name: str, text: str, symbol: str) -> str:
 
 
 def pieces(text: str) -> Iterator[list[str]]:
-    """Yield the functions of a text, each as its lines, and the lines between them."""
+    """Yield the functions of an LLVM text, each as a list of lines, and the lines between them."""
     lines = iter(text.splitlines())
     for line in lines:
         piece = [line]
@@ -181,7 +181,7 @@ def parameters_of(rest: str) -> int:
 
 
 def wrapper(native: str, symbol: str, parameters: int) -> str:
-    """Return the text of a function that calls a kernel and stops the program on failure."""
+    """Return the LLVM text of a function that calls a kernel and stops the program if it fails."""
     given = [f"i64 %{k}" for k in range(parameters)]
     quoted = f'@"{native}"'
     return f"""
@@ -202,7 +202,7 @@ declare void @llvm.trap()
 
 
 def unexpected(what: str) -> EngineError:
-    """Return the error for a text of unexpected form."""
+    """Return the error to raise for an LLVM text in an unexpected form."""
     return EngineError(
         f"this version of numba writes kernels in a form that cannot become WebAssembly: {what}"
     )
@@ -216,7 +216,7 @@ PIECE, BEGUN = ".bc", ".begun"  # suffixes in the folder
 
 
 def has_begun(path: Path) -> bool:
-    """Return whether a process has begun a piece; if not, mark it as begun by this one."""
+    """Return whether another process has begun a piece; if not, mark it as begun."""
     try:
         os.close(os.open(path.with_suffix(BEGUN), os.O_CREAT | os.O_EXCL | os.O_WRONLY))
     except FileExistsError:
@@ -225,7 +225,7 @@ def has_begun(path: Path) -> bool:
 
 
 def main(words: Sequence[str]) -> None:
-    """Write pieces; end with an error and its reason if that fails."""
+    """Write pieces; if that fails, exit with the reason as error."""
     threading.Thread(target=end_with_parent, daemon=True).start()
     gc.disable()  # takes a tenth of the time; the process ends soon
     products.LINE_BITS = LINE_BITS

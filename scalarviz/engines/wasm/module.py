@@ -1,12 +1,12 @@
-"""The WebAssembly module of some kernels: compiled once, in child processes, stored on disk.
+"""The WebAssembly module of some kernels: compiled once, in child processes, and cached on disk.
 
-The piece of each kernel is also stored, so that another network compiles only its new kernels.
+The piece of each kernel is cached as well, so that another network compiles only its new kernels.
 
     python -m scalarviz.engines.wasm.module
 
-writes the module of all built-in kernels of pages, one for each working type, to `modules/` beside
-this file, to be included in wheels so that pages need not compile. The file name contains a hash of
-the texts of all kernels, so that a page never uses outdated kernels. A page gets the kernels of its
+writes modules of all built-in kernels of pages, one per working type, to `modules/` in this folder.
+Wheels include them, so that pages need not compile. The file name contains a hash of the texts of
+all kernels, so that a page never uses outdated kernels. A page gets only the kernels of its
 network; the others are empty.
 """
 
@@ -52,9 +52,9 @@ MAKERS = compile_pieces, compile_module
 
 
 def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
-    """Return the module of kernels; kernel k has the index FIRST + k in its function table.
+    """Return a module of kernels; kernel k has the index FIRST + k in its function table.
 
-    A bar counts the compiled kernels. Raises EngineError on failure.
+    A progress bar counts the compiled kernels. Raises EngineError on failure.
     """
     path = path_of_module(units, dtype)
     content = kept(path)
@@ -65,14 +65,14 @@ def module_of(units: Sequence[Unit], dtype: Dtype) -> bytes:
 
 
 def made_of(texts: Iterable[str]) -> str:
-    """Return the texts of kernels, and everything else on which their compilation depends."""
+    """Return the texts of kernels, and everything else that their compilation depends on."""
     return "".join(
         [version("llvmlite"), *map(inspect.getsource, MAKERS), *FOR_NUMBA.values(), *texts]
     )
 
 
 def path_of_module(units: Sequence[Unit], dtype: Dtype) -> Path:
-    """Return the path of a stored module, with a hash of everything that it depends on."""
+    """Return the path of a cached module, with a hash of everything that the module depends on."""
     return path_of(made_of(text_of(unit, dtype) for unit in units), STEM, ".wasm")
 
 
@@ -81,12 +81,12 @@ def stem_of(unit: Unit, dtype: Dtype) -> str:
 
 
 def path_of_piece(unit: Unit, dtype: Dtype) -> Path:
-    """Return the path of a kernel's stored piece."""
+    """Return the path of a kernel's cached piece."""
     return path_of(made_of([text_of(unit, dtype)]), stem_of(unit, dtype), ".piece")
 
 
 def remove_left_folders(cache: Path) -> None:
-    """Remove the folders of processes killed during compilation."""
+    """Remove the folders of processes that were killed during compilation."""
     limit = time.time() - LEFT
     for folder in cache.glob(f"{FOLDER}*"):
         with suppress(OSError):  # another process may be faster
@@ -95,7 +95,7 @@ def remove_left_folders(cache: Path) -> None:
 
 
 def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
-    """Return the module of kernels, compiled in child processes.
+    """Compile a module of kernels in child processes.
 
     The total of `bar` is set to the number of kernels to compile.
     """
@@ -109,7 +109,7 @@ def compiled(units: Sequence[Unit], dtype: Dtype, bar: Progress) -> bytes:
 def module_of_pieces(
     units: Sequence[Unit], dtype: Dtype, pieces: Sequence[bytes | None], bar: Progress
 ) -> bytes:
-    """Return the module of kernels, some of whose pieces exist."""
+    """Compile a module of kernels; existing pieces are reused, None means a missing one."""
     paths = [path_of_unit(unit, dtype) for unit in units]
     missing = [path for path, piece in zip(paths, pieces, strict=True) if piece is None]
     cache = cache_folder()
@@ -137,7 +137,7 @@ def module_of_pieces(
 
 
 def read(path: Path) -> bytes:
-    """Return the result written by a child process; raise EngineError if missing."""
+    """Return the result that a child process has written; raise EngineError if missing."""
     try:
         return path.read_bytes()
     except OSError:
@@ -158,12 +158,12 @@ def run(
     workers: int = 1,
     look: Callable[[], object] | None = None,
 ) -> None:
-    """Run a module in child processes until all have ended; raise EngineError if one fails.
+    """Run a module in child processes until all have exited; raise EngineError if one fails.
 
     Args:
-        words: its arguments
-        folder: for the errors of the processes
-        look: called repeatedly meanwhile
+        words: command-line arguments of the module
+        folder: folder for the error output of the processes
+        look: called repeatedly while the processes run
     """
     line = ["-P", "-W", "ignore", "-m", module, *map(str, words)]
     env = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
@@ -200,7 +200,7 @@ NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of ke
 
 
 def units_of_pages() -> list[Unit]:
-    """Return the kernels that pages may use, except for user-defined rows."""
+    """Return the kernels that pages may use, except for user-defined formulas."""
     return [
         unit
         for unit in dict.fromkeys(every_unit())
@@ -211,15 +211,15 @@ def units_of_pages() -> list[Unit]:
 
 
 def name_of(units: Sequence[Unit], dtype: Dtype) -> str:
-    """Return the file name of a module, independent of the installed compiler."""
+    """Return the file name of a module, which does not depend on the installed compiler."""
     texts = [text_of(unit, dtype).replace(versions(), "", 1) for unit in units]
     return f"kernels_{dtype}_{hashlib.sha256(''.join(texts).encode()).hexdigest()[:20]}.wasm"
 
 
 def shared_module(wanted: Sequence[Unit], dtype: Dtype) -> tuple[list[Unit], bytes] | None:
-    """Return the shared module with some kernels, and all units in its order; None if incomplete.
+    """Return a prebuilt module, reduced to some kernels, and its kernels in order; None if missing.
 
-    It is searched beside this file and in the cache folder.
+    It is looked up in this folder and in the cache folder.
     """
     units = units_of_pages()
     places = {units.index(unit) for unit in wanted if unit in units}
@@ -234,7 +234,7 @@ def shared_module(wanted: Sequence[Unit], dtype: Dtype) -> tuple[list[Unit], byt
 
 
 def main(folder: Path = SHARED_FOLDER) -> None:
-    """Write the modules of this version, and remove others."""
+    """Write the modules of this version to a folder, and remove other ones."""
     units = units_of_pages()
     for other in folder.glob("*.wasm"):
         other.unlink()

@@ -1,11 +1,12 @@
 """The memory of a page that trains a network, and its description for the page's script.
 
-Three jobs share one bank: whole steps, a step moment by moment with every value kept, and
+Three jobs share one bank: whole steps, steps moment by moment with every value kept, and
 evaluation.
 
-A `MemoryImage` has their records and arrays as bytes. An array keeps its bytes. Address fields of
-records, listed in a table, become the addresses of the copies; kernel fields are indices in the
-function table from the start. Arrays written before being read are allocated after the image.
+A `MemoryImage` contains their records and arrays as bytes. The bytes of an array are copied
+unchanged. Record fields with addresses are listed in a table and become addresses in the page; the
+fields of kernels are indices in the function table. Arrays written before being read follow the
+image.
 """
 
 from __future__ import annotations
@@ -72,11 +73,11 @@ OFFERED = SGD, Adam  # optimizers, with their default settings
 
 @dataclass(frozen=True, slots=True)
 class PageTraining:
-    """Everything that determines a training run.
+    """Everything that determines a training run in a page.
 
     Attributes:
-        step: number of steps taken by the session
-        others: further optimizers offered by a page, besides the session's
+        step: number of steps that the session has taken
+        others: additional optimizers that the page offers
     """
 
     program: Program
@@ -90,12 +91,12 @@ class PageTraining:
 
     @property
     def optimizers(self) -> tuple[Optimizer, ...]:
-        """The optimizer of the session, and the others."""
+        """The optimizer of the session, followed by the additional ones."""
         return self.optimizer, *self.others
 
     @property
     def most(self) -> int:
-        """Size of the largest batch offered by a page."""
+        """Size of the largest batch that the page offers."""
         size, samples = self.batches.size, self.batches.samples
         most = max(size, min(samples, LARGEST_BATCH))
         numbers = 2 * sum(buffer.size for buffer in self.program.buffers)
@@ -104,7 +105,7 @@ class PageTraining:
 
     @property
     def sizes(self) -> list[int]:
-        """Batch sizes offered by a page: powers of 2, and the session's."""
+        """Batch sizes that the page offers: powers of 2, and the session's."""
         powers = [2**k for k in range(self.most.bit_length()) if 2**k <= self.most]
         return sorted({*powers, self.batches.size, self.most})
 
@@ -116,7 +117,7 @@ class PageTraining:
 
 
 def others_than(optimizer: Optimizer) -> tuple[Optimizer, ...]:
-    """Return the optimizers offered by a page besides the session's."""
+    """Return the optimizers that a page offers in addition to the session's."""
     kinds = [kind for kind in OFFERED if kind().name != optimizer.name]
     others = [kind(not_finite=optimizer.not_finite) for kind in kinds]
     return tuple(each.with_own_rates(optimizer.own_rates) for each in others)
@@ -128,13 +129,13 @@ def refuse(*arguments: object) -> NoReturn:
 
 @final
 class PageMemory:
-    """The memory of a page that trains: `image`, its bytes, and `spec`, their description.
+    """Memory of a page that trains: the bytes `image`, and their description `spec`.
 
     Args:
-        training: the training
-        units: the kernels of the module, in order: those for training, and possibly others
+        training: the training run
+        units: the kernels of the module, in order; it may have more than training needs
         probe: inputs, shape (samples, inputs), for which the page shows outputs; may be empty
-        first: first address of the image
+        first: address at which the image begins
     """
 
     def __init__(
@@ -155,11 +156,11 @@ class PageMemory:
         self.spec = self._described()
 
     def _kernels(self, units: Mapping[str, Unit]) -> dict[str, Kernel]:
-        """Return kernels whose addresses are indices in the function table."""
+        """Return kernels whose addresses are their indices in the function table."""
         return {k: Kernel(self._numbers[unit], refuse, None) for k, unit in units.items()}
 
     def _linked(self, tables: Tables) -> Records:
-        """Return the operations of tables with their kernels."""
+        """Return the operations of tables, with the indices of their kernels."""
         operations = copied(tables.operations)
         for k, operation in enumerate(self._training.program.operations):
             for field, unit in units_of(operation).items():
@@ -167,14 +168,14 @@ class PageMemory:
         return operations
 
     def _plan(self, tables: Tables, order: Order) -> Records:
-        """Return the plan of tables for the loss and the optimizer."""
+        """Return the plan of tables with the loss and the optimizer."""
         of = self._training
         plan = plan_loss(tables, of.program, of.loss, self._kernels(units_of_loss(of.loss)))
         set_order(plan, order)
         return plan
 
     def _job(self, tables: Tables, plan: Records, todo: Records) -> CpuJob:
-        """Return a job with a program, and add both to the image."""
+        """Create a job for a program, and add both to the image."""
         of = self._training
         job, linked = CpuJob(of.bank), self._linked(tables)
         job.set_program(replace(tables, operations=linked), plan)
@@ -187,14 +188,14 @@ class PageMemory:
         return job
 
     def _room(self, tables: Tables, places: int, samples: int) -> Room:
-        """Return workspaces, which are empty in the image."""
+        """Create workspaces; they have no content in the image."""
         room = Room.of(tables, places, samples, self._training.bank)
         self._image.add(room.record)
         self._image.add(*room.arrays, empty=True)
         return room
 
     def _step(self) -> None:
-        """Make the job of whole steps, with everything shared with the others."""
+        """Create the job of whole steps, with all records that the other jobs share."""
         of, image = self._training, self._image
         bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
@@ -240,7 +241,7 @@ class PageMemory:
         return np.array(table, self._dtype, order="C")
 
     def _moments(self) -> None:
-        """Make the job of a step moment by moment, with another program and room."""
+        """Create the job of steps moment by moment, with separate tables and workspaces."""
         of, size = self._training, self._training.most
         tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
         todo = passes(0, [0], [0], [0])
@@ -255,7 +256,7 @@ class PageMemory:
         self._apart_passes = todo
 
     def _evaluation(self) -> None:
-        """Make the job that evaluates up to AT_ONCE samples."""
+        """Create the job that evaluates up to AT_ONCE samples."""
         of, image = self._training, self._image
         tables = make_tables(of.program, self._dtype, of.precision)
         what = plans.DO_LOAD | plans.DO_FORWARD | plans.DO_STORE
@@ -280,7 +281,7 @@ class PageMemory:
     # --------------------------------------------------------------------------------
 
     def _described(self) -> dict[str, Any]:
-        """Return the description of the memory, as JSON-compatible data."""
+        """Return the description of the memory as JSON-compatible data."""
         of, image, train = self._training, self._image, self._train
         numbers, size = self._numbers, of.batches.size
         names = buffer_names(of.program)
@@ -375,7 +376,7 @@ class PageMemory:
         }  # fmt: skip
 
     def _optimizer(self, number: int, optimizer: Optimizer) -> dict[str, Any]:
-        """Return an optimizer: its name, rate and slots, and the addresses of its numbers."""
+        """Describe an optimizer: name, rate, slots, and the addresses of its numbers."""
         order, job = self._orders[number]
         return {
             "name": optimizer.name,
@@ -387,7 +388,7 @@ class PageMemory:
         }
 
     def _moment(self, moment: Moment) -> dict[str, Any]:
-        """Return a moment, with the pass that performs it."""
+        """Describe a moment of a step, with the pass that performs it."""
         described = moment_data(moment, buffer_names(self._training.program))
         if moment.kind not in ("zero_grad", "step"):
             (todo,) = pass_of(moment, self._training.program).tolist()
@@ -396,7 +397,7 @@ class PageMemory:
 
 
 def heap_of(training: PageTraining) -> int:
-    """Return the approximate maximum size of kernels' arrays in bytes: those of wide layers."""
+    """Return the approximate maximum bytes of arrays that kernels allocate, as for wide layers."""
     operations = training.program.operations
     wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
     widest = max(wide, default=0)
@@ -405,7 +406,7 @@ def heap_of(training: PageTraining) -> int:
 
 
 def moment_data(moment: Moment, names: Mapping[Buffer, str]) -> dict[str, Any]:
-    """Return a moment for a page, with these names of buffers, or else their own."""
+    """Describe a moment for a page; buffers are named by `names`, or else by their own names."""
     return {
         "kind": moment.kind,
         "phase": moment.phase,
@@ -467,7 +468,7 @@ KERNELS: Mapping[RecordType, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An array in the image: its address here and in the page, and whether it is 0 there."""
+    """An array in the image, with its addresses here and in the page; `empty` if it is 0 there."""
 
     array: np.ndarray[Any, Any]
     start: int
@@ -477,7 +478,7 @@ class ImagePart:
 
 @final
 class MemoryImage:
-    """Bytes of records and arrays, for the memory of a page from the address `first` on."""
+    """Records and arrays as bytes for the memory of a page, from address `first`."""
 
     def __init__(self, first: int) -> None:
         self.first = first
@@ -485,14 +486,14 @@ class MemoryImage:
         self._parts: dict[int, ImagePart] = {}  # by address here
 
     def add(self, *given: np.ndarray[Any, Any] | ctypes.Structure, empty: bool = False) -> None:
-        """Add arrays and records in this order; with `empty` they are 0 in the page."""
+        """Add arrays and records in this order; with `empty` they are filled with 0 in the page."""
         for each in given:
             array = as_array(each)
             if array.size:
                 self._given.append((array, empty))
 
     def build(self) -> bytes:
-        """Assign all addresses, and return the bytes."""
+        """Assign an address in the page to everything, and return the bytes of the image."""
         end = self.first
         for array, empty in sorted(self._given, key=lambda each: each[1]):
             start = array.__array_interface__["data"][0]
@@ -513,7 +514,7 @@ class MemoryImage:
         return bytes(content)
 
     def _relocated(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """Return an array, with the addresses of the page if it consists of records."""
+        """Return an array; if it consists of records, their addresses become those in the page."""
         fields = ADDRESSES.get(array.dtype, ()) if array.dtype.names else ()
         moved = array.copy() if fields else array
         for name in fields:
@@ -521,7 +522,7 @@ class MemoryImage:
         return moved
 
     def place_of(self, address: int) -> int:
-        """Return the address in the page for an address here; 0 remains 0."""
+        """Return the address in the page for an address in this process; 0 remains 0."""
         if address == 0:
             return 0
         for part in self._parts.values():
@@ -530,7 +531,7 @@ class MemoryImage:
         raise EngineError("a record has an address of nothing in the memory of a page")
 
     def place(self, given: np.ndarray[Any, Any] | ctypes.Structure) -> int:
-        """Return the address in the page of an array or record; 0 for an empty array."""
+        """Return the address in the page of an array or record; 0 if it is empty."""
         array = as_array(given)
         return self.place_of(array.__array_interface__["data"][0]) if array.size else 0
 

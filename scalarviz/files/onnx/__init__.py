@@ -5,7 +5,7 @@
 
 A file is read in these steps, one module for each:
 
-    onnx_graph  nodes and tensors as plain data, weighed before parsing
+    onnx_graph  nodes and tensors as plain data, whose size is checked before parsing
     fusions     nodes that form one layer, such as MatMul and Add
     operators   OPERATORS: a reader for each operator
     flows       results of operators: values, with the steps that lead to them
@@ -41,25 +41,25 @@ def load(
 ) -> Network:
     """Load the network in an ONNX file, ready for training.
 
-    Several inputs are concatenated to one row; `net.input_widths` has their names.
+    Several inputs are concatenated into one row; `net.input_widths` has their names.
 
     Args:
-        path: the file, .onnx; a second file with its numbers may be beside it
-        train: parameters to train, the others are frozen: names in the file, prefixes up to a
-            separator ("fc2"), or patterns ("conv*.weight"); None: all not in `freeze`
-        freeze: parameters to freeze, the others are trained; if both are given, every parameter
-            must be in one of them
-        dtype: "float32", the default, or "float64" for a model of that type
-        output: name of the value to compute, if the graph has several outputs; None: the numeric
-            one, such as the probabilities of a classifier rather than its labels
+        path: the file, .onnx; a second file with its numbers may be in the same folder
+        train: parameters to train, while the others are frozen: names in the file, prefixes up to a
+            separator ("fc2"), or patterns ("conv*.weight"); None means all that are not in `freeze`
+        freeze: parameters to freeze, while the others are trained; if `train` is also given, every
+            parameter must be in one of them
+        dtype: "float32" (default), or "float64" for a model of that type
+        output: name of the value to compute, if the graph has several outputs; None means the
+            numeric one, such as the probabilities of a classifier rather than its labels
         limit: maximum bytes of the file, of its numbers, and of the network; the maximum number of
-            nodes is proportional to it; None: 640 MB, and 4,096 nodes
+            nodes is proportional to it; None means 640 MB and 4,096 nodes
 
     Returns a Network. Errors list all operators without an equivalent layer.
 
     Raises:
-        FileError: for a file that is damaged or too large.
-        InputError: for operators without a layer.
+        FileError: if the file is damaged or too large.
+        InputError: if an operator has no equivalent layer.
     """
     from scalarviz.files.onnx.reading import load_model
 
@@ -75,8 +75,8 @@ def save(net: Network, path: object, *, progress: bool = True) -> None:
         progress: whether to show a progress bar, in a terminal or notebook, if writing takes longer
             than a second; by default True
 
-    Few programs support convolutions in float64: save `net.copy("float32")` for others. Raises
-    FileError if the file cannot be written, InputError for layers not supported by ONNX.
+    Few programs support convolutions in float64: save `net.copy("float32")` for other programs.
+    Raises FileError if the file cannot be written, InputError if ONNX does not support a layer.
     """
     from scalarviz.files.onnx.writing import save_model
 
@@ -99,7 +99,7 @@ def save_step(session: Session, path: object) -> None:
         path: the file, .onnx
 
     Raises InputError for random operations such as dropout, partially frozen arrays, `clip_norm`,
-    and custom formulas without equivalent operators, FileError if the file cannot be written.
+    and custom formulas without equivalent operators; FileError if the file cannot be written.
     """
     from scalarviz.files.onnx.training_step import save_step_model
 

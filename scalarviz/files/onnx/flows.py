@@ -1,6 +1,6 @@
-"""Flow: a value of a graph: the steps that lead to it from the input, and its shape.
+"""Flow: a value of a graph, with its shape and the steps that compute it from the input.
 
-A step is a layer with its numbers and their names in the file. No bank is used yet.
+A step is a layer with its numbers and their names in the file, which are not in a bank yet.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SAME = 1e-5  # relative tolerance for constants of a formula
 
 
 class UnsupportedNode(InputError):
-    """An operator without a counterpart: `node`, other than the current node."""
+    """A node other than the current one has no equivalent; `node` is that node."""
 
     def __init__(self, why: str, node: GraphNode) -> None:
         super().__init__(why)
@@ -49,7 +49,7 @@ class UnsupportedNode(InputError):
 class Parameter:
     """Numbers in the file that become rows of the bank, in the layer's order.
 
-    They are views of the file's memory, possibly transposed, copied only into the bank.
+    They are views of the content of the file, possibly transposed, until they are in the bank.
     """
 
     role: str  # key among the layer's names, such as "weight"
@@ -63,8 +63,8 @@ class Parameter:
 class LayerStep:
     """A layer, its names in the file, and its numbers.
 
-    A layer of two branches, of a `kind`, is None until all its `inner` steps are known; the first
-    branch consists of the `first` ones, or of all for 0, in a Residual.
+    `layer` is None for a layer of two branches, whose class is `kind`, until all its `inner` steps
+    are known. The first branch consists of the first `first` inner steps, or of all if it is 0.
     """
 
     layer: Any  # a Layer, or None
@@ -78,7 +78,7 @@ class LayerStep:
 
 
 def nothing(shape: Shape) -> LayerStep:
-    """Return an identity step, for places that require a layer."""
+    """Return a step that is the identity, for use where a layer is required."""
     return LayerStep(Activation(layer_size(shape), "linear"), {})
 
 
@@ -86,8 +86,8 @@ def nothing(shape: Shape) -> LayerStep:
 class Waves:
     """The numbers of a frequency encoding while it is assembled from nodes.
 
-    Each is f(factor * x[place]) with f "sin", "cos" or, so far, ""; the arrays have the shape of
-    the value.
+    Each number is f(factor * x[place]), in which f is "sin", "cos" or, if not known yet, "". The
+    arrays have the shape of the value.
     """
 
     place: Array
@@ -97,7 +97,7 @@ class Waves:
     stored: str = ""  # name of the frequencies in the file
 
     def encoding(self, inputs: int) -> FrequencyEncoding | None:
-        """Return the layer that computes these numbers in this order; None if impossible."""
+        """Return the layer that computes these numbers in this order, or None if impossible."""
         octaves, rest = divmod(self.place.size, 2 * inputs)
         if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
             return None
@@ -112,10 +112,10 @@ class Waves:
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """A value of the graph: its shape for one sample, and the steps that lead to it.
+    """A value of the graph: its shape for one sample, and the steps that compute it.
 
-    The numbers of the last step may have another shape, `seen`. The layer for this shape is made
-    when needed, and named after the last node that changed it.
+    After the last step, the graph may have changed the shape to `seen`. The layer for this shape
+    is created when needed, and named after the last node that changed the shape.
     """
 
     shape: Shape
@@ -141,7 +141,7 @@ class Flow:
         """Append an Affine, or merge it with a preceding one.
 
         Args:
-            scale, shift: arrays that broadcast to a sample, equal within each channel of a picture
+            scale, shift: arrays that broadcast to a sample, with equal numbers in each channel
         """
         here = self.settled
         scale, shift = (of_features(each, here.shape) for each in (scale, shift))
@@ -166,7 +166,7 @@ class Flow:
 
     @cached_property
     def settled(self) -> Flow:
-        """The flow with layers added for its pending shape and waves."""
+        """The flow, after layers were added for a pending change of shape and pending waves."""
         if self.waves is not None:
             return self._encoded(self.waves)
         seen, shape = layer_size(self.seen), layer_size(self.shape)
@@ -179,7 +179,7 @@ class Flow:
 
     @property
     def is_wave(self) -> bool:
-        """Whether some of its numbers are sines or cosines of an encoding."""
+        """Whether some of the numbers are sines or cosines of a frequency encoding."""
         return self.waves is not None and bool((self.waves.f != "").any())
 
     def _encoded(self, waves: Waves) -> Flow:
@@ -214,7 +214,7 @@ def checked(shape: Shape) -> Shape:
 
 
 def of_features(numbers: Array, shape: Shape) -> Array:
-    """Return one number per feature or channel, from numbers that broadcast to a sample."""
+    """Return one number for each feature or channel, from numbers that broadcast to a sample."""
     try:
         each = np.broadcast_to(numbers, (1, *shape)).reshape(shape[0], -1)
     except ValueError:
@@ -232,7 +232,7 @@ def of_features(numbers: Array, shape: Shape) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class NodeContext:
-    """A node with its inputs: flows, constants, or None if not connected."""
+    """A node with its inputs, each of which is a flow, a constant, or None if not connected."""
 
     node: GraphNode
     opset: int
@@ -243,7 +243,7 @@ class NodeContext:
 
     @property
     def flow(self) -> Flow:
-        """The only computed input; raise InputError if another input is not a constant."""
+        """The only computed input; raises InputError if another input is not a constant."""
         first = self.inputs[0] if self.inputs else None
         rest = [each for each in self.inputs[1:] if isinstance(each, Flow)]
         if not isinstance(first, Flow) or rest:
@@ -252,7 +252,7 @@ class NodeContext:
 
     @property
     def row(self) -> Flow:
-        """The same; raise InputError if it is not a vector per sample."""
+        """The only computed input; raises InputError unless samples are vectors."""
         flow = self.flow.settled
         require(
             len(flow.shape) == 1,
@@ -262,7 +262,7 @@ class NodeContext:
 
     @property
     def picture(self) -> Flow:
-        """The same; raise InputError if it is neither an image per sample nor a sequence."""
+        """The only computed input; raises InputError unless samples are images or sequences."""
         flow = self.flow.settled
         require(
             self.sides in (1, 2),
@@ -276,12 +276,12 @@ class NodeContext:
         return len(self.flow.shape) - 1
 
     def constant(self, place: int) -> Constant | None:
-        """Return the constant at an input; None if missing."""
+        """Return the constant at an input, or None if it is missing."""
         found = self.inputs[place] if place < len(self.inputs) else None
         return found if isinstance(found, Constant) else None
 
     def needed(self, place: int, what: str) -> Constant:
-        """Return the constant at an input; raise InputError if missing."""
+        """Return the constant at an input; raise InputError if it is missing."""
         found = self.constant(place)
         if found is None:
             raise InputError(f"its {what} are not stored in the file")
@@ -297,7 +297,7 @@ class NodeContext:
         return found.array.ravel().tolist()
 
     def parameter(self, role: str, place: int, shape: Shape) -> Parameter:
-        """Return a constant as a parameter of exactly this shape, apart from leading 1s."""
+        """Return a constant as a parameter; its shape may differ from `shape` by leading 1s."""
         found = self.needed(place, role)
         given = found.shape
         require(
@@ -309,7 +309,7 @@ class NodeContext:
         return Parameter(role, found.name, found.array.ravel(), tied=len(shape) > 1)
 
     def bias(self, outputs: int) -> list[Parameter]:
-        """Return the bias, if present; a single number is repeated for all outputs."""
+        """Return [bias], or [] if missing; a single number is repeated for all outputs."""
         found = self.constant(2)
         if found is None:
             return []
@@ -332,14 +332,14 @@ class NodeContext:
         return found
 
     def only(self, name: str, default: Any, *allowed: Any) -> None:
-        """Raise InputError unless an attribute has the default or one of the allowed values."""
+        """Raise InputError unless an attribute is in `allowed`, or equals `default` if it is ()."""
         found, wanted = self.get(name, default), allowed or (default,)
         require(
             found in wanted, f"its {name} must be {shorten(wanted[0])} here, not {shorten(found)}"
         )
 
     def scaled(self, flow: Flow, scale: Array, shift: Array, names: Names) -> Flow:
-        """Append an Affine to a `flow`, as `flow.scaled`, within the budget."""
+        """Append an Affine to `flow`, as `flow.scaled` does, and check the memory budget."""
         self.budget.take(SCALED * prod(flow.shape), f"what scales {shorten(flow.shape)}")
         return flow.scaled(scale, shift, names)
 
@@ -349,7 +349,7 @@ class NodeContext:
         return {"node": self.node.name, **self.node.parts}
 
     def activated(self, name: str, **names: str) -> Flow:
-        """Append an activation whose numbers have these names in the file."""
+        """Append an activation to the only computed input; `names` are its names in the file."""
         flow = self.flow.settled
         layer = Activation(layer_size(flow.shape), name)
         return flow.then(layer, {**self.names, **names}, shape=flow.shape)

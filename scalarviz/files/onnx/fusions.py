@@ -1,7 +1,7 @@
 """Fusions: nodes that form one layer are replaced by one node, and steps become layers.
 
-PATTERNS lists the nodes to replace and their replacement. The values between them must have no
-other use.
+PATTERNS lists the nodes to replace and their replacements. Values between these nodes must not be
+used elsewhere.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ class Pattern:
     """A pattern, and the operator that replaces its nodes.
 
     Attributes:
-        roles: for each node of the pattern, from the left, the role of its name in the layer; "-":
-            none, as for further nodes
-        attributes: attributes of the operator, besides those of the nodes; beta is added if some
-            names are not inputs
+        roles: for each node of the pattern, from the left, the role of its name in the layer; "-"
+            means that the name is dropped, as for all further nodes
+        attributes: attributes that the operator has in addition to the attributes of the nodes;
+            beta is added if some names are not inputs
         inputs: names in the pattern that become inputs of the operator after x. Other names are
-            single numbers, all equal apart from the sign of `minus`, and keep their names
+            single numbers, which must be equal, except for the sign of `minus`; their names are
+            kept
     """
 
     operator: str
@@ -61,7 +62,7 @@ class Pattern:
 
 
 def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
-    """Return the patterns of x * 0.5 * gate, in any order of the factors."""
+    """Yield the patterns of x * 0.5 * gate, in any order of the factors."""
     for gate in gates:
         for text in (f"Mul(Mul(0.5, x), {gate})", f"Mul(Mul(0.5, {gate}), x)"):
             yield Pattern("Gelu", text, attributes={"approximate": kind})
@@ -69,9 +70,9 @@ def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
 
 
 def rms_norms() -> Iterator[Pattern]:
-    """Return the patterns of x / sqrt(mean(x * x) + eps), times a gain.
+    """Yield the patterns of x / sqrt(mean(x * x) + eps), times a gain.
 
-    `save` writes RMSNorm in this form, and PyTorch in several ones.
+    `save` writes RMSNorm in one of these forms, and PyTorch in several.
     """
     for square in ("Mul(x, x)", "Pow(x, 2.0)"):
         for mean in (f"ReduceMean({square})", f"ReduceMean({square}, axes)"):
@@ -133,7 +134,7 @@ PATTERNS = (
 
 
 def written_out(node: GraphNode, uses: Uses) -> Fused | None:
-    """Return the replacement of the nodes of a pattern that ends in this node, or None."""
+    """Return the replacement for the nodes of a pattern that ends in this node, or None."""
     for pattern in PATTERNS:
         if not pattern.text.startswith(f"{node.operator}("):
             continue
@@ -170,7 +171,7 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
 def match(
     tree: ast.Call, node: GraphNode | None, uses: Uses, named: dict[str, str]
 ) -> Found | None:
-    """Return named values and nodes if the pattern `tree` ends in this node."""
+    """Return the named values and the nodes if the pattern `tree` ends in this node, or None."""
     if (
         node is None
         or node.operator != ast.unparse(tree.func)
@@ -191,7 +192,7 @@ def match(
 def argument(
     part: ast.expr, name: str, uses: Uses, named: dict[str, str], nodes: tuple[GraphNode, ...]
 ) -> Found | None:
-    """Return the match extended by one input, or None if it does not fit the pattern."""
+    """Return a match extended by one input, or None if the input does not fit the pattern."""
     if isinstance(part, ast.Constant):
         return (named, nodes) if uses.is_number(name, float(str(part.value))) else None
     if isinstance(part, ast.Name):
@@ -202,7 +203,7 @@ def argument(
 
 
 def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
-    """Return whether a node has the attributes of a pattern, if it names any."""
+    """Return whether a node has the attributes that a pattern requires."""
     wanted = {str(each.arg): ast.literal_eval(each.value) for each in tree.keywords}
     if wanted.keys() not in (set(), node.attributes.keys()):
         return False
@@ -217,7 +218,7 @@ Fused = tuple[GraphNode, tuple[GraphNode, ...]]
 
 
 class Uses:
-    """The producer of each value, and the number of its uses."""
+    """The node that computes each value, and the number of uses of each value."""
 
     def __init__(self, graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> None:
         self.constants: Mapping[str, Constant] = graph.constants
@@ -226,12 +227,12 @@ class Uses:
         self.counts[output] += 1
 
     def is_number(self, name: str, value: float) -> bool:
-        """Return whether a value is a stored number that equals `value`, up to SAME."""
+        """Return whether a value is a stored number equal to `value`, within a tolerance."""
         found = self.number(name)
         return found is not None and abs(found - value) <= SAME * abs(value)
 
     def number(self, name: str) -> float | None:
-        """Return the number stored under a name; None if it is not a single float."""
+        """Return the number stored under a name, or None if it is not a single float."""
         constant = self.constants.get(name)
         if constant is None or constant.array.size != 1 or constant.array.dtype.kind != "f":
             return None
@@ -239,7 +240,7 @@ class Uses:
 
 
 def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[GraphNode, ...]:
-    """Return the nodes with all fusions applied."""
+    """Return the nodes after all fusions."""
     uses = Uses(graph, nodes, output)
     gone: set[int] = set()
     instead: dict[int, GraphNode] = {}
@@ -256,7 +257,7 @@ def fuse(graph: ModelGraph, nodes: tuple[GraphNode, ...], output: str) -> tuple[
 
 
 def join(steps: Sequence[LayerStep]) -> tuple[LayerStep, ...]:
-    """Return the steps of a network, each with its layer."""
+    """Return the steps of a network, each with a layer, which is shared if the weights are."""
     known = KnownLayers()
     return tuple(known.once(each) for each in as_made(steps))
 
@@ -281,14 +282,14 @@ def as_made(steps: Sequence[LayerStep], depth: int = 0) -> list[LayerStep]:
 
 
 def joins(before: LayerStep, step: LayerStep, alike: Mapping[str, bool]) -> bool:
-    """Return whether an activation becomes the activation of the preceding layer."""
+    """Return whether a step is an activation that can be merged into the preceding layer."""
     if not isinstance(before.layer, PerceptronLayer) or not isinstance(step.layer, Activation):
         return False
     return alike[first_tied(before)]
 
 
 def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
-    """Return, for each step's first tied parameter, whether one activation follows all uses."""
+    """Return, for each shared (tied) parameter, whether one activation follows all its uses."""
     found: dict[str, set[str]] = {}
     for step, after in zip(steps, (*steps[1:], None), strict=True):
         layer = after.layer if after is not None else None
@@ -298,12 +299,12 @@ def followed_alike(steps: Sequence[LayerStep]) -> dict[str, bool]:
 
 
 def first_tied(step: LayerStep) -> str:
-    """Return the name of a step's first tied parameter, except in inner steps; or ""."""
+    """Return the name of the first tied parameter of a step itself, or ""."""
     return next((each.name for each in step.parameters if each.tied), "")
 
 
 def nested(step: LayerStep, depth: int) -> LayerStep:
-    """Return the layer of inner steps; raise InputError if they are nested too deeply."""
+    """Return a step with a layer made of its inner steps; raise InputError if too deep."""
     require(depth <= MOST_DEPTH, f"{step.kind.__name__}s are nested more than {MOST_DEPTH} deep")
     first = as_made(step.inner[: step.first], depth) if step.first else []
     inner = (*first, *as_made(step.inner[step.first :], depth))
@@ -315,7 +316,7 @@ def nested(step: LayerStep, depth: int) -> LayerStep:
 
 
 class KnownLayers:
-    """The layers so far, by the names of their weights."""
+    """The layers created so far, by the names of their weights."""
 
     def __init__(self) -> None:
         self.layers: dict[str, tuple[LayerStep, LayerStep]] = {}  # as read, and with unique names
@@ -323,7 +324,7 @@ class KnownLayers:
         self.taken: set[str] = set()
 
     def once(self, made: LayerStep) -> LayerStep:
-        """Return the layer, or the earlier layer with the same weights."""
+        """Return a layer, or the earlier layer that has the same weights."""
         names = tied_names(made)
         known = [name for name in names if name in self.layers]
         if not known:
@@ -339,9 +340,9 @@ class KnownLayers:
         return renamed(before, made)
 
     def apart(self, made: LayerStep) -> LayerStep:
-        """Return the layer with unique names for its parameters.
+        """Return a layer with unique names for its parameters.
 
-        Exporters merge equal vectors, which are trained separately.
+        Exporters merge equal vectors, but the layers train them separately.
         """
         require(
             made.layer not in self.placed,

@@ -1,4 +1,4 @@
-"""An ONNX model as plain data: nodes, tensors, inputs and outputs, weighed before parsing."""
+"""An ONNX model as plain data, after a check of its size: nodes, tensors, inputs, outputs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Sizes = tuple[int | None, ...]
 
 @dataclass(frozen=True, eq=False)
 class GraphNode:
-    """A node of a graph; `parts` are the names of nodes fused into it."""
+    """A node of a graph; `parts` has the names of the nodes that were fused into it."""
 
     operator: str
     name: str
@@ -62,7 +62,7 @@ class GraphNode:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output: its sizes, None if unknown, and whether it contains floats, `numbers`."""
+    """An input or output with its sizes, None if unknown; `numbers` is True for floats."""
 
     name: str
     sizes: Sizes | None
@@ -99,7 +99,7 @@ def read_graph(path: Path, budget: Budget) -> ModelGraph:
 
 
 def read_bytes(path: Path, limit: int) -> bytes:
-    """Return the content of a file; raise an error if it is missing or too large."""
+    """Return the content of a file; raise FileError if it is missing, InputError if too large."""
     try:
         Budget(limit).take(size_of(path), "the whole file")
         return path.read_bytes()
@@ -133,7 +133,7 @@ def as_graph(model: Any, folder: Path, budget: Budget) -> ModelGraph:
 
 
 def opset_of(model: Any) -> int:
-    """Return the opset version; raise InputError if it is too old."""
+    """Return the opset version of a model; raise InputError if it is too old."""
     versions = [int(each.version) for each in model.opset_import if each.domain in OWN_DOMAINS]
     opset = max(versions, default=0)
     require(
@@ -154,14 +154,14 @@ def as_node(node: Any, place: int) -> GraphNode:
 
 
 def a_text(name: Any) -> str:
-    """Return a name; raise InputError for invalid UTF-8, which the parser returns as bytes."""
+    """Return a name; raise InputError if it is invalid UTF-8, which the parser returns as bytes."""
     if isinstance(name, str):
         return name
     raise InputError(f"it is damaged: {shorten(name)} is not a name")
 
 
 def a_name(name: Any) -> str:
-    """Return a name, or raise InputError if it is too long."""
+    """Return a name; raise InputError if it is too long."""
     require(len(a_text(name)) <= LONGEST, f"it is damaged: {shorten(name)} is not a name")
     return str(name)
 
@@ -183,7 +183,7 @@ def as_text(value: Any) -> Any:
 
 
 def shortest(number: float) -> float:
-    """Return a float32 as the shortest decimal: 1e-5 instead of 9.999999747e-6."""
+    """Return the shortest decimal that is the same float32: 1e-5 for 9.999999747e-6."""
     return float(str(np.float32(number)))
 
 
@@ -204,7 +204,7 @@ def as_port(value: Any) -> Port:
 def take_constants(
     nodes: Iterable[GraphNode], stored: dict[str, Constant], folder: Path, budget: Budget
 ) -> list[GraphNode]:
-    """Move Constant nodes, and nodes that only pass constants on, to the constants."""
+    """Convert nodes whose results are constant to constants, and return the other nodes."""
     rest = []
     for node in nodes:
         tensor = tensor_of(node) if node.operator == "Constant" else None
@@ -230,7 +230,7 @@ class KnownNumbers:
 
 
 def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None:
-    """Return the constant computed by a Concat of short ones, such as the sizes of a Reshape."""
+    """Return the result of a Concat of short constants, such as the sizes of a Reshape."""
     parts = [stored[name] for name in node.inputs if name in stored]
     is_whole = node.operator == "Concat" and node.outputs and len(parts) == len(node.inputs) > 0
     if not is_whole or any(part.shape != (1,) for part in parts[:MOST_DIMENSIONS]):
@@ -240,7 +240,7 @@ def sizes_of(node: GraphNode, stored: Mapping[str, Constant]) -> Constant | None
 
 
 def tensor_of(node: GraphNode) -> Any:
-    """Return the numbers of a Constant as a TensorProto; None if it has other content."""
+    """Return the numbers of a Constant node as a TensorProto, or None if it has other content."""
     onnx = the_package()
     tensor = node.attributes.get("value")
     if isinstance(tensor, onnx.TensorProto):
@@ -254,10 +254,10 @@ def tensor_of(node: GraphNode) -> Any:
 
 
 def passed_on(node: GraphNode, source: Constant) -> Constant | None:
-    """Return the constant passed on by an Identity, Cast or Transpose of a matrix; else None.
+    """Return the constant that an Identity, Cast or Transpose of a matrix passes on, or None.
 
-    Exporters merge equal vectors and name the second one by an Identity, so its output has a
-    separate name. Cast and Transpose keep the name.
+    Exporters merge equal vectors and name the second one by an Identity, so an Identity changes
+    the name. Cast and Transpose keep the name.
     """
     if node.operator == "Transpose":
         is_matrix = len(source.stored.tensor.dims) == 2
@@ -303,7 +303,7 @@ class Stored:
 class Constant:
     """A named tensor stored in a model.
 
-    `turned` is whether a Transpose follows it.
+    `turned` is True if a Transpose follows it.
     """
 
     name: str
@@ -325,7 +325,7 @@ class Constant:
 
 
 def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
-    """Return the numbers of a TensorProto; errors continue after the name of the tensor."""
+    """Return the numbers of a TensorProto; error messages begin after the name of the tensor."""
     require(
         tensor.data_type in TYPES,
         f"are of the type {tensor.data_type}, which is not a plain number type",
@@ -349,7 +349,7 @@ def decode(tensor: Any, folder: Path, budget: Budget) -> Array:
 
 
 def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder: Path) -> Array:
-    """Return the numbers, flat, from any kind of storage."""
+    """Return the numbers of a TensorProto as a flat array, from any kind of storage."""
     if tensor.data_location == EXTERNAL:
         return as_numbers(read_external(tensor, count * stored.itemsize, folder), stored)
     if tensor.HasField("raw_data"):
@@ -362,7 +362,7 @@ def numbers_of(tensor: Any, name: str, stored: np.dtype[Any], count: int, folder
 
 
 def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
-    """Decode bytes as numbers."""
+    """Return the array of numbers that bytes represent."""
     require(
         len(data) % stored.itemsize == 0,
         f"take {len(data):,} bytes, which is not a whole number of them",
@@ -373,7 +373,7 @@ def as_numbers(data: bytes, stored: np.dtype[Any]) -> Array:
 
 
 def read_external(tensor: Any, length: int, folder: Path) -> bytes:
-    """Read bytes from a file in the model's folder."""
+    """Return the bytes of a tensor in another file in the folder of the model."""
     about = {entry.key: entry.value for entry in tensor.external_data}
     location = about.get("location", "")
     path = inside(location if isinstance(location, str) else "", folder)
@@ -403,7 +403,7 @@ def read_external(tensor: Any, length: int, folder: Path) -> bytes:
 
 
 def inside(location: str, folder: Path) -> Path:
-    """Return the path of a file in a folder; raise InputError if it is outside, even by a link."""
+    """Return the path of a file in a folder; raise InputError if it, or a link, leads outside."""
     parts = PurePosixPath(location).parts
     odd = PureWindowsPath(location).anchor or "\\" in location or "\0" in location
     require(
@@ -429,7 +429,7 @@ Fields = dict[int, Any]  # message type of a field, or None
 
 
 def weigh(data: bytes, limit: int) -> None:
-    """Raise InputError if a parser would make too many objects from a model."""
+    """Raise InputError if parsing a model would create too many objects."""
     known: dict[str, Fields] = {}
     most, parts = limit // PART, 0
     waiting = [(0, len(data), the_package().ModelProto.DESCRIPTOR)]

@@ -1,7 +1,7 @@
 """OPERATORS: readers of ONNX operators. To add one, write a function and a row.
 
-A function takes a `NodeContext`, the node with its inputs, and returns the output as a Flow; it
-raises InputError with the reason if that is impossible.
+A function takes a `NodeContext`, which is a node with its inputs, and returns the output as a Flow.
+It raises InputError with the reason if that is impossible.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ from scalarviz.files.onnx_names import Names
 
 
 def cast(at: NodeContext) -> Flow:
-    """Cast to a float type: ignored in favour of the network's dtype."""
+    """Cast to a float type, which is ignored: the network has a single dtype."""
     at.only("to", 1, *FLOATS)
     return at.flow
 
@@ -78,7 +78,7 @@ def flatten(at: NodeContext) -> Flow:
 
 
 def reshape(at: NodeContext) -> Flow:
-    """Reshape that does not mix samples."""
+    """Reshape, if it does not mix samples."""
     flow = at.flow
     stored = at.needed(1, "sizes").array
     require(
@@ -115,7 +115,7 @@ def transpose(at: NodeContext) -> Flow:
 
 
 def axes_of(at: NodeContext, rank: int) -> list[int]:
-    """Return the axes of a node, from its attribute or input, counted from the batch."""
+    """Return the axes of a node, from its attribute or input; the batch is axis 0."""
     found: Any = at.few(1) if at.constant(1) else at.get("axes", [])
     require(
         isinstance(found, list) and all(type(a) is int and -rank <= a < rank for a in found),
@@ -149,7 +149,7 @@ def squeeze(at: NodeContext) -> Flow:
 
 
 def dropout(at: NodeContext) -> Flow:
-    """Dropout: the identity in inference mode."""
+    """Dropout, which is the identity in inference mode."""
     flow = at.flow.settled
     training = at.constant(2)
     require(
@@ -173,10 +173,10 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
     """Return kernel, strides, paddings and dilations of a node, for each side of the input.
 
     Args:
-        kernel: shape of the weights, if present
+        kernel: sides of the kernel of a convolution; by default an attribute of the node
 
     Raises:
-        InputError: for windows not supported by layers.
+        InputError: if no layer supports such windows.
     """
     lengths, given = at.picture.shape[1:], at.get("kernel_shape", [*kernel])
     require(
@@ -208,7 +208,7 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
 
 
 def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Return the padding of all edges, in the order of `pads`.
+    """Return the padding of all edges, in the order of the attribute `pads`.
 
     Args:
         sides: length, extent of a window, and stride of each side
@@ -226,7 +226,7 @@ def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]
 
 
 def convolution(at: NodeContext) -> Flow:
-    """Conv: kernels on an image, or on a sequence."""
+    """Conv on an image or a sequence."""
     flow, weights, groups = at.picture, at.needed(1, "weights"), at.get("group", 1)
     shape = weights.shape
     require(
@@ -245,7 +245,7 @@ def convolution(at: NodeContext) -> Flow:
 
 
 def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """MaxPool or AveragePool; padding must count as 0 if windows reach beyond the edge."""
+    """MaxPool or AveragePool; AveragePool must count padding as 0 if windows overlap it."""
     kernel, strides, edges, gaps = windows_of(at)
     require({*gaps} == {1}, f"its dilations are {shorten(gaps)}: they must be 1")
     at.only("storage_order", 0)
@@ -259,7 +259,7 @@ def pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
 
 
 def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """GlobalAveragePool, GlobalMaxPool: one number per channel, as an image of one pixel."""
+    """GlobalAveragePool or GlobalMaxPool: one number per channel, as an image of one pixel."""
     flow = at.picture
     layer = kind(layer_size(flow.shape), layer_size(flow.shape)[1:])
     names = at.names | ({"form": "GlobalAveragePool"} if kind is AvgPool2d else {})
@@ -267,7 +267,7 @@ def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
 
 
 def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
-    """ReduceMean of a row, or over height and width as ReduceMax: a global pool."""
+    """ReduceMean or ReduceMax over height and width: a global pool. ReduceMean also of a row."""
     if at.sides == 0 and kind is AvgPool2d:
         return reduce_sum(at, 1.0 / at.flow.shape[0])
     axes = at.few(1) if at.constant(1) else at.get("axes", [])
@@ -283,7 +283,7 @@ def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
 
 
 def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
-    """ReduceSum over the numbers of a row, times `each`: an untrained Dense."""
+    """ReduceSum over the numbers of a row, times `each`: a Dense that is not trained."""
     count, name = prod(at.row.shape), f"{at.node.name}.weight"
     axes_of(at, 2)  # must equal the type of the numbers
     weight = Parameter("weight", name, np.full(count, each), tied=True, held=True)
@@ -299,7 +299,7 @@ def weigh(at: NodeContext, shape: Shape) -> None:
 
 
 def waves_of(at: NodeContext, flow: Flow) -> Waves:
-    """Return a value as parts of an encoding; a plain value becomes waves without a function."""
+    """Return a value as numbers of a frequency encoding that has no sine or cosine yet."""
     if flow.waves is not None:
         return flow.waves
     weigh(at, flow.shape)
@@ -308,7 +308,7 @@ def waves_of(at: NodeContext, flow: Flow) -> Waves:
 
 
 def multiply(at: NodeContext) -> Flow:
-    """Mul by a constant: the frequencies of an encoding."""
+    """Mul by a constant: the frequencies of a frequency encoding, or an Affine."""
     flows = [each for each in at.inputs if isinstance(each, Flow)]
     stored = [each for each in at.inputs if isinstance(each, Constant)]
     if len(flows) != 1 or len(stored) != 1:
@@ -342,7 +342,7 @@ def multiply(at: NodeContext) -> Flow:
 
 
 def wave(f: str, at: NodeContext) -> Flow:
-    """Sin or Cos of an encoding; elsewhere an activation, where Cos is a shifted Sin."""
+    """Sin or Cos: part of a frequency encoding, or an activation, where Cos is a shifted Sin."""
     flow = at.flow
     if flow.waves is None or flow.is_wave:
         quarter, names = np.full(1, pi / 2.0), {"shift": at.node.name}
@@ -356,7 +356,7 @@ def wave(f: str, at: NodeContext) -> Flow:
 
 
 def concat(at: NodeContext) -> Flow:
-    """Concat of the parts of an encoding."""
+    """Concat of the parts of a frequency encoding."""
     flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is not None]
     require(
         flows and len(flows) == len(at.inputs),
@@ -392,14 +392,14 @@ SOFTMAX_IS_OF_ONE_AXIS = 13  # by opset; earlier ones flatten from an axis on
 
 
 def gemm(at: NodeContext) -> Flow:
-    """Gemm: a layer, with weights as (out, in) or (in, out), scaled by its factors."""
+    """Gemm: a Dense with weights of shape (out, in) or (in, out), times alpha and beta."""
     at.only("transA", 0)
     form = "Gemm" if at.get("transB", 0) else "Gemm (in, out)"
     return dense(at, form, at.get("alpha", 1.0), at.get("beta", 1.0))
 
 
 def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
-    """A fully connected layer: by default MatMul, with the following Add if fused.
+    """A Dense layer: by default MatMul, with the following Add if it was fused.
 
     Args:
         alpha: factor of the weights
@@ -426,13 +426,13 @@ def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float
 
 
 def times(parameter: Parameter, factor: float) -> Parameter:
-    """Return a parameter with scaled numbers."""
+    """Return a parameter multiplied by a factor."""
     with np.errstate(all="ignore"):  # non-finite results are rejected
         return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
 
 
 def linear_regressor(at: NodeContext) -> Flow:
-    """scikit-learn's linear regression models."""
+    """LinearRegressor: linear regression models of scikit-learn."""
     at.only("post_transform", "NONE")
     targets = at.get("targets", 1)
     intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
@@ -443,7 +443,7 @@ def linear_regressor(at: NodeContext) -> Flow:
 
 
 def linear_classifier(at: NodeContext) -> Flow:
-    """scikit-learn's linear classifiers, followed by softmax or sigmoid."""
+    """LinearClassifier: linear classifiers of scikit-learn, followed by softmax or sigmoid."""
     coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
     outputs, kind = len(intercepts), at.get("post_transform", "NONE")
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
@@ -467,7 +467,7 @@ def linear_classifier(at: NodeContext) -> Flow:
 
 
 def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) -> Flow:
-    """A fully connected layer whose numbers are attributes."""
+    """A Dense layer whose weights and biases are attributes of the node."""
     flow = at.row
     inputs, outputs = flow.shape[0], len(intercepts)
     numbers = [np.array(each, np.float64) for each in (coefficients, intercepts)]
@@ -484,7 +484,7 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
 
 
 def normalizer(at: NodeContext) -> Flow:
-    """scikit-learn's division by the sum of the probabilities, which is 1 after a Softmax."""
+    """Normalizer of scikit-learn: division by the sum of probabilities, 1 after a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     require(
@@ -495,7 +495,7 @@ def normalizer(at: NodeContext) -> Flow:
 
 
 def add(at: NodeContext) -> Flow:
-    """Add of two values: a Residual, with a skip unless one follows from the other."""
+    """Add of two values: a Residual, with a skip branch unless one is computed from the other."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     if len(flows) != 2 or len(at.inputs) != 2:
         return moved(at)
@@ -539,7 +539,7 @@ def divide(at: NodeContext) -> Flow:
 
 
 def scaler(at: NodeContext) -> Flow:
-    """scikit-learn's scalers: (x - offset) times scale."""
+    """Scaler: scalers of scikit-learn, (x - offset) times scale."""
     offset, scale = (np.array(at.get(name, [], float)) for name in ("offset", "scale"))
     centred = at.scaled(at.row, np.ones(1), -offset, {})
     return centred.scaled(scale, np.zeros(1), {"node": at.node.name})
@@ -589,7 +589,7 @@ def part(at: NodeContext) -> Flow:
 
 
 def cropped(at: NodeContext, axis: int, first: int, end: int) -> Flow:
-    """Return a part of each line or column, as windows with one constant weight of 1."""
+    """Return a crop of a picture along an axis, as a convolution with one constant weight of 1."""
     flow, sizes = at.picture, [1] * at.sides
     sizes[axis - 2] = flow.shape[axis - 1] - end + first + 1
     require(first < end, f"it takes nothing from {shorten(flow.shape)}")
@@ -623,13 +623,13 @@ def sliced(flow: Flow, first: int, end: int, names: Names) -> Flow:
 
 
 def of_pixels(flow: Flow, shape: Shape) -> Flow:
-    """Return a value as a picture of a shape, if it has one number for each channel of it."""
+    """Return a value, spread over all pixels of a shape if it has one number per channel."""
     is_gate = len(shape) == PICTURE and flow.shape == (shape[0], 1, 1)
     return flow.then(Spread(shape), {}, shape=shape) if is_gate else flow
 
 
 def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
-    """Return two values joined by a layer of a kind, after their common first steps."""
+    """Return two values joined by a layer of two branches, after their common first steps."""
     a, b = flows
     if kind is Product and a.shape != b.shape:
         a, b = of_pixels(a, b.shape), of_pixels(b, a.shape)
@@ -655,7 +655,7 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
 
 
 def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
-    """The activation with these attributes, or of its family with these settings."""
+    """The activation, among `rows`, that has the attributes of the node."""
     given: dict[str, float | str] = {}
     for row in rows:
         assert row.onnx is not None
@@ -670,19 +670,19 @@ def activation(rows: Sequence[ActivationFormula], at: NodeContext) -> Flow:
 
 
 def is_same(given: float | str, here: float | str) -> bool:
-    """Return whether an attribute equals the attribute of an activation; NaN does not."""
+    """Return whether an attribute equals the attribute of an activation; False for NaN."""
     if isinstance(given, str) or isinstance(here, str):
         return given == here
     return abs(given - here) <= SAME * abs(here)
 
 
 def with_beta(name: str, at: NodeContext) -> Flow:
-    """An activation with a number from the fused pattern."""
+    """An activation whose setting is the number from a fused pattern."""
     return at.activated(activation_row(f"{name}({at.get('beta', 1.0)!r})").name)
 
 
 def shrink(at: NodeContext) -> Flow:
-    """Shrink: hardshrink, or softshrink, whose bias is lambd."""
+    """Shrink: hardshrink, or softshrink if the bias equals lambd."""
     lambd, bias = at.get("lambd", 0.5), at.get("bias", 0.0)
     require(
         bias in (0.0, lambd),
@@ -693,7 +693,7 @@ def shrink(at: NodeContext) -> Flow:
 
 
 def clip(at: NodeContext) -> Flow:
-    """Clip: relu, relu6, or hard_tanh with its bounds."""
+    """Clip: relu, relu6, or hard_tanh with the bounds as settings."""
     bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
     require(
         bounds in CLIPPED or inf not in map(abs, bounds),
@@ -720,7 +720,7 @@ def bound(at: NodeContext, place: int, name: str, none: float) -> float:
 
 
 def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
-    """Softmax over all numbers of a sample, or LogSoftmax."""
+    """Softmax or LogSoftmax over all numbers of a sample."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
@@ -767,7 +767,7 @@ def layer_norm(at: NodeContext) -> Flow:
 
 
 def group_norm(at: NodeContext) -> Flow:
-    """InstanceNormalization, GroupNormalization, and their forms written by PyTorch and `save`."""
+    """InstanceNormalization, GroupNormalization, and the forms that PyTorch and `save` write."""
     flow, channels = at.flow.settled, at.flow.shape[0]
     groups = at.few(5)[1] if at.constant(5) else at.get("num_groups", channels)
     parameters = []
@@ -801,7 +801,7 @@ def rms_norm(at: NodeContext) -> Flow:
 
 
 def prelu(at: NodeContext) -> Flow:
-    """PRelu with one slope, or one for each channel or feature."""
+    """PRelu with a single slope, or with one slope per channel or feature."""
     flow = at.flow.settled
     slopes = at.needed(1, "weight")
     each = flow.shape[:1] + (1,) * len(flow.shape[1:])
@@ -878,7 +878,7 @@ PLACES = {"ai.onnx.ml.LinearClassifier": 1}
 
 
 def reader(operator: str) -> Callable[[NodeContext], Flow] | None:
-    """Return the reader of an operator or activation; None if unknown."""
+    """Return the reader of an operator or activation, or None if it is unknown."""
     if found := OPERATORS.get(operator) or FUSED.get(operator):
         return found
     usual = (row for row in ACTIVATIONS.values() if not isinstance(row, WithSettings))

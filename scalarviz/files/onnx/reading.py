@@ -1,4 +1,4 @@
-"""Reader of networks in files: walk the graph, list unsupported parts, then build."""
+"""Reader of networks in ONNX files: walk the graph, list unsupported parts, build the network."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def load_model(
     output: str | None,
     limit: int | None,
 ) -> Network:
-    """Load the network in a file; see `scalarviz.files.onnx.load`."""
+    """Load the network in an ONNX file; see `scalarviz.files.onnx.load`."""
     pick(DTYPES, dtype, "dtype")
     found, budget = as_path(path), Budget(limit)
     the_package()
@@ -74,7 +74,7 @@ def name_parts(
     made: Sequence[LayerStep],
     shapes: Mapping[str, Shape],
 ) -> None:
-    """Store the names of the network's parts in a graph, and the shape of a sample."""
+    """Store in the network the names that its parts have in the graph, and the sample shape."""
     names: Names = {
         "graph": graph.name,
         "input": "_".join(shapes),
@@ -100,7 +100,7 @@ def not_loaded(path: Path, error: InputError) -> FileError:
 
 
 def end(graph: ModelGraph, output: str | None) -> str:
-    """Return the name of the value to compute; raise InputError for non-numeric inputs."""
+    """Return the name of the value to compute; raise InputError if inputs are not numeric."""
     require(graph.inputs, "it has no inputs, and a network has some")
     for source in graph.inputs:
         name = shorten(source.name)
@@ -124,7 +124,7 @@ def end(graph: ModelGraph, output: str | None) -> str:
 
 
 def before_map(node: GraphNode) -> str:
-    """Return the input of a ZipMap, which makes a list of maps; log a message."""
+    """Return the input of a ZipMap, whose result is a list of maps; log a message."""
     labels = [node.attributes.get(f"classlabels_{kind}") for kind in ("int64s", "strings")]
     inform(
         f"the ZipMap {shorten(node.name)} at the end is left out: the network gives numbers, in "
@@ -143,7 +143,7 @@ def told(found: tuple[GraphNode, str]) -> str:
 
 
 def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
-    """Return the shape of one sample, from the input or the first weights."""
+    """Return the shape of one sample, found from the declared input or the first weights."""
     sizes = source.sizes
     require(
         sizes is None or len(sizes) >= 2,
@@ -170,7 +170,7 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 def begin(
     graph: ModelGraph, nodes: Sequence[GraphNode]
 ) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
-    """Return the shape of a sample of each input, and the concatenated inputs."""
+    """Return the sample shape and the flow of each input; several inputs are slices of one row."""
     shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
     if len(shapes) == 1:
         (start,) = shapes.values()
@@ -195,11 +195,9 @@ def is_row(node: GraphNode, shapes: Mapping[str, Shape]) -> bool:
 
 
 def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerStep, ...]]:
-    """Return the shape of a sample of each input, and the layers to `target`.
+    """Return the sample shape of each input, and the layers that compute `target`.
 
     The error lists all unsupported nodes. Without layers, the network gets one identity layer.
-
-    Without layers, the network gets one identity layer.
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
@@ -250,7 +248,7 @@ def run(
     batch: int | None,
     place: int,
 ) -> Flow | None:
-    """Return an output of a node, by index; None if an input is unknown."""
+    """Return output number `place` of a node, or None if an input is unknown."""
     read = graph.readers.get(node.operator) or reader(node.operator)
     if read is None:
         raise InputError(unknown(node))
@@ -272,7 +270,7 @@ def all_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
 
 
 def list_of(odd: Sequence[tuple[GraphNode, str]]) -> list[str]:
-    """Return one line per node, up to MOST_TOLD."""
+    """Return one line per unsupported node, up to MOST_TOLD lines."""
     lines = list(dict.fromkeys(map(told, odd)))
     more = [f"    and {len(lines) - MOST_TOLD} more"] if len(lines) > MOST_TOLD else []
     return [*lines[:MOST_TOLD], *more]
@@ -315,7 +313,7 @@ def build(
     """Return the network found by `walk`, with parameters, state and names.
 
     Args:
-        shapes: shape of a sample of each input
+        shapes: sample shape of each input
         frozen: names of the frozen parameters
     """
     budget = graph.budget
@@ -347,7 +345,7 @@ def choose_frozen(
 ) -> Set[str]:
     """Return the names of the frozen parameters; see `scalarviz.files.onnx.load`.
 
-    Raise InputError if `train` and `freeze` contradict each other.
+    Raises InputError if `train` and `freeze` contradict each other.
     """
     learning = None if train is None else matching(names, train, "train")
     kept = None if freeze is None else matching(names, freeze, "freeze")

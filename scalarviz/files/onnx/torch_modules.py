@@ -1,8 +1,8 @@
 """Conversion between networks and PyTorch modules, without an intermediate file.
 
 A module is traced by torch.fx. Its calls become the nodes of a graph, which is read like an ONNX
-graph: modules by LAYERS of `training/network/torch_layers.py`, other operations by the operators of
-`files/onnx`. Names and batch norms are kept.
+graph: LAYERS of `training/network/torch_layers.py` reads modules, and `files/onnx` reads all other
+operations. Names and batch norms are kept.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that mod
 
 
 def the_package() -> Any:
-    """Return torch with its tracer; raise InputError if not installed."""
+    """Return torch with its tracer; raise InputError if it is not installed."""
     try:
         import_module("torch.fx")
         return import_module("torch")
@@ -91,11 +91,11 @@ def from_torch(module: object, example: object) -> Network:
             and functions; it is unchanged
         example: a batch of inputs, a tensor or an array, which determines the shape of a sample and
             is used to compare results; a tuple for a module with several inputs, which the network
-            takes concatenated in a row, or by name, see `net.input_widths`
+            takes concatenated in a row, or by name (see `net.input_widths`)
 
     Parameters that do not require a gradient are frozen. Batch norms are kept. `net.to_torch()`
-    converts back, with the same names. Returns a Network. Raises InputError that lists everything
-    without a counterpart.
+    converts back, with the same names. Returns a Network. Raises InputError, which lists all
+    parts without an equivalent.
     """
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(module, torch.nn.Module):
@@ -138,11 +138,11 @@ def from_torch(module: object, example: object) -> Network:
 def check_same(
     torch: Any, model: Any, net: Network, batches: Sequence[Any], rows: Mapping[str, slice]
 ) -> None:
-    """Raise InputError unless a module and its network compute and train alike, in float64.
+    """Raise InputError unless a module and its network agree, in float64, also in training.
 
     Args:
-        batches: batches of inputs; SAMPLES of them are used, slightly perturbed, so that e.g. no
-            relu is at 0
+        batches: batches of inputs; SAMPLES samples are used, slightly perturbed, so that e.g. no
+            relu gets exactly 0
         rows: bank rows of each trained parameter, by name in the module
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
@@ -178,7 +178,7 @@ def check_same(
 def module_step(
     torch: Any, model: Any, given: Sequence[Any], upstream: Any, learning: bool
 ) -> tuple[Any, dict[str, Any]]:
-    """Return outputs and named gradients of a module in float64; the module is unchanged.
+    """Return the outputs and the gradients by name of a module in float64, without changing it.
 
     Args:
         upstream: gradient with respect to the outputs
@@ -226,7 +226,7 @@ def module_step(
 
 
 def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
-    """Return the bank rows of each trained parameter by name."""
+    """Return the bank rows of each trained parameter, by name in the module."""
     return {
         each.name: own_parameters(step.layer)[each.role].rows
         for step in flat(made)
@@ -237,10 +237,10 @@ def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
 
 @final
 class Traced:
-    """A traced module as the graph of a file.
+    """A traced module as a graph, like the graph of an ONNX file.
 
     Args:
-        shapes: shape of a sample of each input
+        shapes: sample shape of each input
     """
 
     def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:
@@ -289,14 +289,14 @@ class Traced:
         )  # fmt: skip
 
     def attribute(self, node: Any) -> None:
-        """Store a parameter or buffer that forward uses without a module."""
+        """Store a parameter or buffer that `forward` uses directly."""
         found = operator.attrgetter(node.target)(self.traced)
         self.constant(node.name, found)
         if id(found) in self.names:
             self.trained[node.name] = self.names[id(found)]
 
     def constant(self, name: str, numbers: Any) -> str:
-        """Store numbers under a name; return it. A parameter also keeps its name in the module."""
+        """Store numbers under a name, which is returned; a parameter also keeps its own name."""
         tensor = self.torch.as_tensor(numbers).detach().cpu()
         tensor = tensor.float() if tensor.element_size() < 4 else tensor  # numpy has no bfloat16
         self.constants[name] = Constant(
@@ -308,7 +308,7 @@ class Traced:
         self.nodes.append(GraphNode(kind, name, tuple(inputs), (node.name,), more))
 
     def module(self, node: Any, module: Any, name: str) -> None:
-        """Append the node of a module."""
+        """Append the node of a call of a module."""
         kind, settings = type(module).__name__, described(module)
         require(
             kind not in BATCH_NORMS or settings["affine"],
@@ -331,7 +331,7 @@ class Traced:
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
 
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
-        """Append the nodes of a module that needs several operators, from input x to output y."""
+        """Append the nodes for a module that needs several operators, from input x to output y."""
         names = {"x": x, "y": y}
         more: dict[str, Any] = {"axis": dim, "settings": {}, "roles": []}  # of Split, of modules
         for word, *ends in WRITTEN_OUT[kind]:
@@ -341,7 +341,7 @@ class Traced:
             self.nodes.append(GraphNode(word, name, inputs, outputs, more))
 
     def call(self, node: Any) -> None:
-        """Append the node of a function or a method, as a module if there is an equivalent one."""
+        """Append the node of a function or method, or of the equivalent module if one exists."""
         called = name_of(node)
         given: Any = node.args or (None,)
         first, rest = given[0], given[1:]
@@ -382,7 +382,7 @@ class Traced:
             self.add(f"{word} of a parameter" if trained else word, node, inputs, node.name)
 
     def part(self, node: Any, x: str, index: tuple[Any, ...]) -> None:
-        """Append the nodes of x[index] for slices, numbers and None; an Ellipsis comes first."""
+        """Append the nodes of x[index] for slices, numbers and None; an Ellipsis must be first."""
         items = index[1:] if index[0] is ... else index
         old = [each for each in items if each is not None]
         new = [each for each in items if not isinstance(each, int)]
@@ -407,9 +407,9 @@ class Traced:
 
 
 def merged(nodes: Sequence[GraphNode]) -> tuple[tuple[GraphNode, ...], dict[str, str]]:
-    """Return nodes without duplicates of equal nodes, and the renamed values.
+    """Return nodes without duplicates, and the new names of values that duplicates computed.
 
-    Dropout and BatchNorm are kept, since they act in each call.
+    Duplicates of Dropout and BatchNorm are kept, since each call of them has an effect.
     """
     found: dict[object, GraphNode] = {}
     same: dict[str, str] = {}
@@ -429,7 +429,7 @@ def name_of(node: Any) -> str:
 
 
 def layer(at: NodeContext) -> Flow:
-    """Return the flow after a module with an equivalent layer."""
+    """Return the flow after a module that has an equivalent layer."""
     flow, kind = at.flow.settled, at.node.operator
     settings, roles = at.node.attributes["settings"], at.node.attributes["roles"]
     arrays = {role: at.needed(i, role) for i, role in enumerate(roles, 1)}
@@ -459,7 +459,7 @@ def layer(at: NodeContext) -> Flow:
 
 
 def with_parameter(at: NodeContext) -> Flow:
-    """Return the flow after a sum or product with a trained parameter: half of an Affine."""
+    """Return the flow after a sum or product with a trained parameter: a partly frozen Affine."""
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     (given, *_) = [each for each in at.inputs if isinstance(each, Constant)]
     require(len(flows) == 1, f"its parameter {given.name} meets no computed value")
@@ -501,14 +501,14 @@ ANY_SHAPE = LayerNorm, Activation, Dropout  # modules that accept pictures uncha
 
 
 def plain(kind: str, *given: str | int) -> Callable[..., Any]:
-    """Return a function that makes a module from the given attributes of a layer, and numbers."""
+    """Return a function that makes a module from attributes of a layer (by name) and numbers."""
     return lambda nn, a, shape: getattr(nn, kind)(
         *[getattr(a, each) if isinstance(each, str) else each for each in given]
     )
 
 
 def convolution(nn: Any, a: Conv1d | Conv2d, shape: Shape) -> Any:
-    """Make the module of a convolution, of pictures or of sequences 1 high."""
+    """Make the module of a convolution over pictures or sequences."""
     kind, sides = (nn.Conv1d, 1) if isinstance(a, Conv1d) else (nn.Conv2d, 2)
     moves = [each[-sides:] for each in (a.kernel_size, a.stride, a.padding, a.dilation)]
     return kind(a.shape[0], a.channels, *moves, a.groups, a.has_bias)
@@ -538,7 +538,7 @@ BACK: dict[str, Callable[..., Any]] = {
 
 @final
 class Writer:
-    """Writer of a network as a module."""
+    """Converts a network to a torch.fx module."""
 
     def __init__(self, torch: Any, net: Network) -> None:
         self.torch, self.net, self.graph = torch, net, torch.fx.Graph()
@@ -570,7 +570,7 @@ class Writer:
             self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
 
     def layer(self, layer: Layer, names: Names, usual: str) -> None:
-        """Append a layer; `names` are its names in the original module."""
+        """Append a layer; `names` are the names of its parts in the original module."""
         if isinstance(layer, Conv1d):
             self.see(layer.shape[::2])
         elif layer.input_shape or not isinstance(layer, ANY_SHAPE):
@@ -599,20 +599,20 @@ class Writer:
         self.activate(layer, name)
 
     def named(self, layer: Layer, name: str) -> str:
-        """Return a unique name similar to this one for a part of a layer."""
+        """Return a unique name, similar to `name`, for a part of a layer."""
         if (layer, name) not in self.known:
             self.known[layer, name] = unused(name, self.taken)
         return self.known[layer, name]
 
     def name_of(self, layer: Layer, names: Names) -> str:
-        """Return the name of the module from which a layer was made; "" if unknown."""
+        """Return the name of the module from which a layer was made, or "" if unknown."""
         bases = {str(names.get(role, "")).rpartition(".")[0] for role in own_parameters(layer)}
         base = bases.pop() if len(bases) == 1 else str(names.get("node", ""))
         parts = base.split(".")
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 
     def made(self, layer: Layer, name: str) -> Any:
-        """Return the module of a layer, with its numbers, called `name`."""
+        """Return the module for a layer, called `name`, with the numbers of the layer."""
         module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
         module.to(getattr(self.torch, self.net.bank.dtype))
         with self.torch.no_grad():
@@ -629,7 +629,7 @@ class Writer:
         self.value = self.graph.call_module(name, (self.value,))
 
     def scale(self, layer: Affine, name: str, names: Names) -> None:
-        """Append a product and a sum with the numbers of an Affine, if they have an effect."""
+        """Append the product and the sum of an Affine, except where they have no effect."""
         axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
         dtype = getattr(self.torch, self.net.bank.dtype)
         pairs = zip((operator.mul, operator.add), own_parameters(layer).items(), strict=True)
@@ -646,7 +646,7 @@ class Writer:
                 self.value = self.graph.call_function(call, (self.value, by))
 
     def activate(self, layer: Layer, name: str) -> None:
-        """Append the activation of a layer, after the module with this name."""
+        """Append the activation of a layer; `name` is the name of the layer's module."""
         kind, _, numbers = layer.activation.rstrip(")").partition("(")
         if kind == "linear":
             return

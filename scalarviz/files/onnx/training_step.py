@@ -35,7 +35,7 @@ NEW = "new "  # prefix of the outputs with updated inputs
 
 
 def save_step_model(session: Session, path: object) -> None:
-    """Write a step of a session as a model; see `scalarviz.files.onnx.save_step`."""
+    """Save a step of a session as a model; see `scalarviz.files.onnx.save_step`."""
     onnx = the_package()
     found = as_path(path)
     if not isinstance(session, Session):
@@ -50,16 +50,16 @@ def save_step_model(session: Session, path: object) -> None:
 
 @final
 class StepWriter:
-    """Writer of the step that a session would take now.
+    """Writes the step that a session would take next as a graph.
 
     Attributes:
-        made: the nodes
-        parameters: inputs with parameters, by their first rows
-        samples: number of samples, as a float
-        state: inputs with running statistics, by first index
-        values: values of buffers so far; `flows`: their gradients
-        gradients: gradients of parameters so far, by their first rows
-        states: new running statistics so far, by first index
+        made: the graph with its nodes so far
+        parameters: graph inputs with parameters, by first bank row
+        samples: number of samples in a batch, as a float
+        state: graph inputs with running statistics, by first index in the state
+        values, flows: the values of buffers, and their gradients, so far
+        gradients: gradients of parameters so far, by first bank row
+        states: updated running statistics so far, by first index in the state
     """
 
     def __init__(self, session: Session, helper: Any) -> None:
@@ -77,7 +77,7 @@ class StepWriter:
         self.arrays = {each.rows.start: each for _, each in self.net.named_parameters()}
 
     def graph(self) -> Any:
-        """Return the graph."""
+        """Write all parts of the step and return the graph."""
         made, program = self.made, self.net.program
         x = made.given("inputs", ("batch", program.inputs.size))
         goals = made.given("targets", ("batch", program.outputs.size))
@@ -103,7 +103,7 @@ class StepWriter:
         return made.finish("training step")
 
     def _given_state(self) -> tuple[dict[int, NodeResult], dict[int, tuple[int, ...]]]:
-        """Add the running statistics to the inputs; return these and shapes by first index."""
+        """Make running statistics inputs; return inputs and shapes by first index in the state."""
         found, shapes = {}, {}
         for prefix, layer in named_layers(self.net.layers):
             place = layer.first_state
@@ -127,7 +127,7 @@ class StepWriter:
             raise refusal(f"the operation {operation.name!r}") from error
 
     def _backward(self, operation: Operation) -> None:
-        """Write the gradient of an operation's inputs, and add the gradients of its parameters."""
+        """Write the gradients of an operation's inputs, and add the gradients of its parameters."""
         upstream = self.flows.get(operation.target)
         if upstream is None:
             return
@@ -157,7 +157,7 @@ class StepWriter:
         self.flows[self.net.program.outputs] = slopes * scale
 
     def _errors(self, row: Any, p: NodeResult, goals: NodeResult) -> tuple[NodeResult, NodeResult]:
-        """Return the errors of predictions, and their derivatives."""
+        """Return the errors of predictions `p`, and their derivatives with respect to `p`."""
         made = self.made
         if isinstance(row, LossRow):
             errors, slopes = [made.compute(f, p, goals) for f in (row.value, row.derivative)]
@@ -195,7 +195,7 @@ class StepWriter:
                 made.result(f"{NEW}{each.name}", now, array.shape)
 
     def _constants(self, step: NodeResult) -> list[NodeResult]:
-        """Return the constants of a step, computed in float64."""
+        """Return the constants that the optimizer uses in a step, computed in float64."""
         made, row, settings = self.made, self.optimizer.row, self.optimizer.settings.values()
         made.dtype, dtype = "float64", made.dtype
         places = range(len(row.constants(1.0, *settings)))
@@ -206,7 +206,7 @@ class StepWriter:
     def _moved(
         self, before: list[NodeResult], g: NodeResult, rest: list[NodeResult | float]
     ) -> list[NodeResult]:
-        """Return the new weight and slots."""
+        """Return the new weights and optimizer slots."""
         given = [before[0], self._conditioned(before[0], g), *before[1:], *rest]
         compute = partial(self.made.compute, self.optimizer.row.update, *given)
         try:
@@ -253,12 +253,12 @@ def check_step(session: Session) -> None:
 
 @final
 class StepGraph(FormulaNodes):
-    """The nodes so far, without duplicates.
+    """A graph under construction, without duplicate nodes.
 
     Attributes:
         helper: the module onnx.helper
         dtype: dtype of numbers
-        place: prefix of the names of the next nodes
+        place: prefix for the names of the next nodes
     """
 
     def __init__(self, helper: Any, dtype: str) -> None:
@@ -290,7 +290,7 @@ class StepGraph(FormulaNodes):
         return self._known[key]
 
     def number(self, value: float | Array, dtype: str = "") -> str:
-        """Return the name of constants, of the dtype of the graph by default."""
+        """Store a constant, by default in the dtype of the graph, and return its name."""
         array = np.asarray(value, dtype or self.dtype)
         key = array.dtype.str, array.shape, array.tobytes()
         if key not in self._known:
@@ -301,18 +301,18 @@ class StepGraph(FormulaNodes):
         return self._known[key][0]
 
     def integers(self, *values: int) -> str:
-        """Return the name of a row of integers, such as axes or sizes."""
+        """Store a list of integers, such as axes or sizes, and return its name."""
         return self.number(np.array(values), "int64")
 
     def compute(
         self, function: Callable[..., Any], *given: NodeResult | float, place: int = 0
     ) -> NodeResult:
-        """Write a formula; see `formula`."""
+        """Write a formula of results and numbers; see `formula`."""
         names = [each.name if isinstance(each, NodeResult) else each for each in given]
         return NodeResult(self, self.formula(function, *names, place=place))
 
     def given(self, name: str, shape: tuple[Any, ...], array: Array | None = None) -> NodeResult:
-        """Add an input of the graph, with `array` as default value; return it."""
+        """Add an input to the graph, with `array` as default value, and return it."""
         self._names.add(name)
         dtype = np.dtype(self.dtype) if array is None else array.dtype
         kind = self.helper.np_dtype_to_tensor_dtype(dtype)
@@ -322,7 +322,7 @@ class StepGraph(FormulaNodes):
         return NodeResult(self, name)
 
     def result(self, name: str, value: NodeResult, shape: tuple[int, ...], dtype: str = "") -> None:
-        """Make a value an output of the graph, under a name."""
+        """Make a value an output of the graph with the name `name`."""
         kind = self.helper.np_dtype_to_tensor_dtype(np.dtype(dtype or self.dtype))
         node = self.helper.make_node("Identity", [value.name], [name], name=f"{name}/out")
         self._nodes.append(node)
@@ -349,11 +349,11 @@ class NodeResult:
     name: str
 
     def by(self, operator: str, *others: Any, **attributes: Any) -> NodeResult:
-        """Return the result of an operator on this value and others: values, numbers, or names."""
+        """Return the result of an operator on this value and others (values, numbers or names)."""
         return self.all_by(operator, *others, **attributes)[0]
 
     def all_by(self, operator: str, *others: Any, **attributes: Any) -> list[NodeResult]:
-        """Return all `results` of an operator, as `by` does for a single one."""
+        """Return all results of an operator; `by` returns only the first."""
         names = [
             each.name
             if isinstance(each, NodeResult)
@@ -378,21 +378,21 @@ class NodeResult:
         return NodeResult(self.graph, self.graph.number(number)).by("Div", self)
 
     def sum(self, *axes: int, keep: bool = False) -> NodeResult:
-        """Return the sums over axes; without axes, over all numbers."""
+        """Return the sums over axes, or the sum of all numbers without axes."""
         over = [self.graph.integers(*axes)] if axes else []
         return self.by("ReduceSum", *over, keepdims=int(keep))
 
     def mean(self, *axes: int) -> NodeResult:
-        """Return the means over axes, which are kept with length 1."""
+        """Return the means over axes; these axes are kept with length 1."""
         return self.by("ReduceMean", self.graph.integers(*axes), keepdims=1)
 
     def reshape(self, *sizes: int) -> NodeResult:
-        """Return the numbers in another shape; one size may be -1."""
+        """Return the value in another shape; one size may be -1."""
         return self.by("Reshape", self.graph.integers(*sizes))
 
     @property
     def turned(self) -> NodeResult:
-        """A batch of pictures with swapped axes for samples and channels."""
+        """A batch of pictures with the axes of samples and channels swapped."""
         return self.by("Transpose", perm=[1, 0, 2, 3])
 
 
@@ -401,7 +401,7 @@ class NodeResult:
 
 @dataclass(frozen=True)
 class StepOperation:
-    """One operation: its inputs, and in the backward pass its outputs `y` and their gradient `g`.
+    """One operation with its inputs, and in backward also its outputs `y` and their gradient `g`.
 
     Values have shape (samples, size).
     """
@@ -422,7 +422,7 @@ class StepOperation:
 
     @property
     def biases(self) -> list[NodeResult]:
-        """The biases, if present."""
+        """A list of the biases, [] without biases."""
         rows = self.operation.biases
         return [] if rows == NONE else [self.step.parameters[rows]]
 
@@ -440,17 +440,17 @@ class StepOperation:
         return found.reshape(-1, self.operation.source.size)
 
     def compute(self, function: Callable[..., Any], *given: NodeResult | float) -> NodeResult:
-        """Write a formula of the operation's inputs and other given numbers."""
+        """Write a formula of the given values and numbers."""
         return self.step.made.compute(function, *given)
 
     def learn(self, row: int, gradient: NodeResult) -> None:
-        """Add to the gradient of the parameters from a row on, if present."""
+        """Add to the gradient of the parameters that begin at a row; do nothing for NONE."""
         known = self.step.gradients
         if row != NONE:
             known[row] = known[row] + gradient if row in known else gradient
 
     def spread(self, row: int, each: int) -> NodeResult:
-        """Return parameters shared by `each` consecutive numbers, repeated for each number."""
+        """Return parameters, each repeated for the `each` consecutive numbers that share it."""
         found, count = self.step.parameters[row], self.operation.target.size // each
         if each == 1 or count == 1:
             return found
@@ -458,12 +458,12 @@ class StepOperation:
         return found.reshape(count, 1).by("Expand", sizes).reshape(count * each)
 
     def gathered(self, x: NodeResult, each: int) -> NodeResult:
-        """Return sums over samples, and over `each` consecutive numbers."""
+        """Return sums over all samples, and over groups of `each` consecutive numbers."""
         return x.sum(0) if each == 1 else x.sum(0).reshape(-1, each).sum(1)
 
     @property
     def shares(self) -> list[tuple[int, int]]:
-        """The first row of each parameter of a formula, and how many elements share it."""
+        """For each parameter of a formula, its first row and how many elements share a number."""
         found, row = [], self.operation.weights
         for each, count in zip(self.numbers, parametric_counts(self.operation), strict=True):
             found.append((row, each))
@@ -472,7 +472,7 @@ class StepOperation:
 
     @property
     def shared(self) -> list[NodeResult]:
-        """The parameters of a formula, one for each number."""
+        """The parameters of a formula, repeated for all elements that share them."""
         return [self.spread(*each) for each in self.shares]
 
 
@@ -540,14 +540,14 @@ def convolution_back(at: StepOperation) -> NodeResult:
 
 
 def back_through(at: StepOperation, w: Windows, g: NodeResult, kernel: object) -> NodeResult:
-    """Return the gradient of the pixels, given the gradient of the windows."""
+    """Return the gradient of the input pixels of a convolution, given its output gradient."""
     rest = list(w.left_over)
     found = g.by("ConvTranspose", kernel, output_padding=rest, group=w.groups, **windows(w))
     return at.back(found)
 
 
 def of_inputs(operator: str, at: StepOperation, **attributes: int) -> NodeResult:
-    """Write an operator of all inputs."""
+    """Write an operator on all inputs of the operation."""
     return at.x.by(operator, *at.inputs[1:], **attributes)
 
 
@@ -562,9 +562,9 @@ def concatenation_back(at: StepOperation) -> tuple[NodeResult, ...]:
 def normal(
     x: NodeResult, eps: float, *axes: int, centres: bool = True
 ) -> tuple[NodeResult, NodeResult, NodeResult, NodeResult]:
-    """Return numbers normalized to mean square 1 over axes, and to mean 0 if centred.
+    """Return numbers normalized to mean square 1 over axes, and to mean 0 if `centres` is True.
 
-    Further results: the factor, the mean and the mean square.
+    Also returns the scale factor, the mean, and the mean square before scaling.
     """
     mean = x.mean(*axes)
     rest = x - mean if centres else x
@@ -576,7 +576,7 @@ def normal(
 def less_shared(
     y: NodeResult, g: NodeResult, factor: NodeResult, *axes: int, shifts: bool = True
 ) -> NodeResult:
-    """Return the gradient before a norm: components shared by all numbers are removed."""
+    """Return the gradient of the inputs of a norm, without components that the norm removes."""
     stretch = (g * y).mean(*axes)
     return ((g - g.mean(*axes) if shifts else g) - y * stretch) * factor
 
@@ -608,7 +608,7 @@ def batch_norm_back(at: StepOperation) -> NodeResult:
 
 
 def by_group(at: StepOperation, found: NodeResult) -> NodeResult:
-    """Return samples in the groups of numbers normalized together."""
+    """Reshape samples to groups of numbers that are normalized together."""
     return found.reshape(-1, at.operation.source.size // at.numbers[0], at.numbers[0])
 
 
@@ -636,7 +636,7 @@ def part_back(at: StepOperation) -> NodeResult:
 
 
 def waves(at: StepOperation) -> tuple[Array, NodeResult, NodeResult]:
-    """Return frequencies, sines and cosines of a frequency encoding."""
+    """Return the frequencies, sines and cosines of a frequency encoding."""
     frequencies = pi * 2.0 ** np.arange(at.numbers[0])
     angles = at.x.reshape(-1, at.operation.source.size, 1) * frequencies
     return frequencies, angles.by("Sin"), angles.by("Cos")
@@ -666,7 +666,7 @@ def pool_windows(at: StepOperation) -> Windows:
 
 
 def pooled(at: StepOperation, operator: str, **more: int) -> list[NodeResult]:
-    """Write a pool; return its result, and the indices for a maximum."""
+    """Write a pooling operator; return its result and, for a maximum, the indices."""
     w = pool_windows(at)
     x = at.x.reshape(-1, w.channels, w.height, w.width)
     return x.all_by(operator, **windows(w), **more)
@@ -732,7 +732,7 @@ KINDS: dict[str, tuple[Forward, Backward]] = {
 
 
 def writers_of(operation: Operation) -> tuple[Forward, Backward]:
-    """Return the two functions of an operation; raise UnwritableError without them."""
+    """Return forward and backward of an operation; raise UnwritableError if it has no row."""
     found = KINDS.get(operation.formula if operation.kind == "row" else operation.kind)
     if found is None:
         raise UnwritableError

@@ -1,8 +1,8 @@
-"""Writer of networks as ONNX models, with original or generated names.
+"""Writer of ONNX models from networks, with original or generated names.
 
-WRITERS has a function for each layer that writes it as ONNX operators. To add a layer, add a row. A
-layer without names from a file is named by its kind and number: the node "dense1", its parameters
-"dense1.weight" and "dense1.bias".
+WRITERS has a function for each kind of layer, which writes it as ONNX operators. To add a layer,
+add a row. A layer without names from a file is named by kind and number: the node "dense1", its
+parameters "dense1.weight" and "dense1.bias".
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ FORMAT = 9  # IR version of that opset
 
 
 def save_model(net: Network, path: object) -> None:
-    """Write a network as a model; see `scalarviz.files.onnx.save`."""
+    """Save a network as an ONNX model; see `scalarviz.files.onnx.save`."""
     onnx = the_package()
     found = as_path(path)
     if not isinstance(net, Network):
@@ -77,7 +77,7 @@ def save_model(net: Network, path: object) -> None:
 
 
 def write_model(onnx: Any, graph: Any, path: Path) -> None:
-    """Write a graph as a checked model."""
+    """Check a graph and write it to a file as a model."""
     model = onnx.helper.make_model(
         graph,
         opset_imports=[onnx.helper.make_opsetid("", OPSET)],
@@ -89,7 +89,7 @@ def write_model(onnx: Any, graph: Any, path: Path) -> None:
 
 
 def check_layers(layers: Iterable[Layer]) -> None:
-    """Raise InputError that lists all layers and activations not supported by ONNX."""
+    """Raise InputError, with a list, if ONNX does not support all layers and activations."""
     odd = list(dict.fromkeys(odd_parts(layers)))
     require(
         not odd,
@@ -99,9 +99,9 @@ def check_layers(layers: Iterable[Layer]) -> None:
 
 
 def check_places(layers: Sequence[Layer]) -> None:
-    """Raise InputError for a shared layer that would be read back as separate layers.
+    """Raise InputError if a shared layer would be read back as separate layers.
 
-    A reader recognizes a shared layer by its matrix, because equal vectors are often merged.
+    Shared layers are recognized by their matrix, because exporters also merge equal vectors.
     """
     for layer, places in Counter(layers).items():
         require(
@@ -117,7 +117,7 @@ def has_matrix(layer: Layer) -> bool:
 
 
 def odd_parts(layers: Iterable[Layer]) -> list[str]:
-    """Return the parts of these layers that cannot be written."""
+    """Return descriptions of the parts of these layers that cannot be written."""
     found = []
     for layer in layers:
         if type(layer).__name__ not in WRITERS:
@@ -136,7 +136,7 @@ def odd_parts(layers: Iterable[Layer]) -> list[str]:
 
 
 def can_write(activation: str) -> bool:
-    """Return whether an activation has an operator, or can be written as its formula."""
+    """Return whether an activation has an operator, or its formula can be written."""
     row = ACTIVATIONS.get(activation)
     if activation == "linear" or row is None:
         return activation == "linear"
@@ -148,7 +148,7 @@ LayerT = TypeVar("LayerT", bound=Layer, covariant=True)
 
 @dataclass(frozen=True, eq=False)
 class LayerContext(Generic[LayerT]):
-    """A layer being written, its names in the file, and its default name."""
+    """A layer that is being written, with its names in the file and its default name."""
 
     writer: GraphWriter
     layer: LayerT
@@ -156,20 +156,20 @@ class LayerContext(Generic[LayerT]):
     name: str
 
     def called(self, role: str, ending: str) -> str:
-        """Return the name of a part in the file, or one derived from the layer's."""
+        """Return the name of a part in the original file, or the layer name with `ending`."""
         found = self.names.get(role)
         return found if isinstance(found, str) and found else f"{self.name}{ending}"
 
     def numbers(self, role: str, array: Array) -> str:
-        """Store an array of the layer; return its name."""
+        """Store an array of the layer and return its name."""
         return self.writer.store_once(self.layer, role, self.called(role, f".{role}"), array)
 
     def rows(self, role: str, shape: Shape) -> str:
-        """Store the parameters of a role in a shape; return their name."""
+        """Store the parameters with a role in this shape and return their name."""
         return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
     def activate(self, role: str, ending: str) -> None:
-        """Write the layer's activation, if present."""
+        """Write the activation of the layer, unless it is linear."""
         if self.layer.activation == "linear":
             return
         row = ACTIVATIONS[self.layer.activation]
@@ -193,7 +193,7 @@ class LayerContext(Generic[LayerT]):
     def apply(
         self, operator: str, name: str, numbers: tuple[float, ...], **attributes: Any
     ) -> None:
-        """Write an operator on the last value and on numbers."""
+        """Write an operator with the last value and constant numbers as inputs."""
         x = self.writer.current
         roles = [f"{operator.lower()}{i}" for i in range(1, len(numbers) + 1)]
         stored = map(self.numbers, roles, map(np.array, numbers))
@@ -205,7 +205,7 @@ class LayerContext(Generic[LayerT]):
 
 
 def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
-    """Write a layer that reads the last value."""
+    """Write a layer whose input is the last value."""
     word, write = WRITERS[type(layer).__name__]
     found = names.get("node")
     name = found if isinstance(found, str) and found else writer.numbered(word)
@@ -215,7 +215,7 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
 
 
 def dense(at: LayerContext[Dense]) -> None:
-    """Write a Dense in its original form: Gemm with either order of weights, or MatMul and Add."""
+    """Write a Dense in the form of its original file: Gemm, or MatMul followed by Add."""
     layer, writer = at.layer, at.writer
     writer.flat(at.name)
     matrix = layer.kernel
@@ -246,7 +246,7 @@ def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
 
 
 def windows(w: Windows, sides: int = 2) -> dict[str, list[int]]:
-    """Return the attributes of windows, of pictures or of sequences."""
+    """Return the ONNX attributes of windows over pictures (2 sides) or sequences (1 side)."""
     return {
         "kernel_shape": [w.kernel_height, w.kernel_width][-sides:],
         "strides": [w.stride_height, w.stride_width][-sides:],
@@ -311,7 +311,7 @@ def layer_norm(at: LayerContext[LayerNorm]) -> None:
 
 
 def group_norm(at: LayerContext[GroupNorm]) -> None:
-    """Write GroupNorm with groups as the channels of a sequence, the only form in opset 20."""
+    """Write GroupNorm as InstanceNormalization of groups, the only possibility in opset 20."""
     writer, layer, ones = at.writer, at.layer, np.ones(at.layer.groups)
     shape, plain = writer.shape, (at.numbers("ones", ones), at.numbers("zeros", 0.0 * ones))
     writer.reshape((layer.groups, layer.inputs // layer.groups), f"{at.name}.groups")
@@ -322,7 +322,7 @@ def group_norm(at: LayerContext[GroupNorm]) -> None:
 
 
 def rms_norm(at: LayerContext[RMSNorm]) -> None:
-    """Write RMSNorm as several nodes, since ONNX has it only from opset 23."""
+    """Write RMSNorm as several nodes, since ONNX has an operator only from opset 23 on."""
     writer, layer = at.writer, at.layer
     writer.flat(at.name)
     x, row = writer.current, writer.shape
@@ -366,7 +366,7 @@ def activation(at: LayerContext[Layer]) -> None:
 
 
 def prelu(at: LayerContext[PReLU]) -> None:
-    """Write the slopes of PReLU: one, or one per channel or feature."""
+    """Write PReLU with a single slope, or with one slope per channel or feature."""
     layer, shape = at.layer, at.writer.shape
     require(
         layer.counts[0] in (1, shape[0]),
@@ -378,7 +378,7 @@ def prelu(at: LayerContext[PReLU]) -> None:
 
 
 def elementwise(at: LayerContext[Elementwise]) -> None:
-    """Write a formula with parameters from its source, with one number per feature."""
+    """Write a formula with parameters, read from its source, with one number per feature."""
     layer, writer, given = at.layer, at.writer, []
     for key, each in own_parameters(layer).items():
         numbers = each.value.ravel()
@@ -422,7 +422,7 @@ def residual(at: LayerContext[Residual]) -> None:
 
 
 def write_inner(at: LayerContext[Layer], low: int = 0, high: int | None = None) -> None:
-    """Write the inner layers `low` to before `high`, by default all."""
+    """Write the inner layers `low` to `high` - 1, by default all."""
     layers = at.layer.layers
     names = at.names.get("layers") or [{}] * len(layers)
     for each in range(low, len(layers) if high is None else high):
@@ -430,7 +430,7 @@ def write_inner(at: LayerContext[Layer], low: int = 0, high: int | None = None) 
 
 
 def branches(operator: str, at: LayerContext[TwoBranches]) -> None:
-    """Write two branches, and the operator that joins them: rows, or pictures of the same size."""
+    """Write two branches, and the operator that joins them, for rows or pictures of equal size."""
     writer, layer = at.writer, at.layer
     start = writer.current, writer.shape
     write_inner(at, high=len(layer.branches[0]))
@@ -490,7 +490,7 @@ TRUTHS = {"<", "<=", ">", ">=", "==", "not", "and", "or"}
 
 
 def is_writable(function: Callable[..., Any], *given: str) -> bool:
-    """Return whether a formula with arguments of these names can be written."""
+    """Return whether a formula with these arguments can be written as nodes."""
     try:
         Trial().formula(function, *given)
     except UnwritableError:
@@ -499,7 +499,7 @@ def is_writable(function: Callable[..., Any], *given: str) -> bool:
 
 
 class FormulaNodes(ABC):
-    """Base class for graphs to which formulas are appended as nodes."""
+    """Base class of graphs to which formulas are appended as nodes."""
 
     def __init__(self) -> None:
         self._truths: set[str] = set()  # names of boolean values
@@ -510,15 +510,17 @@ class FormulaNodes(ABC):
 
     @abstractmethod
     def number(self, value: float) -> str:
-        """Return the name of a constant."""
+        """Store a constant and return its name."""
 
     @final
     def formula(self, function: Callable[..., Any], *given: str | float, place: int = 0) -> str:
-        """Write a formula; raise UnwritableError if it is not a plain function of numbers.
+        """Write a formula as nodes and return the name of its result.
+
+        Raises UnwritableError if it is not a plain function of numbers.
 
         Args:
-            given: arguments: names of values, or numbers
-            place: index of the returned number
+            given: arguments of the formula: names of values, or numbers
+            place: index of the result, if the formula returns several numbers
         """
         tree = function_tree(function, place)
         if tree is None:
@@ -527,7 +529,7 @@ class FormulaNodes(ABC):
 
     @final
     def value(self, found: str | float) -> str:
-        """Return the name of a value, or of a number."""
+        """Return the name of a value, or of a constant for a number."""
         return found if isinstance(found, str) else self.number(found)
 
     def _called(self, function: Tree, given: tuple[str | float, ...]) -> str | float:
@@ -552,7 +554,7 @@ class FormulaNodes(ABC):
         return self._word(word, [self.value(each) for each in found])
 
     def _word(self, word: str, parts: list[str]) -> str | float:
-        """Write one operation of a tree."""
+        """Write one operation of a formula tree and return its result."""
         match word, parts:
             case (("inf" | "nan"), []):
                 return float(word)
@@ -576,7 +578,7 @@ class FormulaNodes(ABC):
         return write(OPERATORS[word], *parts)
 
     def _truth(self, operator: str, *parts: str) -> str:
-        """Append a node with a boolean result."""
+        """Append a node with a boolean result and return the name of the result."""
         found = self.put(operator, *parts)
         self._truths.add(found)
         return found
@@ -584,7 +586,7 @@ class FormulaNodes(ABC):
 
 @final
 class Trial(FormulaNodes):
-    """Nodes that are discarded."""
+    """A graph that discards its nodes, to try whether a formula can be written."""
 
     def put(self, operator: str, *inputs: str, **attributes: Any) -> str:
         return operator
@@ -606,12 +608,12 @@ def tensor_of(helper: Any, name: str, array: Array) -> Any:
 
 
 class GraphWriter(FormulaNodes):
-    """The nodes and constants so far, and the last value.
+    """A graph under construction: the nodes and constants so far, and the last value.
 
     Attributes:
         current: name of the last value
-        shape: its shape for one sample
-        place: prefix of the names of the nodes of a formula
+        shape: shape of the last value for one sample
+        place: prefix for the names of nodes of a formula
     """
 
     def __init__(self, net: Network, helper: Any, names: Names) -> None:
@@ -638,7 +640,7 @@ class GraphWriter(FormulaNodes):
             self.node("Concat", self.current, *net.input_widths, shape=(net.inputs,), axis=1)
 
     def numbered(self, kind: str) -> str:
-        """Return a new name for a layer: "dense1", "dense2"."""
+        """Return a new name for a layer of a kind: "dense1", "dense2", ..."""
         self._counts[kind] += 1
         return f"{kind}{self._counts[kind]}"
 
@@ -650,7 +652,7 @@ class GraphWriter(FormulaNodes):
         shape: Shape | None = None,
         **attributes: Any,
     ) -> str:
-        """Append a node, by default on the last value; return the name of its output."""
+        """Append a node, by default with the last value as input; return the name of its output."""
         name = unused(name, self._node_names)
         output = self._free(f"{name}_output")
         made = self.helper.make_node(
@@ -670,7 +672,7 @@ class GraphWriter(FormulaNodes):
         return self.store(f"{self.place}.number", np.asarray(value))
 
     def store(self, name: str, array: Array) -> str:
-        """Store an array under a name, or a similar one if it is taken; return the name."""
+        """Store an array under a name, or a similar name if that is taken; return the name."""
         plain = array.astype(np.int64 if array.dtype.kind == "i" else self.net.dtype)
         made = tensor_of(self.helper, name, plain)
         if made == self._numbers.get(name):
@@ -689,7 +691,7 @@ class GraphWriter(FormulaNodes):
         return self._shared[key]
 
     def see(self, shape: Shape, name: str) -> None:
-        """Reshape the last value if its shape differs."""
+        """Reshape the last value if its shape differs from `shape`."""
         if shape == self.shape:
             return
         if len(shape) == 1:
@@ -698,7 +700,7 @@ class GraphWriter(FormulaNodes):
             self.reshape(shape, f"{name}.reshape")
 
     def reshape(self, shape: Shape, name: str) -> None:
-        """Append a Reshape of the last value, keeping the batch."""
+        """Append a Reshape of each sample of the last value."""
         sizes = self.store(f"{name}.shape", np.array([-1, *shape]))
         self.node("Reshape", name, self.current, sizes, shape=shape)
 
@@ -707,7 +709,7 @@ class GraphWriter(FormulaNodes):
         self.see((prod(self.shape),), name)
 
     def finish(self) -> Any:
-        """Return the graph; its last value gets the name of the output."""
+        """Give the last value the name of the output, and return the graph."""
         if not self._nodes:
             self.node("Identity", "identity")
         output = self.names["output"]
@@ -727,7 +729,7 @@ class GraphWriter(FormulaNodes):
         return self.helper.make_tensor_value_info(name, self.kind, [BATCH, *shape])
 
     def _free(self, name: str) -> str:
-        """Return a similar name that is neither used nor reserved."""
+        """Return a name, similar to `name`, that is neither used nor reserved."""
         found = unused(name, self._used | self._reserved)
         self._used.add(found)
         return found

@@ -31,7 +31,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
     Args:
         net: the network
         path: the file
-        precision: precision of the weights: "float32", the default, or "float16"; shaders always
+        precision: precision of the weights: "float32" (default) or "float16"; shaders always
             compute in float32
 
     Raises:
@@ -50,7 +50,7 @@ def export_network(net: Network, path: object, precision: str = "float32") -> No
 
 
 def rounded(net: Network, precision: str) -> FloatArray:
-    """Return all parameters in a precision; raise InputError for an overflow."""
+    """Return all parameters rounded to a precision; raise InputError if one overflows."""
     dtype = pick(PRECISIONS, precision, "precision")
     with np.errstate(over="ignore"):
         values = net.bank.value.astype(dtype)
@@ -65,7 +65,7 @@ def rounded(net: Network, precision: str) -> FloatArray:
 
 
 def export_shader(language: Language, net: Network, values: FloatArray, precision: str) -> bytes:
-    """Return the source of a shader in a language."""
+    """Return the encoded source of a shader in GLSL or HLSL."""
     rounded = f"rounded to {precision}, computed in float32"
     note = f"weights {'in float32' if precision == 'float32' else rounded}"
     return write_shader(net, values.astype(np.float32), language, note).encode()
@@ -76,8 +76,8 @@ def export_arrays(net: Network, values: FloatArray, precision: str) -> bytes:
 
     `description` is JSON: the layers, their order, and the operations with the names of their
     arrays. Affine weights have one row per output; convolution weights are (kernels, channels,
-    height, width). Operations read and write named buffers; "other" is a second input. A batch_norm
-    has its running mean and variance; a dropout is the identity.
+    height, width). Operations read and write named buffers; "other" is the second input. A
+    batch_norm has its running mean and variance; a dropout is the identity.
     """
     arrays: dict[str, Any] = {}
     operations = [

@@ -1,13 +1,13 @@
 """Writer of networks as GLSL or HLSL functions, which read parameters four at a time.
 
-Each operation of the program becomes a block of lines, each buffer an array of floats. Matrices are
-stored row by row as vectors of four floats, padded with zeros, because GPUs multiply these in one
-operation; so the length of every buffer is padded to a multiple of 4. An exported shader contains
-the vectors as constants. The shader for a running training reads them from a texture, see
-`FOURS_READER`.
+Each operation of the program becomes a block of lines, and each buffer an array of floats. Matrices
+are stored row by row as vectors of four floats, padded with zeros, because GPUs multiply such
+vectors in one operation; so the length of every buffer is also padded to a multiple of 4. An
+exported shader contains the vectors as constants. The shader that shows a training run in progress
+reads them from a texture (see `FOURS_READER`).
 
 The code requires GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
-constants of four floats. Compilers are slow with many constants: Mesa's software renderer took 7 to
+constants of four floats. Compilers are slow for many constants: Mesa's software renderer took 7 to
 17 seconds for 13,500 weights, and did not finish 100,000 in 8 minutes. Hence the limit.
 """
 
@@ -41,7 +41,7 @@ FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reade
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Templates for the differences of GLSL and HLSL; `constants` are for exports."""
+    """Templates for code that differs between GLSL and HLSL; exports use `constants`."""
 
     name: str
     version: str
@@ -79,20 +79,20 @@ float {NAME}_number(int place) {{{{
 
 
 def padded(size: int) -> int:
-    """Return the next multiple of 4."""
+    """Return `size` rounded up to a multiple of 4."""
     return -(-size // 4) * 4
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixPlace:
-    """Position of a matrix among the fours of a shader: row by row, padded with zeros.
+    """Position of a matrix in a shader, where it is stored row by row, padded with zeros.
 
     Attributes:
-        first: bank index of its first number, followed by all its rows; indices from the number of
-            parameters on refer to the state
+        first: bank index of its first number; indices from the number of parameters on refer to
+            the state
         rows: number of rows, each of `columns` numbers
-        at: position of its first number, a multiple of 4
-        stride: distance from a row to the next, a multiple of 4
+        at: position of its first number in the shader, a multiple of 4
+        stride: distance between the starts of rows in the shader, a multiple of 4
     """
 
     first: int
@@ -104,12 +104,12 @@ class MatrixPlace:
 
 @final
 class Shader:
-    """The function of a network that reads parameters, followed by the state, by position.
+    """The function of a network as a shader, which reads parameters and state by position.
 
     Attributes:
-        text: defines `network_row` and `network_number`, and calls `network_four(place)`, which
-            must be defined before it and returns four numbers from a position on
-        places: positions of the matrices among these numbers
+        text: code that defines `network_row` and `network_number`, and calls `network_four(place)`,
+            which must be defined before the text and return the four numbers from a position on
+        places: positions of the matrices
 
     Raises:
         InputError: if an operation of the network is not supported in shaders, or the network is
@@ -132,7 +132,7 @@ class Shader:
         return self._arrays[buffer]
 
     def same(self, target: Buffer, source: Buffer) -> None:
-        """Make a buffer an alias of another one."""
+        """Make the buffer `target` an alias of `source`."""
         self._arrays[target] = self._arrays[source]
 
     def arrays(self) -> dict[str, int]:
@@ -140,34 +140,34 @@ class Shader:
         return {name: padded(buffer.size) for buffer, name in self._arrays.items()}
 
     def rest(self, buffer: Buffer) -> list[str]:
-        """Return lines that set the padding of a buffer to zero."""
+        """Return the lines that set the padding of a buffer to zero."""
         places = range(buffer.size, padded(buffer.size))
         return [f"{self.array(buffer)}[{i}] = 0.0;" for i in places]
 
     def product(self, weights: str, array: str, count: int) -> str:
-        """Return the line that adds the products of a row's j-th four weights with an array."""
+        """Return a loop that adds the products of a row of weights and an array to `total`."""
         parts = ", ".join(f"{array}[4 * j + {i}]" for i in range(4))
         four = f"{self.language.vector}4({parts})"
         return f"for (int j = 0; j < {padded(count) // 4}; j++) total += dot({weights}, {four});"
 
     def four(self, first: int, shape: tuple[int, int], row: str) -> str:
-        """Return the expression for the j-th four numbers of a row of a matrix.
+        """Return the expression for the j-th vector of four numbers in a row of a matrix.
 
-        Numbers after the end of a row must be multiplied by zero.
+        Numbers after the end of a row are undefined and must be multiplied by zero.
         """
         known = self._place(first, *shape)
         return f"{NAME}_four({known.at} + {row} * {known.stride} + 4 * j)"
 
     def number(self, first: int, size: int, place: str) -> str:
-        """Return the expression for one of `size` numbers from bank index `first`."""
+        """Return the expression for number `place` of `size` numbers from bank index `first`."""
         return f"{NAME}_number({self._place(first, 1, size).at} + {place})"
 
     def bias(self, operation: Operation, size: int, place: str) -> str:
-        """Return the expression for one of `size` biases; "0.0" without biases."""
+        """Return the expression for bias `place` of `size` biases, or "0.0" without biases."""
         return "0.0" if operation.biases == NONE else self.number(operation.biases, size, place)
 
     def statistics(self, operation: Operation, place: str) -> tuple[str, str]:
-        """Return the expressions for the mean and 1 / deviation of a feature, for batch_norm."""
+        """Return the expressions for mean and 1 / deviation of a feature of a batch_norm."""
         features, first = int(operation.settings[0]), self._state + operation.state
         variance = self.number(first + features, features, place)
         deviation = f"sqrt({variance} + {literal(operation.settings[2])})"
@@ -183,7 +183,7 @@ class Shader:
 
     @property
     def size(self) -> int:
-        """Total size, a multiple of 4."""
+        """Number of floats in all matrices with their padding, a multiple of 4."""
         return sum(each.rows * each.stride for each in self.places)
 
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
@@ -207,7 +207,7 @@ class Shader:
 
 
 def write_operation(shader: Shader, operation: Operation) -> list[str]:
-    """Return the lines of one operation; raise InputError if its kind has no writer."""
+    """Return the lines for one operation; raise InputError if its kind is not supported."""
     write = WRITERS.get(operation.kind)
     if write is None:
         raise InputError(
@@ -232,7 +232,7 @@ def affine(shader: Shader, operation: Operation) -> list[str]:
 
 
 def convolution(shader: Shader, operation: Operation) -> list[str]:
-    """z = W x + b per window: the window is gathered, then multiplied with every kernel."""
+    """z = W x + b for each window, which is copied and then multiplied by every kernel."""
     x, y = shader.array(operation.source), shader.array(operation.target)
     w = Windows.of(operation)
     kernels, count = operation.shape[0], int(np.prod(operation.shape[1:]))
@@ -268,7 +268,7 @@ def convolution(shader: Shader, operation: Operation) -> list[str]:
 
 
 def by_number(shader: Shader, target: Buffer, expression: str) -> list[str]:
-    """Return the lines of target[i] = an expression of i, and of its padding."""
+    """Return the lines that set target[i] to an expression of i, and the padding to zero."""
     line = f"{shader.array(target)}[i] = {expression};"
     return [f"for (int i = 0; i < {target.size}; i++) {line}", *shader.rest(target)]
 
@@ -325,13 +325,13 @@ def nothing(shader: Shader, operation: Operation) -> list[str]:
 
 
 def joined(sign: str, shader: Shader, operation: Operation) -> list[str]:
-    """y = x + or * the second buffer."""
+    """y = x + second buffer, or y = x * second buffer; `sign` is + or *."""
     x, second = map(shader.array, operation.sources)
     return by_number(shader, operation.target, f"{x}[i] {sign} {second}[i]")
 
 
 def concatenation(shader: Shader, operation: Operation) -> list[str]:
-    """y = x, followed by the second buffer."""
+    """y = x followed by the second buffer."""
     lines, first, y = [], 0, shader.array(operation.target)
     for source in operation.sources:
         place = f"i + {first}" if first else "i"
@@ -367,9 +367,9 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
 
     Args:
         net: the network
-        values: its parameters, in bank order
+        values: parameters of the network, in bank order
         language: GLSL or HLSL
-        note: a remark for the comment at the top
+        note: remark about the weights for the comment at the top
 
     Raises:
         InputError: if the network is too large for a shader.
@@ -402,7 +402,7 @@ def check_workspace(net: Network) -> None:
 
 
 def row_function(shader: Shader, net: Network, body: list[str]) -> str:
-    """Return the function that computes all outputs, from the lines of the operations."""
+    """Return the code of the function that computes all outputs; `body` has its operations."""
     x, y = shader.array(net.program.inputs), shader.array(net.program.outputs)
     lines = [
         *[f"float {name}[{size}];" for name, size in shader.arrays().items()],
@@ -416,7 +416,7 @@ def row_function(shader: Shader, net: Network, body: list[str]) -> str:
 
 
 def heading(net: Network, language: Language, note: str) -> str:
-    """Return the comment at the top of the file."""
+    """Return the comment at the top of the shader."""
     shape = " -> ".join(str(size) for size in (net.inputs, *[each.outputs for each in net.layers]))
     lines = [
         f"A neural network, {shape}: {len(net.bank):,} parameters, {note}.",
@@ -430,7 +430,7 @@ def heading(net: Network, language: Language, note: str) -> str:
 
 
 def vector_function(net: Network, language: Language) -> str:
-    """Return a function on vectors, for networks of at most four inputs and outputs."""
+    """Return the code of a function on vectors, for up to four inputs and outputs."""
     result, given = language.short(net.outputs), language.short(net.inputs)
     reads = [f"x.{part}" for part in PARTS[: net.inputs]] if net.inputs > 1 else ["x"]
     values = ", ".join(f"b[{i}]" for i in range(net.outputs))

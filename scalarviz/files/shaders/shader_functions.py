@@ -1,8 +1,8 @@
-"""Formulas as functions of a shader: Python source is translated to code valid in GLSL and HLSL.
+"""Translation of formulas from Python to shader functions that are valid in GLSL and HLSL.
 
-A formula is a Python function on floats, or on rows of floats. Arithmetic, comparisons, conditional
-expressions, if, for over a range, and calls of other formulas are translated; anything else raises
-InputError.
+A formula is a Python function of floats, or of rows of floats. Supported are arithmetic,
+comparisons, conditional expressions, `if`, `for` over a range, and calls of other formulas;
+anything else raises InputError.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ LARGEST_POWER = 4  # x**2 to x**4 become products
 
 
 def plain(name: str) -> str:
-    """Return a name with letters, digits and single underscores only, as shaders require."""
+    """Return a name with only letters, digits and single underscores, as shaders require."""
     return re.sub(r"_+", "_", re.sub(r"[^0-9A-Za-z]", "_", name)).strip("_")
 
 
 def literal(value: float) -> str:
-    """Return a number as a literal, in the shortest form that gives the same float32."""
+    """Return the shortest shader literal that gives the same float32."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
     require(
@@ -53,7 +53,7 @@ def literal(value: float) -> str:
 
 
 class ShaderTranslation:
-    """The translation of one function: its names, their types, its statements."""
+    """The translation of one function: names of variables, their types, and statements."""
 
     def __init__(
         self, function: AnyFunction, syntax: ast.FunctionDef, name_of: Callable[[AnyFunction], str]
@@ -76,7 +76,7 @@ class ShaderTranslation:
     # Names.
 
     def new(self, name: str, kind: str) -> str:
-        """Return a new variable name that is not a keyword of a shader language."""
+        """Return a new shader variable for a Python name, avoiding keywords of shader languages."""
         stem = f"v_{plain(name)}"
         while stem in self.names.values():
             stem += "x"
@@ -98,7 +98,7 @@ class ShaderTranslation:
     # Statements.
 
     def block(self, statements: Sequence[ast.stmt], indent: str) -> list[str]:
-        """Return statements as lines."""
+        """Return the lines of shader code for some statements."""
         return [line for statement in statements for line in self.statement(statement, indent)]
 
     def statement(self, node: ast.stmt, indent: str) -> list[str]:
@@ -153,7 +153,7 @@ class ShaderTranslation:
     # Expressions.
 
     def number(self, node: ast.expr) -> str:
-        """Return an expression as a float."""
+        """Return the shader code of an expression, converted to a float."""
         text, kind = self.expression(node)
         if kind == "int":
             return f"{text}.0" if text.isdigit() else f"float({text})"
@@ -170,7 +170,7 @@ class ShaderTranslation:
         )
 
     def expression(self, node: ast.expr) -> Typed:
-        """Return an expression and its type."""
+        """Return the shader code of an expression, and its type."""
         match node:
             case ast.Constant(value=value):
                 return self.outside(node, value)
@@ -206,7 +206,7 @@ class ShaderTranslation:
         self.refuse(node, "is not supported in shaders")
 
     def outside(self, node: ast.expr, value: object) -> Typed:
-        """Return a literal, or a number referred to by a global name."""
+        """Return a literal, or the number that a global name refers to, and its type."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             self.refuse(node, "is not a number")
         if isinstance(value, int):
@@ -225,7 +225,7 @@ class ShaderTranslation:
         return f"({self.number(node.left)} {sign} {self.number(node.right)})", "float"
 
     def quotient(self, node: ast.BinOp) -> Typed:
-        """Translate // or % of nonnegative integers."""
+        """Return the shader code of // or % of nonnegative integers, and its type."""
         (left, one), (right, other) = self.expression(node.left), self.expression(node.right)
         if not one == other == "int":
             self.refuse(node, "is arithmetic that shaders do not support")
@@ -277,7 +277,7 @@ class ShaderTranslation:
         return f"{self.name_of(function)}({', '.join(arguments)})", "float"
 
     def value(self, node: ast.expr) -> Any:
-        """Return the value of a global name, also inside modules."""
+        """Return the value of a global name, or of an attribute of a module."""
         if isinstance(node, ast.Name) and node.id in self.known and node.id not in self.names:
             return self.known[node.id]
         if isinstance(node, ast.Attribute):
@@ -354,7 +354,7 @@ class ShaderWriter:
 
 
 def check_source(function: AnyFunction) -> None:
-    """Raise InputError for a function that is not written in Python."""
+    """Raise InputError if a function is not written in Python."""
     if isinstance(function, FunctionType):
         return
     raise InputError(

@@ -1,6 +1,6 @@
-"""expm1, log1p, tanh, erfc and power for shaders, which only have exp, log, pow, floor.
+"""expm1, log1p, tanh, erfc and power for shaders, which have only exp, log, pow and floor.
 
-They are translated to shader code like any formula, by `shader_functions`, accurate to float32.
+`shader_functions` translates them like any formula. They are accurate to float32.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def divide(x: float, y: float) -> float:
 
 
 def expm1(x: float) -> float:
-    """exp(x) - 1, by a series near 0, where the difference would cancel."""
+    """exp(x) - 1, computed by a series near 0, where the subtraction would lose digits."""
     if abs(x) > 0.35:
         return exp(x) - 1.0
     p = 1.0 / 24.0 + x * (1.0 / 120.0 + x * (1.0 / 720.0 + x / 5040.0))
@@ -26,7 +26,7 @@ def expm1(x: float) -> float:
 
 
 def log1p(x: float) -> float:
-    """log(1 + x), by the series of atanh near 0."""
+    """log(1 + x), computed by the series of atanh near 0."""
     if x < -0.5 or x > 1.0:
         return log(1.0 + x)
     s = x / (2.0 + x)
@@ -43,7 +43,7 @@ def tanh(x: float) -> float:
 
 
 def erfc(x: float) -> float:
-    """Complementary error function, by a rational argument and a polynomial (after W. J. Cody)."""
+    """Complementary error function, by a polynomial of a rational argument (after W. J. Cody)."""
     a = abs(x)
     t = 1.0 / (1.0 + 0.5 * a)
     p = -0.82215223 + t * 0.17087277

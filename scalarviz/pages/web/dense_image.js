@@ -112,6 +112,7 @@ export function denseProgram(tables, { sizes, activations, biases }) {
     const none = { layer, weights: -1, biases: -1, rows: 0 };
     const bent = {
       kind: "activation",
+      name,
       kernel: `activation_${name}`,
       formula: tables.activations[name],
     };

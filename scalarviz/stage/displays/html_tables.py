@@ -1,4 +1,4 @@
-"""HTML around drawings, and tables of objects in notebooks; a fallback if a display fails."""
+"""HTML tables of objects in notebooks, and a fallback if a display fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scalarviz.training.session.session import Session
 
 
-LONGEST_TEXT = 24  # characters of a text that is no number
+LONGEST_TEXT = 24  # characters of a text that is not a number
 LARGE = 1e9  # below this, all digits before the decimal point are shown
 
 ThingT = TypeVar("ThingT")
@@ -32,7 +32,7 @@ SIDE = f"{LINE}; font-weight: 600"
 
 
 def number_text(number: object, digits: int = 4) -> str:
-    """Return a number as text; the number of a Value, "none" for None.
+    """Return a number, or the number of a Value, as text; "none" for None.
 
     >>> number_text(-0.30000001), number_text(float("-inf")), number_text(None)
     ('−0.3', '−∞', 'none')
@@ -40,7 +40,7 @@ def number_text(number: object, digits: int = 4) -> str:
     if number is None:
         return text("displays.none")
     try:
-        x = float(number)  # type: ignore[arg-type]  # what is no number shows as it is
+        x = float(number)  # type: ignore[arg-type]  # other objects are shown by their text
     except (TypeError, ValueError, OverflowError):
         return shorten(str(number), LONGEST_TEXT)
     if not math.isfinite(x):
@@ -64,7 +64,7 @@ def factors(*numbers: object) -> str:
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    The table inherits the colors of the page. A row with a single cell is a sentence, not bold.
+    The table inherits the colors of the page. A single cell in a row is a sentence and never bold.
     """
 
     def cell(row: int, column: int, line: Sequence[str]) -> str:
@@ -113,7 +113,7 @@ LONGEST_SETTING = 160  # characters of a setting
 
 
 def titled(kind: str, about: str, rows: Sequence[Sequence[str]], head: str = "row") -> str:
-    """Return a table with a line above it that describes it; `head` as in `table`."""
+    """Return a table with a descriptive line above it; `head` as in `table`."""
     return f"<div><b>{kind}</b> {escaped(about)}</div>{table(rows, head)}"
 
 
@@ -213,7 +213,7 @@ def confusion_html(given: tuple[npt.NDArray[np.int64], Sequence[str]]) -> str:
 
 
 def cells_of(row: npt.NDArray[np.int64], true: int) -> list[str]:
-    """Return the cells of a true class."""
+    """Return the table cells of one true class, a row of the confusion matrix."""
     found = []
     for said, count in enumerate(row.tolist()):
         share = count / max(1, int(row.sum()))

@@ -79,7 +79,7 @@ class SvgDrawing:
         radius: float = 0.0,
         kind: str | None = None,
     ) -> None:
-        """Add a rectangle; `kind` becomes its class."""
+        """Add a rectangle; `kind` is its CSS class."""
         self._add(
             "rect", x=x, y=y, width=width, height=height, rx=radius or None,
             fill=fill, stroke=rim, class_=kind,
@@ -147,12 +147,12 @@ class SvgDrawing:
 
 
 def attribute(value: object) -> str:
-    """Return a number or text as the value of an attribute."""
+    """Return a number or text as the value of an XML attribute."""
     return f"{round(value, 2):g}" if isinstance(value, float) else escaped(value)
 
 
 def image(drawing: SvgDrawing, words: str) -> str:
-    """Return a drawing as an HTML image with alt text; a wide one is scrolled."""
+    """Return a drawing as an HTML image with alt text `words`; wide images can be scrolled."""
     data = base64.b64encode(drawing.card().encode("utf-8")).decode()
     wide = drawing.right + 2 * MARGIN
     least = f"; min-width: {wide:.0f}px" if wide > WIDEST else ""

@@ -41,10 +41,10 @@ PORT = 6.0  # half the distance between the outermost ends of edges at an operat
 
 @dataclass
 class DrawnNode:
-    """One Value of a drawing.
+    """A Value as a node of the drawn graph.
 
     Attributes:
-        number, grad: as texts, or ""
+        number, grad: the number and the gradient as texts, or ""
         operation: operation that computed it; "" for a leaf
         inputs: indices of its operands, in order
         is_plain: whether it is a constant without gradient
@@ -59,7 +59,7 @@ class DrawnNode:
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """The lines of the box: a caption, and the text."""
+        """The lines of the box, each a caption and a text."""
         if self.is_plain:
             return [("", self.number)]
         lines = [(text("card.value"), self.number), ("grad", self.grad)]
@@ -98,7 +98,7 @@ def value_html(value: Value) -> str:
 
 
 def unlike(values: list[Value]) -> list[Value]:
-    """Return the Values with each weight of a network only once."""
+    """Return the Values without duplicates; Values of the same network weight count as equal."""
     return list({key_of(value): value for value in values}.values())
 
 
@@ -108,7 +108,7 @@ def key_of(value: Value) -> Any:
 
 
 def nodes_of(values: list[Value]) -> list[DrawnNode]:
-    """Return the node of each Value."""
+    """Return the node to draw for each Value."""
     places = {key_of(value): i for i, value in enumerate(values)}
     uses: list[list[bool]] = [[] for _ in values]  # whether a gradient is needed
     for value in values:
@@ -137,7 +137,7 @@ def nodes_of(values: list[Value]) -> list[DrawnNode]:
 
 
 def draw(nodes: list[DrawnNode], layout: GraphLayout) -> SvgDrawing:
-    """Draw a graph."""
+    """Return the drawing of a graph."""
     count = max(layout.columns) + 1
     heads, widths = [0.0] * count, [0.0] * count
     for node, column in zip(nodes, layout.columns, strict=True):
@@ -264,7 +264,7 @@ def outermost(value: Value, depth: int = DEPTH) -> str:
 
 
 def words(value: Value, nodes: list[DrawnNode]) -> str:
-    """Return a graph as text."""
+    """Return the description of a graph as text."""
     told = []
     for node in nodes:
         name = (

@@ -28,7 +28,7 @@ Row = tuple[str, ...]  # name, formula and result; or a single sentence
 
 @never_raises
 def weight_html(weight: Weight) -> str:
-    """Return a weight's number, in its color, name, gradient, and arithmetic."""
+    """Return a weight as HTML: its number in color, its name, gradient and arithmetic."""
     value, rows = weight.value, inputs_rows(weight, weight.value)
     title, explanation = explained(weight)
     rows += [(title,)] if title else []
@@ -43,7 +43,7 @@ def weight_html(weight: Weight) -> str:
 
 
 def color_of(value: float, scale: float) -> str:
-    """Return the color of a number; `scale` has the strongest one."""
+    """Return the color of a number; `scale` is the number with the strongest color."""
     return "#" + to_bytes(LOOK.map(value, scale)).tobytes().hex()
 
 
@@ -53,7 +53,7 @@ def ink_on(color: str) -> str:
 
 
 def inputs_rows(weight: Weight, value: float) -> list[Row]:
-    """Return y = w x for the latest inputs that await a backward, the next one first."""
+    """Return y = w x for the latest inputs without a backward call; the next one is first."""
     waiting = list(weight._inputs)
     if not waiting:
         return [(text("displays.weight.no_inputs"),)]
@@ -132,7 +132,7 @@ def explained(weight: Weight) -> tuple[str, Explanation | None]:
 
 @contextmanager
 def kept(bank: Bank) -> Iterator[None]:
-    """Restore a bank's gradients at the end, since explaining a step recomputes them."""
+    """Restore a bank's gradients after the block, since explaining a step recomputes them."""
     arrays = bank.grad, bank._moved, bank._cleared
     before, has_gradients = [array.copy() for array in arrays], bank.has_gradients
     try:

@@ -1,1 +1,1 @@
-"""Training runs of other programs, recorded from outside: hooks, files, and sessions."""
+"""Record training runs of other programs with hooks, store them in files, and show them."""

@@ -1,4 +1,4 @@
-"""Followed: the record of a training run by another program."""
+"""Followed: reader for the recorded training run of another program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_DEAD = 0.95  # share of dead units in a dead layer
 
 
 class Head:
-    """The checked description of the arrays of a model; raises an error if invalid."""
+    """Description of the arrays of a model, read from a record; raises an error if invalid."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.dtype = np.dtype({"float32": "<f4", "float64": "<f8"}[given["dtype"]])
@@ -68,7 +68,7 @@ def array_in(given: dict[str, Any]) -> Array:
 
 
 def probe_in(given: Any) -> dict[str, Any] | None:
-    """Return the sample in a header; raise an error if invalid."""
+    """Return the probe sample in a header, or None; raise an error if invalid."""
     if given is None:
         return None
     shape, numbers = tuple(given["shape"]), np.array(given["numbers"], float)
@@ -81,12 +81,12 @@ class Kept(NamedTuple):
     """The numbers of a recorded step.
 
     Attributes:
-        step: number of steps taken
-        head: the arrays at that step
-        parts: flat arrays by name
-        marks: shape (2, arrays): whether values and gradients are available
-        rates: shape (arrays, 3): learning rate, earlier steps of the optimizer, and its index; NaN
-            for an array that this step does not change
+        step: number of training steps taken
+        head: description of the model's arrays at that step
+        parts: flat arrays by name, such as "value" and "gradient"
+        marks: whether values and gradients of each array are available, shape (2, arrays)
+        rates: learning rate, number of earlier optimizer steps and index of the optimizer for each
+            array, shape (arrays, 3); NaN for an array that this step does not change
     """
 
     step: int
@@ -98,12 +98,12 @@ class Kept(NamedTuple):
 
 @final
 class Followed:
-    """A recorded training run, finished or still running; made by `sv.load("night.sv")`.
+    """A recorded training run, finished or still running; returned by `sv.load("night.sv")`.
 
     `sv.watch(followed)` shows it; `sv.page`, `sv.record` and `sv.picture` also accept it.
 
     Args:
-        path: path of the record
+        path: path of the recorded file
     """
 
     def __init__(self, path: object) -> None:
@@ -115,11 +115,11 @@ class Followed:
         self._newest: Kept | None = None
 
     def refresh(self) -> bool:
-        """Read new entries of the record; return whether there were any."""
+        """Read new entries of the record; return True if there were any."""
         return self.record.refresh()
 
     def head(self, number: int = -1) -> Head:
-        """Return a description of the model's arrays; by default the latest one."""
+        """Return a description of the model's arrays by its index, by default the latest one."""
         while len(self._heads) < len(self.record.heads):
             try:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
@@ -133,27 +133,27 @@ class Followed:
 
     @property
     def steps(self) -> Any:
-        """Numbers of steps taken at the recorded moments, int64; 0 is before the first one."""
+        """Number of steps taken at each recorded moment, int64; 0 is the initial state."""
         return np.array(self.record.steps, np.int64)
 
     @property
     def losses(self) -> FloatArray:
-        """Loss of each step, float64; NaN where none was reported."""
+        """Loss of each step, float64; NaN for steps without a reported loss."""
         return self.record.losses.copy()
 
     @property
     def notes(self) -> list[str]:
-        """Automatic observations, such as the first NaN, one sentence each."""
+        """Automatic observations, such as the first NaN, as sentences."""
         return [visible(str(each.get("text")), 300) for each in self.record.notes]
 
     def parameters(self, step: int) -> dict[str, Numbers]:
         """Return the arrays of the model after a number of steps, named as in `state_dict`.
 
         Args:
-            step: number of steps, one of `steps`
+            step: number of steps taken, one of `steps`
 
-        For models of more than 1,000,000 parameters the arrays are complete at `whole_steps`; at
-        other steps they contain every n-th row and column.
+        For models with more than 1,000,000 parameters, the arrays are complete only at
+        `whole_steps`; at other steps they contain every n-th row and column.
         """
         if step in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
@@ -163,13 +163,13 @@ class Followed:
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
-        """Return the gradients used by the last of `step` steps, for arrays that have one."""
+        """Return the gradients used by the last of `step` steps, for all arrays with a gradient."""
         has_any = "gradient" in self.kept(step).parts
         return self._part(step, "gradient", 1) if has_any else {}
 
     @property
     def whole_steps(self) -> Any:
-        """The recorded moments with all numbers of the model, int64."""
+        """Steps at which all numbers of the model were recorded, int64."""
         return (
             np.array(sorted(self.record.fulls), np.int64)
             if not self.head().is_whole
@@ -177,7 +177,7 @@ class Followed:
         )
 
     def kept(self, step: int) -> Kept:
-        """Return the numbers of a recorded moment."""
+        """Return the numbers recorded at a step."""
         if self._newest is None or self._newest.step != step:
             head, numbers = self._bytes(step)
             count = len(head.arrays)
@@ -213,18 +213,18 @@ class Followed:
 
     @cached_property
     def session(self) -> Session:
-        """A read-only Session over the recorded moments, for pictures."""
+        """A read-only Session that moves between the recorded moments, for pictures."""
         found: Session = session_of_record(self)
         return found
 
     def first(self, *conditions: Any) -> int | None:
-        """Return the first recorded step at which a condition held, as `Session.first` does."""
+        """Return the first recorded step at which a condition held; see `Session.first`."""
         session: Session = session_of_record(self)
         session.seek(len(self.record.losses))  # the loss of the last one may still follow
         return session.first(*conditions, progress=False)
 
     def _spoiled(self) -> tuple[int, set[str]]:
-        """Return the step at which non-finite numbers were seen, and the names of arrays."""
+        """Return the step of the first non-finite number, and the names of the affected arrays."""
         for each in self.record.notes:
             if each["kind"] == "nan":
                 return each["step"], {each["where"]}
@@ -235,7 +235,7 @@ class Followed:
         return 0, set()
 
     def measures(self) -> Measures:
-        """Return Measures of the run over time, as used by `sv.diagnose`."""
+        """Return Measures of the recorded run for `sv.diagnose`."""
         from scalarviz.training.diagnosis import Measures
 
         arrays, (last, spoiled) = self.head().arrays, self._spoiled()

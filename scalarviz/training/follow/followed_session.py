@@ -1,7 +1,7 @@
-"""The session of a recorded training run: its clock moves between recorded moments.
+"""The session of a recorded training run, whose clock moves between recorded moments.
 
-Pictures, pages, videos and conditions treat it like any session. The numbers of a step are read
-from the record, so nothing can be changed; only explanations of a weight are computed.
+Pictures, pages, videos and conditions treat it like any session. It reads the numbers of each step
+from the record, so nothing can be changed; only the explanation of a weight's update is computed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ REPORTED = LossRow("loss", itself, nothing, error="p", slope="0")
 
 
 def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
-    """Return an equivalent optimizer for one of PyTorch, or None."""
+    """Return the optimizer that is equivalent to a recorded PyTorch optimizer, or None."""
     with suppress(ScalarvizError, ValueError, TypeError, LookupError):  # unsupported settings
         settings = {name: each for name, each in given["settings"].items() if each is not False}
         decay, kind = settings.pop("weight_decay", 0.0), given["kind"]
@@ -71,7 +71,7 @@ def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
 
 @final
 class RecordedRun(Run):
-    """The steps of a record, which are read instead of computed."""
+    """A Run that reads the steps from a record instead of computing them."""
 
     def __init__(self, followed: Followed, model: FollowedModel, trainer: Trainer) -> None:
         super().__init__(trainer.batches, trainer.loss)
@@ -83,9 +83,9 @@ class RecordedRun(Run):
         self._is_newest = False  # whether the clock follows the end of a growing record
 
     def step_after(self, step: int, count: int) -> int:
-        """Return the step of the `count`-th recorded moment after a step, or before it if negative.
+        """Return the step `count` recorded moments after a step, or before it if `count` < 0.
 
-        At the end of a growing record this is the latest one.
+        At the end of a growing record, return the latest recorded step.
         """
         steps = self.followed.record.steps
         at = bisect_right(steps, step) - 1 if count > 0 else bisect_left(steps, step)
@@ -99,13 +99,13 @@ class RecordedRun(Run):
         return int(steps[min(max(at + count, 0), len(steps) - 1)])
 
     def some_steps(self, first: int, end: int, most: int) -> list[int]:
-        """Return at most `most` recorded steps between two steps, evenly chosen, with both ends."""
+        """Return at most `most` evenly chosen recorded steps in the interval [first, end]."""
         found = [step for step in self.followed.record.steps if first <= step <= end]
         places = np.linspace(0, len(found) - 1, min(most, len(found)))
         return [found[int(place)] for place in places]
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
-        """Read the latest moment up to the end of `count` steps."""
+        """Load the latest recorded moment up to step `first + count`, and return the losses."""
         self.load(first + count)
         return RunOutcome(self._losses(first, count))
 
@@ -114,7 +114,7 @@ class RecordedRun(Run):
         return np.append(known, np.full(count - len(known), np.nan))
 
     def load(self, step: int) -> None:
-        """Write the latest moment up to a step into the bank, and the settings of its step."""
+        """Load the latest recorded moment up to a step into the bank and the optimizer settings."""
         steps = self.followed.record.steps
         for known in steps[bisect_right(steps, step) - 1 :: -1]:
             with suppress(ScalarvizError):  # it was just dropped, or is damaged
@@ -126,7 +126,7 @@ class RecordedRun(Run):
                 return
 
     def _set_optimizer(self, kept: Kept) -> None:
-        """Set the optimizer's rates and slots before a step, if its arithmetic is known."""
+        """Set the optimizer's rates and slots before a step, if an equivalent optimizer exists."""
         rates, counts, which = kept.rates.T
         moved: Any = ((kept.rates >= 0.0) & (kept.rates < 2.0**53)).all(axis=1)
         trainer, bank = self.trainer, self.trainer.bank
@@ -154,14 +154,14 @@ class RecordedRun(Run):
             row[:] = kept.parts[name][self.model.rows]
 
     def _own_rates(self, optimizer: Optimizer, rates: FloatArray, moved: FloatArray) -> Any:
-        """Return the rates of rows in other parameter groups of the optimizer."""
+        """Return separate learning rates for rows whose parameter group has another rate."""
         rows, found = self.model.by_row(rates), optimizer.own_rates
         for rate in {*rates[moved]} - {rates[moved][0]}:
             found = found.changed(np.flatnonzero(rows == rate), rate)
         return found
 
     def begin(self, step: int) -> None:
-        """Show the state before a step, if recorded: its gradients, and the weights before it."""
+        """Load the gradients of a step and, if recorded, the weights before it."""
         self.load(step + 1)
         self.loss = float(self._losses(step, 1)[0])
         if self._kept is not None:
@@ -183,7 +183,7 @@ class RecordedRun(Run):
 
 
 def title_of(head: Head) -> str:
-    """Return the title of a model's picture."""
+    """Return the title for the picture of a model."""
     weights = [each for each in head.arrays if not each.is_buffer]
     name, count = head.title or text("follow.model"), numbers_in(weights)
     if head.is_whole:

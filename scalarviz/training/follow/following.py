@@ -1,8 +1,8 @@
-"""Following: recording the training of a model by another program from outside.
+"""Following: record how another program trains a model, without changing its code.
 
-Two PyTorch hooks run around the step of every optimizer. The first reads the gradients used by the
-step (accumulated, unscaled, clipped), the second the new weights. Most steps only read the clock:
-numbers are copied as often as the allowed share of the time permits.
+Two PyTorch hooks run around the step of every optimizer. The first one reads the gradients that the
+step uses (accumulated, unscaled, clipped), the second one the new weights. In most steps the hooks
+only read the clock; numbers are copied as often as the time budget for recording permits.
 """
 
 from __future__ import annotations
@@ -71,34 +71,34 @@ def follow(
     probe: object = None,
     size: int = SIZE,
 ) -> Following:
-    """Follow a training run of another program and show it; the training loop is unchanged.
+    """Record and show a training run of another program; its training loop stays unchanged.
 
     With a PyTorch module, hooks around the step of every optimizer read its parameters and
-    gradients. Arrays of other programs are passed to the `step` method of the result.
+    gradients. Other frameworks pass their arrays to the `step` method of the returned object.
 
     Args:
-        model: a PyTorch module, or a Network trained by `train_step` or `train`; modules without an
-            optimizer, and networks trained by their verbs, need a call of `step` after each step;
-            None, the default: the arrays passed to `step`
-        path: file of the record, such as "night.sv", for `scalarviz open night.sv` and `sv.load`;
-            an existing record is replaced. None, the default: a temporary file, removed when the
-            program and the viewer have ended
-        show: "window", "browser", or "auto", the default: a window, or without a screen the address
-            of a page; None: record only
-        probe: one sample, an array or a tensor; the viewer computes the activations for it from its
-            copy of the weights, if the model is an nn.Sequential of modules with an equivalent
-            layer in scalarviz. None, the default: no activations
-        size: maximum size of the file in bytes; by default 200 MB
+        model: a PyTorch module, or a Network trained with `train_step` or `train`. Call `step`
+            after each step if a module is trained without an optimizer, or a network with its own
+            methods forward, backward and step. None (default) records the arrays passed to `step`
+        path: file to record to, such as "night.sv", which `scalarviz open night.sv` and `sv.load`
+            read; an existing record is replaced. None (default) uses a temporary file that is
+            removed after the program and the viewer have exited
+        show: "window", "browser", "auto" or None; "auto" (default) opens a window or, without a
+            screen, serves a page and prints its address; None only records
+        probe: one sample, an array or a tensor, for which the viewer computes and shows the
+            activations. Requires an nn.Sequential of modules that have an equivalent layer in
+            scalarviz. None (default) shows no activations
+        size: maximum size of the file in bytes; 200 MB by default
 
-    Recording takes about 1 % of the training time, 5 % with a viewer, so the number of recorded
-    steps depends on the model. Every reported loss is recorded, after half a million steps as means
-    of several. For models of more than 1,000,000 parameters a recorded step contains 10,000 evenly
-    chosen ones. Not supported: a compiled optimizer.step, optimizers that step in backward, and
-    FSDP shards. With several processes, rank 0 is followed. An internal error ends the recording
-    with a message, never the training.
+    Recording takes about 1 % of the training time, or 5 % with a viewer; the number of recorded
+    steps depends on the model. Every reported loss is recorded; after half a million steps, means
+    of several losses are stored. For models with more than 1,000,000 parameters, a recorded step
+    contains 10,000 evenly chosen ones. Not supported: a compiled optimizer.step, optimizers that
+    step inside backward, and FSDP shards. With several processes, only rank 0 is followed. An
+    internal error ends the recording with a message, never the training.
 
-    Returns a Following. Raises InputError for other models and arguments, FileError if the folder
-    of `path` does not exist or the file is not a record.
+    Returns a Following. Raises InputError for an unsupported model or argument, and FileError if
+    the folder of `path` does not exist or the existing file is not a record.
     """
     if show is not None:
         pick(SHOWN, show, "show")
@@ -137,7 +137,7 @@ def path_of(path: object) -> str:
 
 
 def probe_of(probe: object) -> dict[str, Any]:
-    """Return a sample in the format of a record: its shape and its numbers."""
+    """Convert a sample to the format of a record, a dict with its shape and its numbers."""
     array = flat_arrays({"probe": probe}, "probe")["probe"]
     array = array[0] if array.ndim > 1 and len(array) == 1 else array
     require(
@@ -149,9 +149,10 @@ def probe_of(probe: object) -> dict[str, Any]:
 
 @final
 class ReportedLosses:
-    """Losses reported by a training loop, before or after their steps.
+    """Losses that a training loop reports either before or after each step.
 
-    The first report decides: if steps have already been taken, it belongs to the last of them.
+    The first report decides which: if steps have already been taken, losses are reported after
+    their steps.
     """
 
     def __init__(self) -> None:
@@ -164,10 +165,10 @@ class ReportedLosses:
         self._after: bool | None = None  # whether they follow their steps
 
     def report(self, loss: Any, *, within: bool, taken: bool) -> None:
-        """Report a loss; a tensor on a device is not waited for.
+        """Store a reported loss, without waiting for a tensor on a device.
 
         Args:
-            within: whether a step is in progress; `taken`: whether one was taken before
+            within: whether a step is in progress; `taken`: whether any step was taken before
         """
         if within and self._next:  # an optimizer evaluates it again
             return
@@ -190,10 +191,10 @@ class ReportedLosses:
         self._next = []
 
     def write(self, recorder: Recorder, *, whole: bool) -> None:
-        """Write the available losses, waiting for those on a device.
+        """Write the reported losses to the record, waiting for tensors on a device.
 
         Args:
-            whole: whether to write all; otherwise the last step may still get its loss
+            whole: whether to include the last step, whose loss may still be reported
         """
         count = len(self._done) - (not whole and self._after is not False)
         ready, self._done = self._done[:count], self._done[count:]
@@ -217,7 +218,7 @@ P = ParamSpec("P")
 def harmless(
     method: Callable[Concatenate[Following, P], None],
 ) -> Callable[Concatenate[Following, P], None]:
-    """Wrap a method called by the training loop: its errors end the recording only."""
+    """Wrap a method so that its errors end the recording but never the training loop."""
 
     @wraps(method)
     def call(self: Following, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -231,15 +232,15 @@ def harmless(
 
 @final
 class Following:
-    """The recording of a training run; made by `sv.follow`.
+    """The recording of a training run; returned by `sv.follow`.
 
-    `with sv.follow(model) as run:` closes it at the end. An internal error, such as a full disk,
-    ends the recording with a message, never the training. Only invalid arguments of `loss` and
-    `step` raise InputError.
+    `with sv.follow(model) as run:` closes the recording at the end of the block. An internal error,
+    such as a full disk, ends the recording with a message, never the training. Only invalid
+    arguments of `loss` and `step` raise InputError.
 
     Attributes:
-        path: path of the record
-        steps: number of observed steps
+        path: path of the recorded file
+        steps: number of training steps observed so far
         lack: why the recording ended early, or ""
     """
 
@@ -268,7 +269,7 @@ class Following:
         atexit.register(self._end)
 
     def follow(self, model: object) -> None:
-        """Start to follow a model; raise InputError if its steps cannot be observed."""
+        """Start following a model; raise InputError if its steps cannot be observed."""
         if isinstance(model, Network):
             parts = dict(model.named_parameters())
             arrays, gradients = (
@@ -329,11 +330,11 @@ class Following:
     # Methods called by a training loop.
 
     def loss(self, loss: object) -> None:
-        """Report the loss of a step, before or after it; optional.
+        """Report the loss of a step, either before or after the step; optional.
 
         Args:
-            loss: a number or a tensor; a tensor on a device is not waited for. Several losses
-                before one step, as in gradient accumulation, are averaged
+            loss: a number or a tensor; the call does not wait for a tensor on a device. Several
+                losses for one step, as in gradient accumulation, are averaged
         """
         if self.is_closed:
             return
@@ -355,15 +356,15 @@ class Following:
             self.give_up(error)
 
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
-        """Report a step not observed by hooks, such as a step of another program or `Network.step`.
+        """Report a step that no hook observes, such as a step of JAX or `Network.step`.
 
         Args:
-            arrays: weights after the step, arrays by name, such as {"dense/kernel": array}, or
-                nested dicts; not needed for networks and modules
-            loss: loss of the step; None, the default: unknown
-            grads: gradients with the same names; None, the default: unknown
+            arrays: weights after the step, a dict of arrays such as {"dense/kernel": array}, which
+                may be nested; not needed for networks and modules
+            loss: loss of the step; None (default) means unknown
+            grads: gradients with the same names as `arrays`; None (default) means unknown
 
-        Most calls only count the step: arrays are read as often as the allowed share of the time
+        Most calls only count the step; arrays are copied as often as the time budget for recording
         permits.
         """
         begun = self._moment()
@@ -389,16 +390,16 @@ class Following:
         self._end_step(begun)
 
     def first(self, *conditions: Any) -> int | None:
-        """Return the first recorded step at which a condition held, as `Session.first` does."""
+        """Return the first recorded step at which a condition held; see `Session.first`."""
         return self.followed.first(*conditions)
 
     @property
     def notes(self) -> list[str]:
-        """Automatic observations so far, such as the first NaN, one sentence each."""
+        """Automatic observations so far, such as the first NaN, as sentences."""
         return [] if self._keeper is None else self.followed.notes
 
     def diagnose(self) -> Diagnosis:
-        """Return the result of `sv.diagnose` for the steps recorded so far."""
+        """Run `sv.diagnose` on the steps recorded so far."""
         return diagnose(self.followed)
 
     @property
@@ -433,13 +434,13 @@ class Following:
             self._keeper.recorder.close()
 
     def _look(self, do: Callable[[int, float | None], None]) -> None:
-        """Record the latest weights of the current parameters."""
+        """Call a function that records the latest weights, with the step and the latest loss."""
         self._look_at_model(self._source)
         do(self.steps, math.nan if self._losses.is_bad else self._losses.newest)
 
     @harmless
     def _end(self) -> None:
-        """Close at the end of the program; remove a temporary record without a viewer."""
+        """Close when the program exits; remove a temporary record unless a viewer shows it."""
         self.close()
         is_unseen = self._viewer is None or self._viewer.poll() is not None
         if self.is_temporary and is_unseen and os.getpid() == self._process:
@@ -462,15 +463,16 @@ class Following:
 
     @property
     def overhead(self) -> float:
-        """Share of the training time spent on following, without waiting for a core."""
+        """Fraction of the training time spent on recording, not counting waits for a CPU core."""
         taken = self._spent + SEEN * self.steps
         return min(1.0, taken / self._alone(moment())) if self._keeper is not None else 0.0
 
     def _alone(self, now: tuple[float, float]) -> float:
-        """Return the seconds since the first step, without waiting for a core.
+        """Return the seconds since the first step, not counting waits for a CPU core.
 
-        If other processes load all cores, work takes longer by the same factor as recording; the
-        rest of the time the training sleeps, for example while waiting for data.
+        If other processes occupy all cores, the training is slowed down by the same factor as the
+        recording. Any remaining time counts as sleep of the training, for example while it waits
+        for data.
         """
         passed, worked = between(self._begun, now)
         slower = self._looked[0] / max(self._looked[1], TICK)
@@ -478,7 +480,7 @@ class Following:
         return max(TICK, worked + asleep)
 
     def _spend(self, begun: tuple[float, float]) -> float:
-        """Count the time of a recording that has begun; return its cost."""
+        """Add the time since `begun` to the total recording time; return its cost in seconds."""
         passed, worked = between(begun, moment())
         self._looked += passed, worked
         cost = COLD * price(passed, worked)
@@ -489,7 +491,7 @@ class Following:
 
     @harmless
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """Called before a step of any optimizer."""
+        """Hook called before a step of any optimizer."""
         now = self._stepped = time.perf_counter()
         if optimizer is not self._newest:  # first, since this runs at each step
             known = self._known.get(optimizer)
@@ -510,7 +512,7 @@ class Following:
 
     @harmless
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
-        """Called after a step of any optimizer."""
+        """Hook called after a step of any optimizer."""
         if self._within:
             self._losses.end_step()
             if self._keeps or self._stepped > self._flushed + FLUSH:
@@ -520,7 +522,7 @@ class Following:
 
     @harmless
     def _network_stepped(self, losses: Numbers) -> None:
-        """Called after steps of a Network with their losses; the last one may be recorded."""
+        """Hook called with the losses of completed Network steps; may record the last step."""
         begun = self._moment()
         for loss in losses:
             self._losses.report(loss, within=True, taken=True)
@@ -530,7 +532,7 @@ class Following:
         self._end_step(begun)
 
     def _look_at(self, optimizer: Any) -> bool:
-        """Return whether an optimizer updates this model; log limitations the first time."""
+        """Return whether an optimizer updates this model; log an unknown rate the first time."""
         source = self._source
         assert isinstance(source, TorchSource)
         self._look_at_model(source)
@@ -562,12 +564,12 @@ class Following:
             self._try(self._keeper.note, note("exchanged", self.steps, names[0], words))
 
     def _moment(self) -> tuple[float, float]:
-        """Return the current time; the processor time is read only if recording is due."""
+        """Return wall time and CPU time; the CPU time is 0 unless recording is due."""
         now = time.perf_counter()
         return (now, 0.0) if now < self._next else moment()
 
     def _wants(self, now: float) -> bool:
-        """Return whether to record the step that begins."""
+        """Return whether to record the step that is about to begin."""
         keeper, is_bad = self._keeper, self._losses.is_bad
         if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
             return False  # the last one in a fork of it
@@ -576,7 +578,7 @@ class Following:
         return keeper.is_due(self.steps + 1) and self._can_afford()
 
     def _can_afford(self) -> bool:
-        """Return whether two more recordings fit the share of the time; else check again later."""
+        """Return whether the time budget allows two more recordings; if not, check again later."""
         if self._spent + self._price < GRACE:
             return True
         now = moment()
@@ -588,7 +590,7 @@ class Following:
         return False
 
     def _begin(self) -> SnapshotWriter:
-        """Open the file and the viewer at the first step."""
+        """Return the writer; at the first call, open the file and start the viewer."""
         if self._keeper is None:
             assert self._source is not None
             self._begun = moment()
@@ -604,7 +606,7 @@ class Following:
 
     @harmless
     def _end_step(self, begun: tuple[float, float]) -> None:
-        """Count a step whose loss was counted; write its numbers if it is recorded."""
+        """Count a finished step; write its numbers if the step is to be recorded."""
         self.steps += 1
         self._within, keeps, self._keeps = False, self._keeps, False
         if keeps:
@@ -638,7 +640,7 @@ class Following:
 
     @harmless
     def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
-        """Run a function that writes, unless the recording has ended."""
+        """Call a function that writes to the record, unless the recording has ended."""
         if not self.lack and os.getpid() == self._process:  # a fork shares the file
             do(*given, **more)
 
@@ -658,12 +660,12 @@ class Following:
 
 
 def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:
-    """Show a growing record in another process, which outlives this one; return the process.
+    """Show a growing record in a viewer process that outlives this one; return that process.
 
     Args:
-        in_browser: None: only without a screen
-        calm: whether to draw no pictures between two moments
-        is_temporary: whether to remove the record if the viewer ends after this process
+        in_browser: whether to show it in a browser; None means only if there is no screen
+        calm: whether to skip animations between recorded moments
+        is_temporary: whether the viewer removes the record when it exits after this process
     """
     browser = not has_display() if in_browser is None else in_browser
     words = ["open", path, *["--browser"] * browser, *["--reduced-motion"] * calm]

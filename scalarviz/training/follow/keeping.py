@@ -1,4 +1,4 @@
-"""Keeping: writing the numbers of a followed model into pages of its record."""
+"""Keeping: write the numbers of a followed model to its record."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ LOOKED = 0.05  # share of a file for statistics; when full, only recorded steps 
 
 @final
 class SnapshotWriter:
-    """Copy the numbers of a source, and write them.
+    """Copies the numbers of a followed model and writes them to its record.
 
     Attributes:
-        source: the followed model
-        recorder: Recorder of its record
+        source: the followed model, as a list of arrays
+        recorder: Recorder that writes the file
         probe: a sample in the format of a record, or None
-        last: the last recorded step; initially -1
-        signs: the observations so far
+        last: the last recorded step; -1 before the first one
+        signs: observations so far, such as the first NaN
     """
 
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
@@ -64,12 +64,12 @@ class SnapshotWriter:
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
     def is_due(self, step: int) -> bool:
-        """Return whether a step is far enough from the last recorded one, or statistics fit."""
+        """Return whether to record a step: its page is due, or there is space for statistics."""
         has_room = self._looked < LOOKED * self.recorder.bound
         return has_room or self.recorder.pages[b"PAGE"].is_due(step)
 
     def begin(self, *, anew: bool) -> None:
-        """Write a description of the arrays, and allocate a page if they are new."""
+        """Write a description of the arrays; allocate new buffers if the arrays have changed."""
         source, self._arrays = self.source, chosen(self.source.arrays)
         count, total = (
             self._arrays[-1].numbers.stop if self._arrays else 0,
@@ -98,18 +98,18 @@ class SnapshotWriter:
 
     @property
     def _page(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The contents of a page: rates, numbers, and flags for available arrays."""
+        """The contents of a page: rates, numbers, and which arrays have values and gradients."""
         return self._rates, self._numbers[: self._parts], self._marks
 
     def _read(self, part: int, given: Sequence[Any]) -> list[bool]:
-        """Copy arrays into a part of the page."""
+        """Copy arrays into a part of the page; return which of them have numbers."""
         return read_into(self._numbers[part], given, self._arrays)
 
     def read_before(self, optimizer: Any, *, closes: bool) -> None:
-        """Copy the state before a step: weights, gradients, and optimizer slots.
+        """Copy the weights, gradients and optimizer slots before a step.
 
         Args:
-            closes: whether the optimizer gets a closure and evaluates the gradients itself
+            closes: whether the optimizer gets a closure that evaluates the gradients
         """
         source = self.source
         assert isinstance(source, TorchSource)
@@ -123,17 +123,17 @@ class SnapshotWriter:
         self._rates[:] = source.rates(optimizer)
 
     def _read_gradients(self, optimizer: Any) -> None:
-        """Copy the gradients; those of a fused optimizer are scaled, with a separate scale."""
+        """Copy the gradients; divide by the `grad_scale` of a fused optimizer, if it has one."""
         self._marks[1] = self._read(GRADIENT, self.source.gradients())
         scale = getattr(optimizer, "grad_scale", None)
         if scale is not None:
             self._numbers[GRADIENT] /= float(scale)
 
     def keep(self, step: int, loss: float | None, *, urgent: bool) -> None:
-        """Process a step that was taken: write statistics, observations, and its page.
+        """Record a finished step: write its statistics, new observations and, if due, its page.
 
         Args:
-            urgent: whether to write a page in any case
+            urgent: whether to write a page even if none is due
         """
         source, recorder = self.source, self.recorder
         if not source.used:
@@ -156,12 +156,12 @@ class SnapshotWriter:
                 self.keep_full(step)
 
     def note(self, found: Mapping[str, Any]) -> None:
-        """Write an observation, and log it."""
+        """Write an observation to the record, and log it."""
         self.recorder.append(b"NOTE", json.dumps(found).encode())
         inform(found["text"])
 
     def keep_full(self, step: int, room: float = inf) -> None:
-        """Write all weights of a large model; with `room` in seconds, only if due."""
+        """Write all weights of a large model; if `room` is given, only if due and fast enough."""
         pages = self.recorder.pages[b"FULL"]
         is_wanted = room == inf or (pages.is_due(step) and 2.0 * self._full_price < room)
         if is_wanted and pages.most and step not in pages.places:
@@ -172,7 +172,7 @@ class SnapshotWriter:
             self._full_price = price(*between(begun, moment()))
 
     def _write_values(self, step: int, *, full: bool = True) -> None:
-        """Write weights only, if nothing else is known."""
+        """Write a page with the current weights only, without gradients and rates."""
         self._numbers[:], self._rates[:] = 0.0, np.nan
         self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
         self.recorder.keep(b"PAGE", step, *self._page)
@@ -180,7 +180,7 @@ class SnapshotWriter:
             self.keep_full(step)
 
     def look(self, step: int, loss: float | None) -> None:
-        """Check whether the latest weights and loss are finite."""
+        """Write an observation if the latest weights or loss are not finite."""
         marks = np.zeros_like(self._marks)
         marks[0] = self._read(VALUE, self.source.values())
         self._numbers[BEFORE] = np.nan
@@ -189,7 +189,7 @@ class SnapshotWriter:
             self.note(found)
 
     def end(self, step: int, loss: float | None) -> None:
-        """Write the latest weights, and check them."""
+        """Finish the record: write and check the latest weights."""
         if self.last != step:
             self._write_values(step)
         self.look(step, loss)
@@ -198,20 +198,19 @@ class SnapshotWriter:
 
 
 def moment() -> tuple[float, float]:
-    """Return clock time and processor time of this thread, in seconds."""
+    """Return wall time and the CPU time of this thread, in seconds."""
     return time.perf_counter(), time.thread_time()
 
 
 def between(begun: tuple[float, float], now: tuple[float, float]) -> tuple[float, float]:
-    """Return the seconds between two moments, and those in which this thread had a core."""
+    """Return the wall time and the CPU time between two moments, in seconds."""
     passed, worked = now[0] - begun[0], now[1] - begun[1]
     return passed, min(max(worked, 0.0), passed)
 
 
 def price(passed: float, worked: float) -> float:
-    """Return the cost of a recording in seconds: its work, and a part of its waiting time.
+    """Return the cost of a recording: its CPU time and a part of its waiting time, in seconds.
 
-    While it waits, another process uses the core, which is not a cost of following, or a disk is
-    slow.
+    Waiting counts only partly, since its cause may be another process that uses the core.
     """
     return worked + WAITED * (passed - worked)

@@ -1,7 +1,8 @@
-"""The network in pictures of a followed model: equivalent layers, or a wall per module.
+"""Build the network that is drawn for a followed model: equivalent layers or bare arrays.
 
-A chain of modules with equivalent layers becomes a network of these layers. For other models the
-computation between arrays is unknown, and each module becomes a ModuleArray with its name.
+A chain of modules that all have an equivalent layer becomes a network of these layers. For other
+models the computation is unknown, and each matrix becomes a ModuleArray with the name of its
+module.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ LONGEST_NAME = 16  # letters beside a wall
 
 
 class Unknown(Layer):
-    """A layer known only by its sizes: its results are NaN."""
+    """A layer of which only the sizes are known; its results are NaN."""
 
     def settings(self) -> dict[str, Any]:
         return {"inputs": self.inputs, "outputs": self.outputs}
@@ -52,13 +53,13 @@ class Unknown(Layer):
 
 @final
 class ModuleArray(Unknown):
-    """An array of a module whose computation is unknown.
+    """A parameter array of a module whose computation is unknown.
 
-    title   names of the module and of its kind, beside the picture
+    title   name of the module, and shape and kind of the array, displayed next to it
     before  number of outputs of the previous layer
-    rows    rows of its matrix; a matrix of one column is a line of gains or shifts
-    columns columns of its matrix
-    biases  whether a bias for each row follows
+    rows    number of rows of the matrix; with one column it is a vector, such as gains
+    columns number of columns of the matrix
+    biases  whether the matrix is followed by a bias for each row
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class ModuleArray(Unknown):
         }  # fmt: skip
 
     def lower(self, program: Program) -> None:
-        """Append the matrix, and before it the numbers that it reads, if they differ."""
+        """Add the matrix to a program, after an unknown layer if its inputs have another size."""
         reads = self.columns if self.columns > 1 else self.outputs
         part = program.part
         if program.outputs.size != reads:
@@ -98,7 +99,7 @@ IDLE = "Identity", "Dropout", "Dropout2d"  # modules that are the identity while
 
 
 def layers_of(head: Head) -> list[tuple[str, Layer]]:
-    """Return the layers of a chain, each with its module name; raise an error for other models."""
+    """Return the module names and layers of a chain; raise an error for other models."""
     by_module: dict[str, dict[str, Array]] = {}
     for each in head.arrays:
         by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
@@ -124,7 +125,7 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
 
 
 def short_name(name: str, names: Collection[str]) -> str:
-    """Return the shortest unique end of a long name, such as 0.self_attn.out_proj."""
+    """Shorten a long module name to its shortest unique end, such as 0.self_attn.out_proj."""
     parts = name.split(".")
     tails = [".".join(parts[-count:]) for count in range(3, len(parts) + 1)]
     known = [each for each in tails if sum(f".{x}".endswith(f".{each}") for x in names) == 1]
@@ -132,13 +133,13 @@ def short_name(name: str, names: Collection[str]) -> str:
 
 
 def folded(rows: int, columns: int) -> int:
-    """Return the number of parts into which the rows of a wide wall are folded."""
+    """Return the number of parts into which each row of a wide matrix is folded when drawn."""
     most = isqrt(columns // rows) if columns > LONG * rows else 1
     return next(n for n in range(most, 0, -1) if columns % n == 0)
 
 
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
-    """Return a ModuleArray for each matrix and each line of parameters, and their order."""
+    """Return a ModuleArray for each parameter matrix or vector, and the arrays in bank order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     require(left, "the record has no parameters to show")
     names = {each["name"] for each in head.modules}
@@ -166,11 +167,11 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
 
 
 class FollowedModel:
-    """The network of a followed model, and the positions of its arrays in the bank.
+    """The network drawn for a followed model, and the bank positions of the model's arrays.
 
     Attributes:
-        network: a Network
-        computes: whether it computes the same as the model
+        network: the Network
+        computes: whether the network computes the same function as the model
     """
 
     def __init__(self, head: Head) -> None:
@@ -217,7 +218,7 @@ class FollowedModel:
         self._order, self.computes = order, True
 
     def write(self, kept: Kept, part: str, bank: Bank) -> None:
-        """Write a part of a recorded moment into a bank: values, gradients, or earlier values."""
+        """Copy a part of a recorded moment, "value", "gradient" or "before", into a bank."""
         numbers = kept.parts.get(part)
         if numbers is not None and kept.head is self.head:
             (bank.grad if part == "gradient" else bank.value)[:] = numbers[self.rows]
@@ -225,6 +226,6 @@ class FollowedModel:
                 bank.state[place] = numbers[each.numbers]
 
     def by_row(self, numbers: Any) -> Any:
-        """Return for each row of the bank the number given for its array, in the head's order."""
+        """Expand `numbers`, one for each array of the head, to one number for each bank row."""
         found = [numbers[self.places[each.name]] for each in self._order]
         return np.repeat(found, [prod(each.kept) for each in self._order])

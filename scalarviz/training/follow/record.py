@@ -1,20 +1,22 @@
-"""The record of a followed training: a file that grows during the training, and survives its end.
+"""The record of a followed training run: a file that grows during training and is kept afterwards.
 
-It begins with MAGIC, followed by entries: kind, checksum, length of the content, content.
+The file begins with MAGIC, followed by entries. Each entry has a kind, a checksum, the length of
+its content, and the content:
 
     HEAD  JSON: arrays of the model, modules, optimizers
-    LOSS  number of a step, a count n, and mean losses of n consecutive steps each, from that step,
+    LOSS  index of a step, a count n, and losses from that step, each the mean over n steps,
           float64; n is 1 until half of the space for losses is used
-    STAT  number of a step, and NUMBERS float32 for each array of the model
-    PAGE  a recorded step: its number, the index of its HEAD, and numbers
-    FULL  the same with all weights, for a model whose PAGEs contain only chosen weights
-    MOVE  place of an overwritten page
+    STAT  index of a step, and NUMBERS float32 values for each array of the model
+    PAGE  a recorded step: its index, the index of its HEAD, and its numbers
+    FULL  like PAGE, but with all weights of a model whose PAGEs contain only chosen weights
+    MOVE  file position of a page that has been overwritten
     NOTE  JSON: an observation, such as the first NaN
-    DONE  the training was closed
+    DONE  the recording was closed
 
-All pages of a kind have the same length. When their space is full, every second one is dropped and
-its place is reused: the file never exceeds its bound, and nothing is copied. Entries with a wrong
-checksum are ignored, so a killed process loses at most the last one. Reading executes no code.
+All pages of a kind have the same length. When their space is full, every second page is dropped and
+its place is reused, so the file never exceeds its maximum size and no page is copied. Entries with
+a wrong checksum are ignored, so a killed process loses at most the last one. Reading executes no
+code.
 """
 
 from __future__ import annotations
@@ -65,11 +67,11 @@ def checksum(kind: bytes, parts: Sequence[Content]) -> int:
 
 @final
 class Pages:
-    """The places of the pages of one kind in a file.
+    """The file positions of all pages of one kind.
 
     Attributes:
         length: length of a page in bytes
-        most: number of pages that fit, including `beside` bytes for each
+        most: maximum number of pages; each also takes up `beside` bytes for other entries
         stride: minimum number of steps between pages; doubled when the space is full
     """
 
@@ -79,11 +81,11 @@ class Pages:
         self._free: list[int] = []
 
     def is_due(self, step: int) -> bool:
-        """Return whether a step is far enough from the last step with a page."""
+        """Return whether a step is at least `stride` steps after the last step with a page."""
         return self.most > 0 and step - next(reversed(self.places), -self.stride) >= self.stride
 
     def place_for(self, step: int) -> int | None:
-        """Return the place of a page to overwrite; None: the end of the file."""
+        """Return the position of a page to overwrite, or None to append to the file."""
         if step in self.places:
             return self.places[step]
         if len(self.places) + len(self._free) < self.most:
@@ -93,7 +95,7 @@ class Pages:
         return self._free.pop()
 
     def _thin(self) -> None:
-        """Drop every second page except the first."""
+        """Drop every second page, keeping the first one, and double the stride."""
         steps = [*self.places]
         apart = (steps[-1] - steps[0]) / max(1, len(steps) - 1)
         self._free = [self.places.pop(step) for step in steps[1::2] or steps]
@@ -102,11 +104,11 @@ class Pages:
 
 @final
 class Recorder:
-    """Writer of a record.
+    """Writer of the record of a training run.
 
     Args:
-        path: path of the file; an existing one is replaced
-        bound: maximum size in bytes
+        path: path of the file; an existing file is replaced
+        bound: maximum size of the file in bytes
     """
 
     def __init__(self, path: str, bound: int) -> None:
@@ -120,13 +122,14 @@ class Recorder:
         self._put(0, MAGIC)
 
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:
-        """Write a HEAD record.
+        """Write a HEAD entry, and divide the remaining space between the pages.
 
         Args:
-            page: bytes of data in each following PAGE record
-            full: bytes of data in a FULL record; 0 if unused
+            header: description of the arrays
+            page: number of data bytes in each following PAGE
+            full: number of data bytes in each FULL; 0 if unused
 
-        Raises InputError, before writing, if the bound is too small for the pages.
+        Raises InputError, before writing anything, if the maximum size is too small for the pages.
         """
         head, fixed = json.dumps(header).encode(), ENTRY.size + PAGE.size
         room = (1.0 - LOGGED) * (self.bound - self._end - len(head))
@@ -147,7 +150,7 @@ class Recorder:
         self._heads += 1
 
     def keep(self, kind: bytes, step: int, *parts: Content) -> None:
-        """Write the page of a step, possibly over a dropped page."""
+        """Write the page of a step, over a dropped page if there is one."""
         pages, parts = self.pages[kind], (PAGE.pack(step, self._heads - 1), *parts)
         place = pages.place_for(step)
         if place is None:
@@ -158,7 +161,7 @@ class Recorder:
         pages.places[step] = place
 
     def append(self, kind: bytes, *parts: Content) -> int:
-        """Append an entry; return its place. Raises FileError if the file is full."""
+        """Append an entry and return its position; raise FileError if the file is full."""
         place, after = self._end, self._end + ENTRY.size + sum(map(bytes_in, parts))
         if after > self.bound:
             raise FileError(f"it has reached its size of {self.bound:,} bytes")
@@ -183,7 +186,7 @@ class Recorder:
 
 
 def is_record(path: object) -> bool:
-    """Return whether a file begins like a record."""
+    """Return whether a file starts with the magic bytes of a record."""
     with suppress(OSError, TypeError, ValueError), open(path, "rb") as file:  # type: ignore[call-overload]
         return bool(file.read(len(MAGIC)) == MAGIC)
     return False
@@ -195,15 +198,15 @@ def bytes_in(part: Content) -> int:
 
 @final
 class Record:
-    """Reader of a record, also while it grows.
+    """Reader of the record of a training run, which may still be growing.
 
-    heads   all HEADs; the last one applies
-    losses  loss of each step taken, possibly means of several steps; NaN if unknown
-    stats   step, and numbers by array of its HEAD, of the examined steps
-    pages   place and HEAD index of each recorded step; the same in `fulls`
-    notes   observations in the order of steps
-    is_done whether the training was closed
-    lack    why the rest of the file is not read, or ""
+    heads   all descriptions of the arrays; the last one is current
+    losses  loss of each step, or the mean of several steps; NaN if unknown
+    stats   pairs of a step and its statistics, one row for each array of its HEAD
+    pages   file position and HEAD index of the page of each step; `fulls`: same for FULLs
+    notes   observations, such as the first NaN, in the order of steps
+    is_done whether the recording was closed
+    lack    why the rest of the file cannot be read, or ""
     """
 
     def __init__(self, path: str) -> None:
@@ -234,13 +237,13 @@ class Record:
 
     @property
     def steps(self) -> list[int]:
-        """Steps with a page, in order."""
+        """Steps that have a page, in order."""
         if self._steps is None:
             self._steps = sorted(self.pages)
         return self._steps
 
     def refresh(self) -> bool:
-        """Read entries written since; return whether there were any."""
+        """Read the entries written since the last call; return whether there were any."""
         before, end = self._next, os.fstat(self._file.fileno()).st_size
         while not self.is_done and not self.lack and self._next + ENTRY.size <= end:
             self._file.seek(self._next)
@@ -266,7 +269,7 @@ class Record:
         return self._next > before
 
     def _take(self, kind: bytes, content: bytes) -> None:
-        """Process an entry other than a page; raise an error if invalid."""
+        """Parse and store an entry that is not a page; raise an error if invalid."""
         match kind:
             case b"HEAD":
                 self.heads.append(json.loads(content))
@@ -302,7 +305,7 @@ class Record:
                 self.is_done = True
 
     def numbers(self, step: int, *, full: bool = False) -> Numbers | None:
-        """Return the bytes of a recorded step; None if it was overwritten since."""
+        """Return the data bytes of a step's page, or None if it has been overwritten."""
         place, head = (self.fulls if full else self.pages)[step]
         found = self._page(place)
         if found is None or (found[1], found[2]) != (step, head):
@@ -311,7 +314,7 @@ class Record:
         return np.frombuffer(found[3], np.uint8)
 
     def _forget(self, step: int, place: int) -> None:
-        """Forget the page of a step at a place."""
+        """Remove the page of a step at a file position from the index."""
         for pages in (self.pages, self.fulls):
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]
@@ -319,7 +322,7 @@ class Record:
                     self._steps = None
 
     def _page(self, place: int) -> tuple[bytes, int, int, bytes] | None:
-        """Return kind, step, head and numbers of a page; None without a complete page."""
+        """Return kind, step, head index and data of the page at a position; None if incomplete."""
         self._file.seek(place)
         kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size).ljust(ENTRY.size, b"\0"))
         end = os.fstat(self._file.fileno()).st_size
@@ -331,11 +334,11 @@ class Record:
         return kind, *PAGE.unpack_from(content), content[PAGE.size :]
 
     def _is_near(self, step: int) -> bool:
-        """Return whether a step can have been taken: earlier losses are written before it."""
+        """Return whether a step is plausible, given the number of losses written so far."""
         return 0 <= step <= self._count + MOST_SHARED
 
     def _look(self, place: int) -> None:
-        """Note the step of the page at a place, if the page is complete."""
+        """Add the page at a file position to the index, if it is complete."""
         self._forget(self._at.get(place, -1), place)
         self._at[place], found = -1, self._page(place)
         if found is not None and self._is_near(found[1]) and found[2] < len(self.heads):

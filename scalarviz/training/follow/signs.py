@@ -1,4 +1,4 @@
-"""Signs: problems of a training run, detected in the statistics of its arrays as it runs."""
+"""Signs: detect problems of a training run from the statistics of its arrays while it runs."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def rms(numbers: Numbers) -> float:
 
 
 def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> Numbers:
-    """Return the root mean squares of values, gradients and updates of each array, and dead units.
+    """Return root mean squares of values, gradients and updates, and dead units, for each array.
 
     Args:
-        numbers: parts of a page
-        marks: whether each array has values and gradients
+        numbers: the numbers of a page: values, gradients and values before the step
+        marks: whether each array has values and whether it has gradients, shape (2, arrays)
 
-    Values are from before the step, if known. Dead units are the share of the rows of a matrix
-    whose gradients are all 0. Unknown numbers are UNKNOWN.
+    The values are those before the step, if known. The fourth column is the fraction of dead units,
+    which are rows of a matrix whose gradients are all 0. Unknown numbers are UNKNOWN.
     """
     found, alive = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32), np.zeros(0, bool)
     with np.errstate(all="ignore"):
@@ -53,7 +53,7 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
 
 @final
 class Signs:
-    """The observations so far: each kind once per array, a non-finite number once."""
+    """Reports problems of a training run: each kind once per array, non-finite numbers once."""
 
     def __init__(self) -> None:
         self.has_seen_nan = False
@@ -64,7 +64,7 @@ class Signs:
     def noticed(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield notes on a recorded step: kind, step, array, and a sentence."""
+        """Yield the new problems at a step as dicts of kind, step, array name and sentence."""
         yield from self.lost(step, arrays, stats, loss)
         if self.has_seen_nan:  # everything else follows from it
             return
@@ -95,7 +95,7 @@ class Signs:
     def lost(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield a note on the first non-finite number."""
+        """Yield an observation if this is the first step with a non-finite number."""
         last, self._last = self._last, step
         if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
             self.has_seen_nan = True
@@ -110,7 +110,7 @@ def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:
 def not_finite(
     arrays: Sequence[Array], stats: Numbers, loss: float | None
 ) -> tuple[str, str] | None:
-    """Return the first array with a non-finite number, and its part; None if all are finite."""
+    """Return the name of the first non-finite array and a description, or None if all is finite."""
     is_lost = loss is not None and not math.isfinite(loss)
     for place, (words, verb) in enumerate(
         (("the weights", "are"), ("the gradient", "is"), ("the step", "is"))

@@ -1,6 +1,6 @@
-"""Sources to follow, as a list of arrays: a PyTorch module, arrays by name, or a Network.
+"""Sources that can be followed: a PyTorch module, a dict of arrays, or a Network.
 
-PyTorch is never imported here: the caller who passes a module has imported it.
+PyTorch is never imported here; a caller that passes a module has already imported it.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ SETTINGS = (
 
 @dataclass(frozen=True)
 class Array:
-    """An array of a model, and its recorded part.
+    """An array of a model, and which part of it is recorded.
 
     Attributes:
-        name: as in `state_dict`
-        shape: shape in the model
-        module: name of its module; `kind`: kind of the module
-        is_buffer: whether it is not a parameter, such as a running mean
-        frozen: whether steps leave it unchanged
+        name: name of the array, as in `state_dict`
+        shape: shape of the array in the model
+        module: name of the module that contains it; `kind`: class name of the module
+        is_buffer: whether it is a buffer, such as a running mean, and not a parameter
+        frozen: whether training steps leave the array unchanged
         also: other names of the same array, for tied weights
-        pick: steps of the recorded rows and columns: every n-th; columns are all axes except the
-            first
-        first: index of its first number in a page
+        pick: strides (r, c): every r-th row and every c-th column is recorded, where the columns
+            are all axes except the first, flattened
+        first: index of the array's first number in a page
     """
 
     name: str
@@ -77,17 +77,17 @@ class Array:
 
     @cached_property
     def numbers(self) -> slice:
-        """Its indices in a page."""
+        """Indices of the array's numbers in a page."""
         return slice(self.first, self.first + prod(self.kept))
 
     @property
     def has_units(self) -> bool:
-        """Whether its rows are units of a layer."""
+        """Whether the rows of the array are units of a layer."""
         return len(self.shape) > 1 and not self.is_buffer and self.kind != "Embedding"
 
 
 def placed(arrays: Iterable[Array]) -> list[Array]:
-    """Return arrays with consecutive positions in a page."""
+    """Return copies of arrays at consecutive positions in a page."""
     found: list[Array] = []
     for array in arrays:
         first = found[-1].numbers.stop if found else 0
@@ -96,16 +96,16 @@ def placed(arrays: Iterable[Array]) -> list[Array]:
 
 
 def numbers_in(arrays: Iterable[Array]) -> int:
-    """Return the total size of arrays in the model."""
+    """Return the total number of elements of arrays."""
     return sum(prod(each.shape) for each in arrays)
 
 
 def chosen(arrays: Sequence[Array]) -> list[Array]:
-    """Return arrays with their recorded parts and positions in a page.
+    """Choose the recorded part of each array, and its position in a page.
 
-    A page contains all numbers of models up to MOST_WHOLE, and about CHOSEN of larger ones. The
-    same share applies to the axes of all arrays, so that the columns of a layer match the rows of
-    the layer before.
+    A page contains all numbers of a model with up to MOST_WHOLE parameters, and about CHOSEN
+    numbers of a larger one. The axes of all arrays are reduced by the same factor, so that the
+    columns of a layer match the rows of the previous layer.
     """
     total = numbers_in(arrays)
     if total <= MOST_WHOLE:
@@ -123,7 +123,7 @@ def chosen(arrays: Sequence[Array]) -> list[Array]:
 
 
 def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
-    """Return the steps of the recorded rows and columns; long flat arrays have more rows."""
+    """Return the strides of recorded rows and columns; wide, flat arrays keep more rows."""
     rows, columns = prod(shape[:1]), prod(shape[1:])
     high, wide = (max(1, min(n, FEWEST), round(n * share)) for n in (rows, columns))
     if wide > LOWEST * high and high < rows:
@@ -159,7 +159,7 @@ class TorchSource:
         self.read()
 
     def read(self) -> None:
-        """Read the parameters and buffers; lazy ones count once they have a shape."""
+        """Read the parameters and buffers, except lazy ones that have no shape yet."""
         names: dict[int, list[str]] = {}  # of each parameter
         self._forms = forms_of(self.model.named_parameters(remove_duplicate=False))
         for name, (number, _) in self._forms.items():
@@ -205,9 +205,10 @@ class TorchSource:
         self.dtype = dtype_of(self.tensors)
 
     def look(self) -> list[str]:
-        """Read again if the tensors have changed; return the names of changed parameters.
+        """Update the arrays if tensors have been replaced; return the names of changed parameters.
 
-        These were added or removed, or are other tensors, or have another shape.
+        A parameter counts as changed if it was added or removed, or is a tensor of another identity
+        or shape.
         """
         before, now = self._forms, forms_of(self.model.named_parameters(remove_duplicate=False))
         if before == now and self._buffers.items() <= forms_of(self.model.named_buffers()).items():
@@ -220,15 +221,15 @@ class TorchSource:
         return any(id(each) in self.places for each in parameters_of(optimizer))
 
     def values(self) -> Sequence[Any]:
-        """Return the numbers of each array."""
+        """Return the current tensor of each array."""
         return self.tensors
 
     def gradients(self) -> Sequence[Any]:
-        """Return the gradient of each array; None if missing."""
+        """Return the gradient of each array, None for arrays without a gradient."""
         return [each.grad for each in self.tensors]
 
     def slots(self) -> Mapping[str, Sequence[Any]]:
-        """Return the optimizer state of each array by slot; None if missing."""
+        """Return, for each optimizer slot, the state of each array, or None for missing state."""
         states: list[Mapping[str, Any]] = [
             next(filter(None, (each.state.get(tensor) for each in self.used)), {})
             for tensor in self.tensors
@@ -236,10 +237,10 @@ class TorchSource:
         return {slot: [each.get(SLOTS[slot]) for each in states] for slot in slots_of(self.used)}
 
     def rates(self, optimizer: Any) -> Numbers:
-        """Return the learning rate of each array in a step of an optimizer; NaN if unknown.
+        """Return learning rate, step count and optimizer index of each array, shape (arrays, 3).
 
-        Further columns: the number of steps taken by the optimizer, and its index; NaN for an
-        unchanged array.
+        A rate is NaN if it is unknown. All three numbers are NaN for arrays that the optimizer does
+        not update.
         """
         found, number = np.full((len(self.tensors), 3), np.nan), self.used.index(optimizer)
         for group in optimizer.param_groups:
@@ -252,17 +253,17 @@ class TorchSource:
 
 
 def dtype_of(tensors: Iterable[Any]) -> str:
-    """Return the dtype of a page with the numbers of arrays or tensors."""
+    """Return the dtype of a page that can hold the numbers of these arrays or tensors."""
     return "float64" if any("float64" in str(each.dtype) for each in tensors) else "float32"
 
 
 def is_lazy(tensor: Any) -> bool:
-    """Return whether a tensor of a lazy module has no shape before the first call."""
+    """Return whether a tensor belongs to a lazy module and has no shape yet."""
     return hasattr(tensor, "materialize")
 
 
 def forms_of(named: Iterable[tuple[str, Any]]) -> dict[str, tuple[int, Any]]:
-    """Return identity and shape of each tensor by name; None for a lazy one."""
+    """Return the identity and shape of each tensor by name; the shape of a lazy one is None."""
     return {name: (id(each), None if is_lazy(each) else each.shape) for name, each in named}
 
 
@@ -271,14 +272,14 @@ def parameters_of(optimizer: Any) -> list[Any]:
 
 
 def kind_of(optimizer: Any) -> str:
-    """Return the name of a PyTorch optimizer; another name for a custom class."""
+    """Return the class name of an optimizer, prefixed with "custom" if not from PyTorch."""
     name = type(optimizer).__name__
     is_known = type(optimizer) is getattr(sys.modules["torch"].optim, name, None)
     return name if is_known else f"custom {name}"
 
 
 def slots_of(used: Iterable[Any]) -> list[str]:
-    """Return the slots used by optimizers, also before their first step."""
+    """Return the names of the slots that optimizers use, even before their first step."""
     kinds = {kind_of(each) for each in used}
     groups = [group for each in used if kind_of(each) == "SGD" for group in each.param_groups]
     has_velocity = any(each["momentum"] for each in groups)
@@ -286,7 +287,7 @@ def slots_of(used: Iterable[Any]) -> list[str]:
 
 
 def optimizers_of(used: Iterable[Any]) -> list[dict[str, Any]]:
-    """Return kind and settings of optimizers."""
+    """Return the kind and the settings of each optimizer."""
     return [
         {
             "kind": kind_of(each),
@@ -301,7 +302,7 @@ def optimizers_of(used: Iterable[Any]) -> list[dict[str, Any]]:
 
 
 def number_of(given: Any) -> float:
-    """Return a setting of an optimizer as a number; NaN if it is not a number."""
+    """Convert a setting of an optimizer to a float; NaN if it is not a number."""
     with suppress(TypeError, ValueError, RuntimeError):
         return float(given)
     return nan
@@ -315,7 +316,7 @@ def is_module(model: object) -> bool:
 
 @final
 class ArraySource:
-    """Arrays and gradients by name, with an unknown optimizer."""
+    """A source of named arrays and gradients, whose optimizer is unknown."""
 
     is_chain = explains = is_lazy = False
     is_crowded = True  # as far as is known
@@ -330,7 +331,7 @@ class ArraySource:
         self.dtype = dtype_of(arrays.values())
 
     def take(self, arrays: Mapping[str, Numbers], gradients: Mapping[str, Numbers]) -> None:
-        """Set the numbers of a step; raise InputError if names or shapes differ."""
+        """Store the arrays of a step; raise InputError if their names or shapes have changed."""
         shapes = {each.name: each.shape for each in self.arrays}
         for given in (arrays, {**arrays, **gradients}):
             if {name: each.shape for name, each in given.items()} != shapes:
@@ -351,7 +352,7 @@ Source = TorchSource | ArraySource
 
 
 def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers]:
-    """Return the arrays of a dict, which may be nested, by name: "dense/kernel"."""
+    """Flatten a possibly nested dict of arrays to names such as "dense/kernel"."""
     if not isinstance(given, Mapping):
         raise InputError(
             f"{what} are arrays by name, such as {{'dense/kernel': array}}, not {shorten(given)}"
@@ -370,16 +371,17 @@ def flat_arrays(given: object, what: str, prefix: str = "") -> dict[str, Numbers
 
 
 def with_floats(array: Numbers, name: str) -> Numbers:
-    """Convert an array of a float type unknown to numpy; raise InputError for others."""
+    """Convert an array of floats, also of a type unknown to numpy; raise InputError for others."""
     with suppress(TypeError, ValueError):
         return array.astype(np.float32)
     raise InputError(f"{shorten(name)} is an array of {array.dtype}: pass numbers")
 
 
 def read_into(target: Numbers, given: Sequence[Any], arrays: Sequence[Array]) -> list[bool]:
-    """Copy arrays or tensors to their places; return which of them have numbers.
+    """Copy arrays or tensors to their positions in a page; return which of them have numbers.
 
-    Missing numbers, as of a parameter without gradient or on the device "meta", are 0.
+    Missing numbers are set to 0, for example for a parameter without a gradient or on the device
+    "meta".
     """
     found = []
     for each, array in zip(given, arrays, strict=True):
@@ -391,7 +393,7 @@ def read_into(target: Numbers, given: Sequence[Any], arrays: Sequence[Array]) ->
 
 
 def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
-    """Copy the recorded part of one array; return False if it has no numbers."""
+    """Copy the recorded part of one array; return False if the array has no numbers."""
     is_array = isinstance(tensor, np.ndarray)
     tensor = tensor if is_array else tensor.detach()
     if pick != WHOLE:
@@ -404,7 +406,7 @@ def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
 
 
 def as_array(tensor: Any) -> Numbers:
-    """Return a tensor as an array, waiting for its device."""
+    """Convert a tensor to an array, waiting for its device."""
     if getattr(tensor, "is_sparse", False):
         tensor = tensor.to_dense()
     tensor = tensor.cpu()

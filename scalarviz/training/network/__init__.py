@@ -1,1 +1,1 @@
-"""Network, compiled Expression and gradcheck: objects with the four verbs and an engine."""
+"""Network, compiled Expression and gradcheck."""

@@ -1,4 +1,4 @@
-"""compile and Expression: a function of Values, recorded once and run by kernels on batches."""
+"""compile and Expression: record a function of Values once, and run it on batches with kernels."""
 
 from __future__ import annotations
 
@@ -58,25 +58,26 @@ def compile(
     engine: str = "auto",
     parameters: object = None,
 ) -> Expression:
-    """Compile a function of Values to run on whole batches, with the four verbs.
+    """Compile a function of Values into an Expression with forward, backward, zero_grad and step.
 
     The function is called once, with `inputs` symbolic Values, and returns a Value or a list of
-    Values. Its `if` and `for` run only in this call; use `where` to branch on numbers. Other Values
-    in the result become its parameters: they remain the same objects, and their `data` and `grad`
-    are current after every verb.
+    Values. Its `if` and `for` statements run only in this call; use `where` to branch on numbers.
+    Other Values on which the result depends become parameters: they remain the same objects, and
+    their `data` and `grad` are up to date after every call.
 
     Args:
-        function: function of `inputs` Values
+        function: function that takes `inputs` Values
         inputs: number of inputs, at least 1
-        dtype: "float64", the default, or "float32"
-        engine: "python", "cpu" or "auto", the default: the fastest available
-        parameters: named parameters, each a Value, a list or a list of lists of equal length:
-            {"wte": matrix}. They are parameters even if the function does not use them; pictures
-            show a wall for each name, and `state_dict` contains an array. None, the default: all
-            Values used by the function, without names
+        dtype: "float64" (default) or "float32"
+        engine: "python", "cpu" or "auto"; "auto" (default) chooses the fastest one available
+        parameters: mapping from names to parameters, such as {"wte": matrix}; each is a Value, a
+            list of Values, or a list of lists of equal length. They become parameters even if the
+            function does not use them; pictures show a wall of cubes and `state_dict` contains an
+            array for each name. None (default) uses all Values on which the result depends, without
+            names
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
-    for an engine that is not available or is "cuda".
+    for the engine "cuda" or an engine that is not available.
 
     >>> from scalarviz.core.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)
@@ -114,17 +115,17 @@ def compile(
 
 @final
 class Expression(Model):
-    """A compiled function, made by `compile`.
+    """A compiled function of Values, returned by `compile`.
 
     Calling it only evaluates it; `forward` stores the data for `backward`, and each backward
-    consumes the most recent unmatched forward. A batch has shape (samples, inputs), the result
-    (samples, outputs), with a column for each Value returned by the function.
+    consumes the most recent unmatched forward. A batch has shape (samples, inputs) and the result
+    (samples, outputs), with one column for each Value that the function returns.
 
     Attributes:
-        parameters: the parameters: named ones, then others in the order of their first use
-        walls: position in the bank of each named parameter
-        bank: the bank of the parameters; `rows` are their rows
-        recording: the function as a table, a Trace
+        parameters: the parameters, named ones first, then others in the order of their first use
+        walls: bank position and shape of each named parameter
+        bank: the bank that stores the parameters, in the rows `rows`
+        recording: the recorded function as a Trace, which is a table of operations
     """
 
     CALLED = "the expression"
@@ -155,7 +156,7 @@ class Expression(Model):
 
     @property
     def rows(self) -> Rows:
-        """The bank rows of its parameters."""
+        """The bank rows of the parameters."""
         return self._rows
 
     def _lowered(self) -> TraceProgram:
@@ -168,14 +169,14 @@ class Expression(Model):
         return np.ones((self._engine.newest_batch(), self.outputs)), self._waiting[-1][1]
 
     def name_of(self, row: int) -> str:
-        """Return the label of the parameter on a `row` of the bank, or p0, p1, ..."""
+        """Return the label of the parameter in a `row` of the bank; without one p0, p1, ..."""
         if row not in self._numbers:
             return self._bank.name_of(row)
         number = self._numbers[row]
         return visible(str(self.parameters[number].label)) or f"p{number}"
 
     def find_rows(self, part: object) -> object:
-        """Return the row of a parameter; return anything but a Value unchanged."""
+        """Return the bank row of a parameter; return any other object unchanged."""
         if not isinstance(part, Value):
             return part
         place = place_of(part)
@@ -199,10 +200,10 @@ class Expression(Model):
             inputs: array of shape (batch, inputs) or (inputs,)
             targets: array of shape (batch, outputs) or (outputs,); or (batch,) for one output, or
                 for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-            loss: a name or a Loss; by default "mse"
-            optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
+            loss: a name or a Loss; "mse" by default
+            optimizer: an Optimizer or a name such as "adam"; SGD(0.01) by default
 
-        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
+        Returns the loss before the step. Raises ShapeError, NotFiniteError or GradientError.
         """
         loss = Loss.of(loss)
         widths, classes = (self.inputs, loss.targets(self.outputs)), loss.classes(self.outputs)
@@ -211,18 +212,18 @@ class Expression(Model):
         return self._engine.train(batch, wide, loss, Optimizer.of(optimizer).on(self._rows_named))
 
     def state_dict(self) -> dict[str, FloatArray]:
-        """Return copies of the parameters by name; unnamed ones are "parameters"."""
+        """Return copies of the parameters by name; unnamed parameters are under "parameters"."""
         return copies_of(self._arrays())
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
-        """Load parameters by name, as returned by `state_dict` of an equal function.
+        """Load parameters by name, as returned by `state_dict` of the same function.
 
         Args:
-            state_dict: names and arrays
-            strict: True, the default: both must have the same names; False: load the common ones
+            state_dict: mapping from names to arrays
+            strict: True (default) requires that all names match; False loads the entries that match
 
-        Returns the missing and unexpected names. Raises InputError, with nothing changed, for names
-        or shapes that do not fit.
+        Returns the missing and unexpected names. If names or shapes do not fit, raises InputError
+        and changes nothing.
         """
         strict = true_or_false(strict, "strict")
         return load_arrays(self._arrays(), self._bank, state_dict, strict)
@@ -232,17 +233,17 @@ class Expression(Model):
 
     @property
     def all_walls(self) -> Mapping[str, Wall]:
-        """Its walls, and a wall of the unnamed parameters unless they belong to a network."""
+        """`walls`, plus a wall of the unnamed parameters if their bank rows are consecutive."""
         rest = self._places[sum(prod(wall.shape) for wall in self.walls.values()) :]
         if not len(rest) or (np.diff(rest) != 1).any():
             return self.walls
         return {**self.walls, REST: Wall(int(rest[0]), rest.shape)}
 
     def save(self, path: object) -> None:
-        """Save the function, as a table of operations, and its numbers, for `sv.load(path)`.
+        """Save the function and its parameters to a file for `sv.load(path)`.
 
         Args:
-            path: the file, .safetensors; an existing file is replaced atomically
+            path: path of the .safetensors file; an existing file is replaced atomically
 
         Raises:
             FileError: if the file cannot be written.
@@ -250,10 +251,10 @@ class Expression(Model):
         save_expression(self, path)
 
     def copy(self, dtype: str | None = None) -> Expression:
-        """Return the same function on new Values with the same numbers and labels.
+        """Return a copy of the expression, with new Values that have the same numbers and labels.
 
         Args:
-            dtype: "float64" or "float32"; None, the default: the same
+            dtype: "float64" or "float32"; None (default) keeps the dtype
         """
         chosen = pick(DTYPES, dtype or self.dtype, "dtype")
         leaves = [Value(float(x.data), label=x.label) for x in self.parameters]

@@ -1,9 +1,9 @@
 """gradcheck: compare gradients with finite differences, in float64.
 
-A derivative is estimated by central differences with two steps, extrapolated, at two scales; while
-the two estimates disagree, both are repeated with smaller steps. If they never agree, the function
-has a kink (relu at 0), and the entry is skipped and counted. This decision does not use the
-gradient under test.
+A derivative is estimated twice, at two scales, each time by extrapolating central differences of
+two step sizes. While the two estimates disagree, they are repeated with smaller steps. If they
+never agree, the function has a kink (such as relu at 0), and the entry is skipped and counted. This
+decision does not use the gradient under test.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ SEEN = 1e-5  # and those below this share of the function value, relative to tha
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Result of `gradcheck`. Prints as a sentence.
+    """Result of `gradcheck`; prints as a sentence.
 
     Attributes:
         checked: number of entries compared
-        total: number of entries: parameters and inputs
+        total: number of all entries, which are parameters and inputs
         kinks: number of entries skipped because the function has a kink there
         error: largest relative error
-        worst: name of the entry with that error
+        worst: name of the entry with the largest error
     """
 
     checked: int
@@ -69,7 +69,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A function of an array, a point, and the gradient to check there."""
+    """A function of an array, and its gradient to check at one point."""
 
     function: Callable[[FloatArray], float]
     point: FloatArray
@@ -81,18 +81,19 @@ class Problem:
 def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 0) -> Report:
     """Compare the gradients of `target` at `x` with finite differences; raise if they disagree.
 
-    For a Network, Layer, Perceptron or Weight, the gradients of parameters and inputs are checked
-    on a float64 copy, for a random weighted sum of the outputs. Other targets are rows of tables of
-    formulas, and functions of `Value` objects.
+    For a Network, Layer, Perceptron or Weight, the gradients of a random weighted sum of the
+    outputs are checked with respect to parameters and inputs, on a float64 copy. A target can also
+    be a row of a table of formulas, or a function of `Value` objects.
 
     Args:
-        target: a network, layer, perceptron, weight, table row or function of Values
+        target: network, layer, perceptron, weight, row of a table of formulas, or function of
+            Values
         x: inputs, array of shape (inputs,) or (batch, inputs)
-        tolerance: largest accepted relative error; by default 1e-6
-        seed: seed of the weighted sum, a non-negative integer; by default 0
+        tolerance: largest accepted relative error; 1e-6 by default
+        seed: non-negative integer that determines the random weighted sum; 0 by default
 
-    Returns a Report. Raises GradientMismatchError that names the worst entry, and InputError for
-    a target without gradients.
+    Returns a Report. Raises GradientMismatchError, which names the worst entry, or InputError for a
+    target without gradients.
 
     >>> from scalarviz.training.network.network import Network
     >>> gradcheck(Network([3, 4, 2], "tanh"), [0.1, 0.2, 0.3]).checked
@@ -125,13 +126,13 @@ def gradcheck(target: Any, x: Any, *, tolerance: float = TOLERANCE, seed: int = 
 
 
 def relative(gradient: float, estimate: float, floor: float) -> float:
-    """Return the relative error: 0 for two zeros, NaN for a NaN."""
+    """Return the relative error of a gradient: 0 if both numbers are 0, NaN if one is NaN."""
     size = max(abs(gradient), abs(estimate), floor)
     return 0.0 if gradient == estimate else abs(gradient - estimate) / size
 
 
 def difference(problem: Problem, i: int, tolerance: float) -> float | None:
-    """Return the derivative with respect to entry i by finite differences, or None at a kink."""
+    """Return the derivative for entry i by finite differences, or None at a kink."""
     step = FIRST_STEP * max(1.0, abs(problem.point[i]))
     best, best_error = None, np.inf
     for _ in range(TRIES):
@@ -150,9 +151,9 @@ def difference(problem: Problem, i: int, tolerance: float) -> float | None:
 
 
 def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
-    """Return whether the function has a kink at the point: one-sided slopes remain apart.
+    """Return whether the function has a kink at the point, where one-sided slopes differ.
 
-    For a smooth function their difference becomes four times smaller with a step four times
+    For a smooth function, a step four times smaller makes the difference of the slopes four times
     smaller.
     """
     wide, narrow = gap(problem, i, step), gap(problem, i, step / 4)
@@ -160,7 +161,7 @@ def bent(problem: Problem, i: int, step: float, enough: float) -> bool:
 
 
 def gap(problem: Problem, i: int, step: float) -> float:
-    """Return the difference of the slopes after and before the point."""
+    """Return the absolute difference of the slopes after and before the point."""
     here = problem.function(problem.point)
     ends = [beside(problem, i, h) for h in (step, -step)]
     after, before = [(value - here) / (place - problem.point[i]) for place, value in ends]
@@ -168,14 +169,14 @@ def gap(problem: Problem, i: int, step: float) -> float:
 
 
 def slope(problem: Problem, i: int, step: float) -> float:
-    """Return the slope of the line through the points one step before and after."""
+    """Return the central difference quotient for entry i."""
     after, high = beside(problem, i, step)
     before, low = beside(problem, i, -step)
     return float((high - low) / (after - before))
 
 
 def beside(problem: Problem, i: int, step: float) -> tuple[Any, float]:
-    """Return entry i one step from the point, and the function value there."""
+    """Move entry i by a step; return the new entry and the function value there."""
     point = problem.point.copy()
     point[i] += step
     return point[i], problem.function(point)
@@ -183,7 +184,7 @@ def beside(problem: Problem, i: int, step: float) -> tuple[Any, float]:
 
 @singledispatch
 def as_problem(target: Any, x: Any, rng: np.random.Generator) -> Problem:
-    """Return the Problem for a target; one function for each type of target."""
+    """Return the Problem for a target; one implementation is registered per type of target."""
     if not callable(target):
         raise InputError(
             f"gradcheck takes a network, a layer, a perceptron, a weight, a row of formulas or a "
@@ -277,12 +278,12 @@ def problem_of_part(target: Part, x: Any, rng: np.random.Generator) -> Problem:
 
 
 def shaped(array: npt.NDArray[np.float64]) -> Any:
-    """Return a 0-d array as a float, for Weight and Perceptron; other arrays unchanged."""
+    """Return a 0-d array as a float, as a Weight needs it; return other arrays unchanged."""
     return float(array) if array.ndim == 0 else array
 
 
 def as_float64(part: Part) -> Any:
-    """Return a float64 copy of a part on a separate bank, with the same numbers and names."""
+    """Return a float64 copy of a network, layer, perceptron or weight, on a separate bank."""
     twin: Layer | Perceptron | Weight
     if isinstance(part, Model):
         return part.copy("float64")

@@ -1,6 +1,7 @@
-"""Networks derived from others: more or fewer neurons, new initial weights, biases.
+"""Derive networks from others: with more or fewer neurons, new initial weights, or biases.
 
-Only Dense layers followed by a Dense layer grow and shrink. All other layers are unchanged.
+Only a Dense layer that is followed by a Dense layer can grow or shrink. All other layers are
+unchanged.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ NEAR = 0.5, 0.1  # up to this |x|, an activation this close to x is nearly the i
 
 @dataclass(frozen=True, eq=False)
 class GrownLayer:
-    """A layer of a new network.
+    """A layer of a derived network, and where its numbers come from.
 
     Attributes:
         layer: layer of the new network, without a bank
-        rows: row of the old bank for each of its rows, or NONE
-        old: layer of the old network whose state it takes, or None
+        rows: for each bank row of the layer, the row of the old bank to copy, or NONE if new
+        old: layer of the old network whose state is copied, or None
     """
 
     layer: Layer
@@ -56,11 +57,12 @@ class GrownNetwork:
     """A network derived from another one.
 
     Attributes:
-        network: the new network, with initial numbers on new rows
-        rows: row of the old bank for each row of its bank, int64; -1 for a new weight
-        states: indices in the state of its bank, and corresponding indices in the old one
-        fresh: mask of redrawn rows, whose optimizer state is also reset; None, the default: all
-            existing rows continue
+        network: the new network, whose new weights have initial values
+        rows: for each row of the new bank, the row of the old bank to copy, int64; -1 for a new
+            weight
+        states: indices in the state of the new bank, and corresponding indices in the old bank
+        fresh: mask of redrawn rows; if given, the whole optimizer state restarts. None (default):
+            existing weights keep their values and optimizer state
     """
 
     network: Network
@@ -69,7 +71,7 @@ class GrownNetwork:
     fresh: npt.NDArray[np.bool_] | None = None
 
     def take_numbers(self, bank: Bank) -> None:
-        """Copy values, frozen marks, slots, step count and kept states from the old bank.
+        """Copy values, frozen flags, optimizer slots, step count and states from the old bank.
 
         The slots of new weights start at 0. Gradients are 0, as after `zero_grad`.
         """
@@ -91,7 +93,8 @@ class GrownNetwork:
 def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) -> GrownNetwork:
     """Return a network with `count` additional perceptrons at the end of a layer.
 
-    With the start "same", their weights to the next layer are 0. Raises InputError.
+    If `start` is "same", the weights from the new perceptrons to the next layer are 0. Raises
+    InputError.
     """
     index, old, after = inner_dense(net, layer, "neurons cannot be added to")
     count = size(count, "count")
@@ -107,7 +110,7 @@ def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) 
 
 
 def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNetwork:
-    """Return a network without one perceptron of a layer; raise InputError for the only one."""
+    """Return a network without one perceptron of a layer; raise InputError if it has no other."""
     index, old, after = inner_dense(net, layer, "no neuron can be removed from")
     gone = whole(neuron)
     if gone is None or not 0 <= gone < old.outputs:
@@ -128,10 +131,10 @@ def without_neuron(net: Network, layer: int, neuron: int, seed: int) -> GrownNet
 def with_layer(
     net: Network, layer: int, neurons: int | None, activation: str | None, start: Start, seed: int
 ) -> GrownNetwork:
-    """Return a network with an additional Dense layer at an index.
+    """Return a network with a new Dense layer at index `layer`.
 
-    With the start "same" its weights form the identity, if its activation is nearly the identity on
-    its inputs, and the weights from additional neurons to the next layer are 0. Raises InputError.
+    If `start` is "same", and the activation is nearly the identity on its inputs, the weights form
+    the identity, and weights from any further neurons to the next layer are 0. Raises InputError.
     """
     count, index = len(net.layers), whole(layer)
     if index is None or not 0 <= index < count:
@@ -163,9 +166,9 @@ def with_layer(
 
 
 def without_layer(net: Network, layer: int, seed: int) -> GrownNetwork:
-    """Return a network without a layer, whose inputs pass to the next one; raise InputError.
+    """Return a network without a layer, whose inputs go to the next layer; raise InputError.
 
-    The weights of the next layer are kept by index of their input, where possible.
+    The next layer keeps each weight whose input index still exists.
     """
     index, old, after = inner_dense(net, layer, "this layer cannot be removed:")
     stay = np.full(old.inputs, NONE)
@@ -188,15 +191,15 @@ def whole(value: object) -> int | None:
 
 
 def check_width(neurons: int) -> int:
-    """Return a number of neurons; raise InputError if it is too large."""
+    """Return a number of neurons unchanged; raise InputError if it is too large."""
     require(neurons <= LARGEST, f"a layer grows to {LARGEST:,} neurons at most, not to {neurons:,}")
     return neurons
 
 
 def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, Dense]:
-    """Return index, Dense layer and following Dense layer; raise InputError for other layers.
+    """Return a layer's index, the layer and the next one; raise InputError unless both are Dense.
 
-    `fails` is the start of the message about the last layer.
+    `fails` is the beginning of the error message for the last layer.
     """
     index, count = whole(layer), len(net.layers)
     if index is None or not 0 <= index < count:
@@ -212,7 +215,7 @@ def inner_dense(net: Network, layer: object, fails: str) -> tuple[int, Dense, De
 
 
 def dense_at(net: Network, index: int, only: str) -> Dense:
-    """Return a Dense layer used once; raise InputError, which begins with `only`, for others."""
+    """Return an unshared Dense layer; raise InputError, beginning with `only`, for others."""
     layer: Layer = net.layers[index]
     if not isinstance(layer, Dense):
         raise InputError(f"{only}, and layer {index} is {layer}: choose another layer")
@@ -225,7 +228,7 @@ def dense_at(net: Network, index: int, only: str) -> Dense:
 
 
 def keeps(name: str, before: str) -> bool:
-    """Return whether an activation is nearly the identity on the results of another one."""
+    """Return whether activation `name` is nearly the identity on the results of `before`."""
     own, other = ACTIVATIONS[name].value, ACTIVATIONS[before].value
     results = [other(x) for x in PROBES]  # also of a custom formula
     if all(own(y) == y for y in results):
@@ -238,14 +241,14 @@ def keeps(name: str, before: str) -> bool:
 
 
 def as_they_are(net: Network) -> list[GrownLayer]:
-    """Return the layers of a network unchanged."""
+    """Return unchanged copies of a network's layers."""
     # A shared layer is in several places.
     twins = {layer: layer.again() for layer in dict.fromkeys(net.layers)}
     return [GrownLayer(twins[old], rows_of(old), old) for old in net.layers]
 
 
 def reshaped(old: Dense, perceptrons: Places, inputs: Places) -> GrownLayer:
-    """Return a Dense layer with parts of `old`, given the index of each in `old`, or NONE."""
+    """Return a Dense layer with perceptrons and inputs of `old`, given by index, or NONE if new."""
     kernel = old.first_row + perceptrons[:, np.newaxis] * old.inputs + inputs
     kernel[perceptrons == NONE] = NONE
     kernel[:, inputs == NONE] = NONE
@@ -258,12 +261,12 @@ def reshaped(old: Dense, perceptrons: Places, inputs: Places) -> GrownLayer:
 
 
 def with_inputs(old: Dense, inputs: Places) -> GrownLayer:
-    """Return a Dense layer with other inputs, given the index of each in `old`, or NONE."""
+    """Return `old` with other inputs: each is an input index of `old`, or NONE for a new one."""
     return reshaped(old, np.arange(old.outputs), inputs)
 
 
 def made(net: Network, places: Sequence[GrownLayer], seed: int) -> GrownNetwork:
-    """Return the network of these layers, with initial numbers on new rows."""
+    """Build the network of these layers, whose new weights are drawn with a seed."""
     layers = [place.layer for place in places]
     network = Network(layers, init=net.init, seed=seed, dtype=net.dtype)
     network.input_widths = net.input_widths
@@ -281,11 +284,11 @@ def with_numbers(
     kept: Sequence[tuple[Layer, Layer]],
     fresh: npt.NDArray[np.bool_] | None = None,
 ) -> GrownNetwork:
-    """Return the network with numbers taken from `net`.
+    """Copy numbers of `net` to a new network; return both as a GrownNetwork.
 
     Args:
-        rows, fresh: as in GrownNetwork
-        kept: pairs of a layer and a layer of `net` whose state is kept
+        rows, fresh: see GrownNetwork
+        kept: pairs of a new layer and the layer of `net` whose state it keeps
     """
     states = [np.zeros((2, 0), np.int64)]
     states += [np.array([states_of(layer), states_of(old)]) for layer, old in kept]
@@ -296,12 +299,12 @@ def with_numbers(
 
 
 def rows_of(layer: Layer) -> Places:
-    """Return the rows of a layer in its bank."""
+    """Return the bank rows of a layer."""
     return np.arange(layer.first_row, layer.first_row + layer.size)
 
 
 def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
-    """Set the new weights of an otherwise old layer to 0."""
+    """Set the new weights of a layer that already existed to 0."""
     rows = np.arange(len(grown.rows))[grown.network.layers[index].rows]
     grown.network.bank.value[rows[grown.rows[rows] == NONE]] = 0.0
 
@@ -310,9 +313,9 @@ def clear_unknown_inputs(grown: GrownNetwork, index: int) -> None:
 
 
 def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
-    """Return a network with redrawn weights, except frozen ones.
+    """Return a network whose weights are drawn again, except frozen ones.
 
-    Statistics of a layer are kept if all its weights are frozen.
+    A layer keeps its running statistics if all its weights are frozen.
     """
     network = remade(net, seed, init=init)
     frozen = net.bank.frozen
@@ -325,7 +328,7 @@ def redrawn(net: Network, init: Init, seed: int) -> GrownNetwork:
 
 
 def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
-    """Return a network whose perceptrons have biases, starting at 0, or no biases.
+    """Return a copy of a network with a bias for each perceptron, initially 0, or without biases.
 
     Raises:
         InputError: if nothing would change.
@@ -349,13 +352,13 @@ def with_biases(net: Network, on: bool, seed: int) -> GrownNetwork:
 
 
 def has_biases(net: Network) -> bool | None:
-    """Return whether any perceptrons in some layers have biases; None without perceptrons."""
+    """Return whether any perceptron has a bias; None if the network has no perceptrons."""
     found = [layer.has_bias for layer in net.layers if isinstance(layer, PerceptronLayer)]
     return any(found) if found else None
 
 
 def check_biases(net: Network, on: bool) -> None:
-    """Raise InputError unless biases can be added to a network, or removed from it."""
+    """Raise InputError if biases cannot be added to a network, or removed from it."""
     require(
         not any(layer.layers for layer in net.layers),
         "biases can be added and removed only in sequential networks, and this one has a "
@@ -373,11 +376,11 @@ def check_biases(net: Network, on: bool) -> None:
 def remade(
     net: Network, seed: int, *, init: Init | None = None, bias: bool | None = None
 ) -> Network:
-    """Return a copy of a network with the initial numbers of a seed.
+    """Return a copy of a network with new initial values, drawn with a seed.
 
     Args:
-        init: initializer of all layers; None, the default: unchanged
-        bias: whether perceptrons have biases; None, the default: unchanged
+        init: initializer of all layers; None (default) keeps the initializers
+        bias: whether perceptrons have biases; None (default) keeps the biases
     """
     twins = {layer: another_layer(layer, init, bias) for layer in dict.fromkeys(net.layers)}
     layers = [twins[layer] for layer in net.layers]
@@ -388,7 +391,7 @@ def remade(
 
 
 def another_layer(layer: Layer, init: Init | None, bias: bool | None) -> Layer:
-    """Return a copy of a layer, without its initializer if a new one is given."""
+    """Return a copy of a layer, without its own initializer if `init` is given."""
     if not isinstance(layer, PerceptronLayer):
         return layer.again()
     settings = layer.settings() | ({} if bias is None else {"bias": bias})
@@ -405,14 +408,14 @@ def states_of(layer: Layer) -> Places:
 
 
 def begin_with_affine(network: Any, data: DataSet) -> bool:
-    """Insert the Affine of `data` before the first layer, if requested by the data; return whether.
+    """Insert the Affine layer if `data` requests one; return whether it was inserted.
 
     Args:
-        network: a Model; unchanged if it begins with an Affine
+        network: a Model; unchanged if its first layer is an Affine
 
     Raises:
-        OrderError: for a network that was used or changed.
-        InputError: for an expression.
+        OrderError: if the network has already been used or changed.
+        InputError: for a compiled expression.
     """
     if not data.standardize or any(isinstance(each, Affine) for each in network.layers[:1]):
         return False
@@ -434,7 +437,7 @@ def begin_with_affine(network: Any, data: DataSet) -> bool:
 
 
 def is_as_made(net: Network) -> bool:
-    """Return whether nothing was computed, changed or handed out, and no session trains it."""
+    """Return whether a network is unused: never run, changed or read, and without a session."""
     used = net._waiting or net.bank.session or any(map(is_in_use, net._parts))
     return not used and is_like(net.bank, net.fresh(net.seed).bank)
 
@@ -442,8 +445,7 @@ def is_as_made(net: Network) -> bool:
 def begin_with(net: Network, layer: Layer) -> None:
     """Insert a `layer` before the first one of an unused network.
 
-    The other layers get the initial numbers of their new rows, as in a network made with this
-    layer.
+    The other layers get new initial values, as in a network that was made with this layer.
     """
     for each in net._parts:
         leave_bank(each, net.bank)

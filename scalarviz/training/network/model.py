@@ -1,4 +1,4 @@
-"""Model: base class of Network and Expression, with the four verbs, an engine and a Program."""
+"""Model: base class of Network and Expression, with forward, backward, zero_grad and step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Model(Part):
     """Base class of models that a session can train: Network and compiled Expression.
 
     Attributes:
-        inputs, outputs: size of a sample
+        inputs, outputs: number of inputs and outputs of a sample
         layers: the layers in order; empty for an Expression
         input_widths: width of each named input of a Network
     """
@@ -49,7 +49,7 @@ class Model(Part):
 
     @final
     def __call__(self, x: object) -> FloatArray:
-        """Return the outputs for `x`, without storing anything for `backward`.
+        """Return the outputs for `x`, without storing data for `backward`.
 
         `x` has shape (inputs,), (batch, inputs) or (batch, *input_shape), or is a dict of named
         inputs.
@@ -60,10 +60,10 @@ class Model(Part):
 
     @final
     def input_rows(self, x: object) -> Any:
-        """Return rows for named inputs `x`, such as {"u": u, "x": x}; others unchanged.
+        """Convert `x`, a dict of named inputs such as {"u": u, "v": v}, to rows; keep other inputs.
 
-        An input has shape (batch, width), (batch,) if its width is 1, or (width,) for one sample.
-        Raises InputError or ShapeError for inputs other than those of `input_widths`.
+        Each named input has shape (batch, width), (batch,) if its width is 1, or (width,) for one
+        sample. Raises InputError or ShapeError for inputs that do not match `input_widths`.
         """
         return side_by_side(x, self.input_widths, self.CALLED) if isinstance(x, Mapping) else x
 
@@ -71,8 +71,8 @@ class Model(Part):
     def forward(self, x: object) -> FloatArray:
         """Return the outputs for `x`, and store the data for `backward`.
 
-        `x` is as in a call; the result has shape (outputs,) or (batch, outputs).
-        Raises ShapeError for another shape and NotFiniteError for NaN or infinity.
+        `x` is as in `__call__`; the result has shape (outputs,) or (batch, outputs). Raises
+        ShapeError for another shape, and NotFiniteError for NaN or infinity.
         """
         x = self.input_rows(x)
         batch, single = as_batch(x, self.inputs, self.CALLED, picture=self.input_shape)
@@ -90,8 +90,8 @@ class Model(Part):
     def backward(self, upstream: object = None) -> FloatArray:
         """Accumulate gradients for the most recent unmatched forward; return the input gradient.
 
-        `upstream` is the gradient with respect to the outputs, in their shape; None means ones.
-        Raises OrderError without an unmatched forward, ShapeError for another shape.
+        `upstream` is the gradient with respect to the outputs and has their shape; None means ones.
+        Raises OrderError if there is no unmatched forward, and ShapeError for another shape.
         """
         if upstream is None:
             if any(JUDGED.get(id(each)) is each for each, _ in self._waiting[-1:]):
@@ -111,7 +111,7 @@ class Model(Part):
 
     @final
     def forget(self) -> None:
-        """Drop all unmatched forwards."""
+        """Discard the stored data of all forwards that have no backward yet."""
         self._engine.forget()
         self._waiting.clear()
 
@@ -137,30 +137,31 @@ class Model(Part):
     @final
     @property
     def precision(self) -> Precision:
-        """Precision of the computation."""
+        """Precision in which the model is computed."""
         return self._engine.precision
 
     @cached_property
     def program(self) -> Program:
-        """The operations of this model, as run by engines and shown in pictures."""
+        """The operations of the model, as engines run them and pictures show them."""
         return self._lowered()
 
     @final
     def _run_on(self, row: EngineRow, precision: Precision) -> None:
-        """Make the first engine, already checked."""
+        """Create the first engine, which has already been checked."""
         self._waiting: list[tuple[FloatArray, bool]] = []  # outputs, and whether for one sample
         self._engine = row.make(self.layers, self.program, self._bank, precision)
 
     @final
     def to(self, engine: str, precision: str | Precision | None = None) -> Self:
-        """Run on another engine from now on, and return the model itself.
+        """Switch to another engine, and return the model itself.
 
         Args:
-            engine: "python", "cpu", "cuda" or "auto", the fastest available for one sample
-            precision: "full", "mixed" or a Precision; None, the default: unchanged
+            engine: "python", "cpu", "cuda" or "auto"; "auto" chooses the fastest available engine
+                for one sample
+            precision: "full", "mixed" or a Precision; None (default) keeps the precision
 
-        Unmatched forwards are dropped. Raises EngineError if the engine is not available or cannot
-        run this model in this precision.
+        Forwards without a backward are discarded. Raises EngineError if the engine is not available
+        or cannot run this model in this precision.
         """
         chosen, before = Precision.of(precision or self.precision), self.precision
         row = self._choose(engine, 1, chosen)
@@ -174,37 +175,37 @@ class Model(Part):
 
     @final
     def run(self, batches: Batches, loss: Loss) -> Run:
-        """Return a run of this model on its engine, with `batches` and a `loss`, for a session."""
+        """Return a Run, which trains this model on its engine with `batches` and a `loss`."""
         return self._engine.run(batches, loss)
 
     @final
     def loss_on(
         self, inputs: FloatArray, targets: FloatArray, weights: Weights, loss: Loss
     ) -> Callable[[], float]:
-        """Return a function that evaluates the `loss` of a batch, for a session.
+        """Return a function that computes the `loss` of a batch for the current weights.
 
-        It returns `loss(model(inputs), targets, weights)` for the current numbers of the model.
+        Each call returns `loss(model(inputs), targets, weights)`.
         """
         return self._engine.loss_on(self.input_rows(inputs), targets, weights, loss)
 
     @final
     def survey(self, inputs: FloatArray) -> dict[str, FloatArray]:
-        """Return the values of all neurons for some samples, for a picture.
+        """Return the values of all neurons for some samples, for display.
 
         Args:
-            inputs: shape (samples, inputs)
+            inputs: array of shape (samples, inputs)
 
-        Returns arrays of shape (samples, neurons) by buffer name; for an expression all values of
-        its trace, as "values".
+        Returns arrays of shape (samples, neurons) by buffer name. For an expression, the array
+        "values" contains all values of the trace.
         """
         return self._engine.survey(inputs)
 
     @final
     def snapshot(self) -> Snapshot:
-        """Return a Snapshot of the current numbers.
+        """Return a Snapshot, which copies the current numbers of the model on request.
 
-        `request()` requests a copy and `ready` is whether it has arrived, neither of which blocks;
-        `read()` and `await` wait for it. Use `Session.snapshot` while a session trains this model.
+        `request()` starts a copy and `ready` is whether it has arrived; neither blocks. `read()`
+        and `await` wait for the copy. Use `Session.snapshot` while a session trains this model.
         """
         return self._engine.snapshot()
 
@@ -212,9 +213,9 @@ class Model(Part):
     def predict_proba(self, x: object) -> FloatArray:
         """Return the class probabilities for `x`, without storing anything.
 
-        Outputs that are logits are passed through softmax, or sigmoid for a single output. The
-        outputs of a network that ends with sigmoid or softmax, or with the pair p and 1 - p as in
-        binary scikit-learn models, are returned unchanged. `x` is as in a call.
+        Logits are passed through softmax, or through sigmoid for a single output. The outputs are
+        returned unchanged if the network ends with sigmoid or softmax, or with a pair p and 1 - p
+        as in binary scikit-learn models. `x` is as in `__call__`.
         """
         return probabilities(self, x)
 
@@ -223,34 +224,35 @@ class Model(Part):
     @final
     @property
     def input_shape(self) -> Shape:
-        """Shape (channels, height, width) of a sample that is a picture, else ().
+        """Shape (channels, height, width) of a sample if samples are pictures, otherwise ().
 
-        Arrays of pictures, (batch, *input_shape), become rows in C order; a single channel can be
-        omitted.
+        Arrays of shape (batch, *input_shape) are flattened to rows in C order; a single channel can
+        be omitted.
         """
         return self.layers[0].input_shape if self.layers else ()
 
     @property
     def all_walls(self) -> Mapping[str, Wall]:
-        """Its walls, and a wall of the unnamed parameters."""
+        """Arrays of parameters drawn as walls of cubes, by name, including unnamed parameters."""
         return self.walls
 
     @final
     @property
     def activations(self) -> tuple[str, ...]:
-        """Name of the activation of each layer."""
+        """Names of the activations, one for each layer."""
         return tuple([layer.activation for layer in self.layers])
 
     @final
     def set_activation(self, layer: int, name: str, *, anew: bool = False) -> None:
-        """Set the activation of a layer; unmatched forwards are dropped.
+        """Set the activation of a layer, and discard forwards without a backward.
 
         Args:
             layer: index of the layer
             name: name of an activation, such as "tanh"
-            anew: whether to set it even if unchanged; by default False
+            anew: whether to set it again even if the name is unchanged; False by default
 
-        Raises InputError for a layer without activation, UnknownNameError for an unknown name.
+        Raises InputError for a layer without an activation, and UnknownNameError for an unknown
+        name.
         """
         place = check_activation(self, layer, name)
         if anew or self.layers[place].activation != name:
@@ -262,24 +264,24 @@ class Model(Part):
 
     @abstractmethod
     def _lowered(self) -> Program:
-        """Return a new program."""
+        """Lower the model to a new Program."""
 
     @abstractmethod
     def _choose(self, engine: str, samples: int, precision: Precision) -> EngineRow:
-        """Return the row of the engine for batches of `samples` samples; raise EngineError."""
+        """Return the engine to use for batches of `samples` samples, or raise EngineError."""
 
     @abstractmethod
     def _ones(self) -> tuple[FloatArray, bool]:
-        """Return ones for the most recent unmatched forward, and whether it was a single sample."""
+        """Return ones in the shape of the latest unmatched outputs; True if `x` was one sample."""
 
     @abstractmethod
     def name_of(self, row: int) -> str:
-        """Return the name of the parameter on a `row` of the bank."""
+        """Return the name of the parameter in a `row` of the bank."""
 
     @abstractmethod
     def find_rows(self, part: object) -> object:
-        """Return the rows of a `part` of this model; return anything else unchanged."""
+        """Return the bank rows of a `part` of this model; return any other object unchanged."""
 
     @abstractmethod
     def copy(self, dtype: str | None = None) -> Self:
-        """Return another model with the same numbers, in `dtype` if given."""
+        """Return a copy of the model with the same numbers, converted to `dtype` if given."""

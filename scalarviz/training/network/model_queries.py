@@ -1,4 +1,4 @@
-"""Queries of a model: suitable data, losses, engines and activations; outputs; summary table."""
+"""Checks of data, losses, engines and activations for a model, and its summary table."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ JOINS = "branch", "concatenation"  # they pass on their inputs
 
 
 def check_fits(data: DataSet, network: Model) -> None:
-    """Raise ShapeError if the data does not have the inputs and outputs of the network."""
+    """Raise ShapeError if the inputs or outputs of the data do not match the network."""
     shape = data.sample_shape if isinstance(data, TableSet) else ()
     if shape and not is_picture(shape, network.input_shape):
         takes = network.input_shape or f"rows of {network.inputs} numbers"
@@ -78,7 +78,7 @@ def check_fits(data: DataSet, network: Model) -> None:
 
 
 def remark(model: Model, data: DataSet, batches: Batches) -> None:
-    """Log once if a network can learn little from these data and batches."""
+    """Log a hint once if a network can learn little from this data in these batches."""
     operations = model.program.operations
     if batches.size == 1 and any(
         each.kind == "batch_norm" and each.settings[1] == 1.0 for each in operations
@@ -99,7 +99,7 @@ def remark(model: Model, data: DataSet, batches: Batches) -> None:
 
 
 def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
-    """Log once if steps from `first` up to `last` exceed the schedule."""
+    """Log a hint once if the schedule ends, with almost no rate left, before step `last`."""
     schedule = optimizer.schedule
     end = schedule.settings.get("steps", math.inf)
     if first <= end < last and schedule.factor(int(end)) < NOTHING:
@@ -111,7 +111,7 @@ def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
 
 
 def check_loss(model: Model, loss: Loss) -> None:
-    """Raise InputError if a `loss` does not fit the last activation."""
+    """Raise InputError if a loss does not fit the activation of the last layer."""
     if model.layers:
         last = [each.formula for each in model.program.operations[-1:]]
         for name in {model.layers[-1].activation, *last, end_of(model.program, model._bank.value)}:
@@ -124,13 +124,14 @@ def check_engine(
     precision: str | Precision | None = None,
     batches: Batches | None = None,
 ) -> tuple[str, Precision]:
-    """Return the engine and precision a model would run with, without changing it.
+    """Return the engine and precision with which a model would run, without changing the model.
 
     Args:
         engine: "python", "cpu", "cuda" or "auto"
-        precision: "full", "mixed" or a Precision; None, the default: unchanged
-        batches: batches of the training run or None: small networks are slower on a GPU than on
-            "cpu", which also supports sample weights
+        precision: "full", "mixed" or a Precision; None (default) means the model's precision
+        batches: batches of the training run, or None. Their size matters for "auto", since small
+            networks are faster on "cpu" than on a GPU; sample weights need an engine that supports
+            them
 
     Raises:
         EngineError: if the engine cannot run the model in this precision.
@@ -149,7 +150,7 @@ def check_engine(
 
 
 def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
-    """Return the outputs by the engine chosen by "auto"; None if no other engine is available."""
+    """Evaluate a batch on the engine that "auto" chooses; None if that is the current engine."""
     with suppress(EngineError):
         row = model._choose("auto", len(batch), model.precision)
         if row.name != model.engine:
@@ -160,7 +161,7 @@ def evaluate_on_auto(model: Model, batch: FloatArray) -> FloatArray | None:
 
 
 def check_activation(model: Model, layer: int, name: str) -> int:
-    """Return the index of a `layer`; raise InputError if it cannot have the activation `name`."""
+    """Return the index of a layer; raise InputError if it cannot have the activation `name`."""
     count = len(model.layers)
     require(count, "a compiled function has no layers, so no activation to change")
     if not isinstance(layer, (int, np.integer)) or layer not in range(-count, count):
@@ -170,19 +171,19 @@ def check_activation(model: Model, layer: int, name: str) -> int:
 
 
 def check_states(net: Model, states: FloatArray) -> None:
-    """Raise InputError for impossible states; each row is the state of a whole bank."""
+    """Raise InputError if a row of `states` is not a possible state of the network's bank."""
     require(np.isfinite(states).all(), "the state of the network must be finite numbers")
     for layer in net.layers:
         layer.check_states(states)
 
 
 def places_of(model: Model, layer: int) -> list[int]:
-    """Return all indices of the layer at index `layer`, which may be used several times."""
+    """Return all indices at which the layer at index `layer` is used."""
     return [i for i, other in enumerate(model.layers) if other is model.layers[layer]]
 
 
 def checked_widths(widths: object, inputs: int) -> dict[str, int]:
-    """Return input widths by name; raise InputError unless their sum is `inputs`, or 0."""
+    """Return the width of each named input; raise InputError unless the sum is `inputs` or 0."""
     found = dict(widths) if isinstance(widths, Mapping) else {"": 0}
     fit = [
         bool(name) and isinstance(name, str) and type(n) is int and n > 0
@@ -197,7 +198,7 @@ def checked_widths(widths: object, inputs: int) -> dict[str, int]:
 
 
 def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: str) -> FloatArray:
-    """Implement `Model.input_rows`; errors call the model `who`."""
+    """Implement `Model.input_rows`: join named inputs to rows; `who` names the model in errors."""
     require(
         widths,
         f"{who} has no names of inputs: pass an array, or first set net.input_widths to the names "
@@ -241,7 +242,7 @@ def probabilities(model: Model, x: object) -> FloatArray:
 
 
 def end_of(program: Program, values: FloatArray) -> str:
-    """Return the row of ENDS that computes all outputs, also a pair p and 1 - p; "" if none."""
+    """Return "sigmoid" or "softmax" if it computes all outputs (or p and 1 - p), otherwise ""."""
     end = ""
     makers = {each.target: each for each in program.operations}
     reached = [program.outputs]
@@ -257,7 +258,7 @@ def end_of(program: Program, values: FloatArray) -> str:
 
 
 def turns_round(made: Operation, values: FloatArray) -> bool:
-    """Return whether an operation maps each p to 1 - p."""
+    """Return whether an operation maps every p to 1 - p."""
     if made.kind != "scale" or made.biases == NONE:
         return False
     gains, shifts = np.split(values[made.weights :][: 2 * (made.biases - made.weights)], 2)
@@ -265,7 +266,7 @@ def turns_round(made: Operation, values: FloatArray) -> bool:
 
 
 def network_table(net: Network) -> str:
-    """Return the sizes of a network, and its layers as a table."""
+    """Return a summary of a network as text: its sizes, and a table of its layers."""
     sizes = " -> ".join(map(str, (net.inputs, *[layer.outputs for layer in net.layers])))
     count = f"{len(net.bank):,} parameters"
     head = f"Network {sizes}: {count}, {net.dtype}, engine {net.engine}"

@@ -1,4 +1,4 @@
-"""The numbers of a model by name: state dicts as in PyTorch, rows of parts, walls, and norms.
+"""Access to the numbers of a model by name: PyTorch state dicts, bank rows, walls and norms.
 
 PyTorch also numbers activations: nn.Sequential(Linear, Tanh, Linear) has "0.weight" and "2.weight",
 but two Dense layers have "0.weight" and "1.weight". So names that differ only in their numbers are
@@ -39,14 +39,14 @@ ONLY_THERE = "num_batches_tracked"  # used by PyTorch's BatchNorm only without m
 
 
 class LoadedKeys(NamedTuple):
-    """Names missing in a state dict, and unexpected names in it."""
+    """Names that are missing in a loaded state dict, and names in it that are unexpected."""
 
     missing_keys: list[str]
     unexpected_keys: list[str]
 
 
 def arrays_of(layers: Iterable[Layer]) -> dict[str, FloatArray]:
-    """Return views of all arrays of some layers by name."""
+    """Return views of all parameter and state arrays of layers, by name."""
     found: dict[str, FloatArray] = {}
     for name, layer in named_layers(layers):
         for role, parameter in own_parameters(layer).items():
@@ -56,7 +56,7 @@ def arrays_of(layers: Iterable[Layer]) -> dict[str, FloatArray]:
 
 
 def copies_of(ours: Mapping[str, FloatArray], like: object = None) -> dict[str, FloatArray]:
-    """Return copies of arrays, with the names of `like` unless it is None."""
+    """Return copies of arrays, under the names used in the state dict `like` if it is given."""
     theirs = ours if like is None else checked_dict(like)
     names, keys = match(ours, theirs)
     check_keys(keys, "")
@@ -76,7 +76,7 @@ def load_arrays(
     strict: bool,
     layers: Sequence[Layer] = (),
 ) -> LoadedKeys:
-    """Write the arrays of a state dict into `ours`, of a bank and its layers: all or none."""
+    """Copy the arrays of a state dict into `ours`; if an array does not fit, change nothing."""
     theirs = checked_dict(state_dict)
     names, keys = match(ours, theirs)
     if strict:
@@ -104,7 +104,7 @@ def load_arrays(
 
 
 def checked_dict(state_dict: object) -> Mapping[str, Any]:
-    """Return a state dict; raise InputError for anything else."""
+    """Return a state dict unchanged; raise InputError for any other object."""
     if isinstance(state_dict, Mapping) and all(isinstance(name, str) for name in state_dict):
         return state_dict
     raise InputError(
@@ -116,7 +116,7 @@ def checked_dict(state_dict: object) -> Mapping[str, Any]:
 def match(
     ours: Mapping[str, FloatArray], theirs: Mapping[str, Any]
 ) -> tuple[dict[str, str], LoadedKeys]:
-    """Return our name for each of theirs that exists, and the unmatched names."""
+    """Map each name in `theirs` to its name in `ours`; also return the unmatched names."""
     names = [name for name in theirs if name.rpartition(".")[2] != ONLY_THERE]
     same = {name: name for name in names if name in ours}
     if len(same) < max(len(names), len(ours)):
@@ -126,7 +126,7 @@ def match(
 
 
 def match_by_order(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]:
-    """Return our name for each of theirs if they differ only in their numbers, else {}."""
+    """Map names in `theirs` to `ours` in numerical order; {} if more than the numbers differ."""
     own = dict(zip(in_order(theirs), in_order(ours), strict=False))
     found = {}
     for name in theirs:
@@ -136,7 +136,7 @@ def match_by_order(ours: Sequence[str], theirs: Sequence[str]) -> dict[str, str]
 
 
 def in_order(names: Sequence[str]) -> list[str]:
-    """Return all prefixes in numerical order; [] if ambiguous."""
+    """Return the prefixes of names in numerical order; [] if the order is ambiguous."""
     prefixes = {name.rpartition(".")[0] for name in names}
     numbers = {prefix: tuple(map(int, re.findall("[0-9]+", prefix))) for prefix in prefixes}
     letters = {re.sub("[0-9.]", "", prefix) for prefix in prefixes}
@@ -146,7 +146,7 @@ def in_order(names: Sequence[str]) -> list[str]:
 
 
 def check_keys(keys: LoadedKeys, more: str) -> None:
-    """Raise InputError if there are unmatched names."""
+    """Raise InputError if names are missing or unexpected; `more` completes the message."""
     said = [
         f"{what} {listed(names)}"
         for what, names in zip(("it lacks", "it also has"), keys, strict=True)
@@ -160,7 +160,7 @@ def check_keys(keys: LoadedKeys, more: str) -> None:
 
 
 def check_shapes(wrong: Sequence[str]) -> None:
-    """Raise ShapeError if arrays have other shapes."""
+    """Raise ShapeError with the messages in `wrong` about wrong shapes, unless it is empty."""
     if wrong:
         raise ShapeError(
             "the state dict does not fit the network, and nothing was changed: "
@@ -169,13 +169,13 @@ def check_shapes(wrong: Sequence[str]) -> None:
 
 
 def listed(names: Sequence[str], between: str = ", ") -> str:
-    """Return some names, and the number of further names."""
+    """Join the first few names, and add the number of the remaining ones."""
     more = f"{between}and {len(names) - MOST} more" if len(names) > MOST else ""
     return between.join(map(shortened, names[:MOST])) + more
 
 
 def shortened(name: str) -> str:
-    """Return a text of at most 100 characters."""
+    """Shorten a name to at most 100 characters."""
     return name if len(name) <= 100 else f"{name[:97]}..."
 
 
@@ -183,7 +183,7 @@ def shortened(name: str) -> str:
 
 
 def rows_of_part(net: Network, part: object) -> object:
-    """Return the rows of a `part` of a network, or of names; other objects unchanged."""
+    """Return the bank rows of a part of a network or of a name; return other objects unchanged."""
     if isinstance(part, str):
         return rows_named(net, part)
     if not isinstance(part, Part):
@@ -196,7 +196,7 @@ def rows_of_part(net: Network, part: object) -> object:
 
 
 def layer_at(net: Network, row: int) -> Layer:
-    """Return the layer with a `row` of the bank; raise InputError if missing."""
+    """Return the layer that contains a `row` of the bank; raise InputError if no layer does."""
     whole = isinstance(row, (int, np.integer))
     for layer in net._parts if whole else ():
         if layer.first_row <= row < layer.first_row + layer.size:
@@ -205,9 +205,9 @@ def layer_at(net: Network, row: int) -> Layer:
 
 
 def rows_named(net: Network, names: str | Sequence[str]) -> npt.NDArray[np.intp]:
-    """Return the rows of parameters, given their names, prefixes, or patterns.
+    """Return the bank rows of parameters, given by names, prefixes or patterns.
 
-    "vectors" means parameters with one axis (biases and norms), unless a layer has this name.
+    "vectors" means all parameters with one axis, such as biases.
     """
     known, chosen = dict(net.named_parameters()), np.zeros(len(net.bank), np.bool_)
     if names == "vectors":
@@ -223,7 +223,7 @@ REST = "parameters"  # the name of unnamed parameters
 
 
 def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
-    """Return named Values as arrays of objects; raise InputError."""
+    """Convert named Values to object arrays; raise InputError for anything but Values."""
     if not (isinstance(parameters, Mapping) and all(isinstance(name, str) for name in parameters)):
         raise InputError(
             f"parameters maps names to Values, and cannot be {shorten(parameters)}: write "
@@ -254,7 +254,7 @@ def as_arrays(parameters: object) -> dict[str, npt.NDArray[Any]]:
 
 
 def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-    """Label Values without a label by name and index: "wte[3, 2]"."""
+    """Label each unlabelled Value with a name and an index, such as "wte[3, 2]"."""
     for name, array in arrays.items():
         for place, value in np.ndenumerate(array):
             at = f"[{', '.join(map(str, place))}]" if place else ""
@@ -264,7 +264,7 @@ def label(arrays: Mapping[str, npt.NDArray[Any]]) -> None:
 def walls_of(
     arrays: Mapping[str, npt.NDArray[Any]], places: npt.NDArray[np.intp], bank: Bank
 ) -> dict[str, Wall]:
-    """Return the walls of arrays whose Values come first in `places` of a bank."""
+    """Return the bank position and shape, a Wall, of each array; `places` are the bank rows."""
     found = {}
     for name, shape, start in placed({name: array.shape for name, array in arrays.items()}):
         rows = places[start : start + prod(shape)]
@@ -281,14 +281,14 @@ def walls_of(
 
 
 class Norms(NamedTuple):
-    """Euclidean norms: the root of the sum of squares over all parameters of a layer."""
+    """Euclidean norms of the values and of the gradients of all parameters of a layer."""
 
     value: float
     gradient: float
 
 
 def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
-    """Return the norms of each layer with parameters, by layer index as a string."""
+    """Return the Norms of each layer that has parameters, with the layer index as a string key."""
     require(layers, "a compiled function has no layers: its numbers are in f.bank.grad")
     return {
         str(i): Norms(*[norm(array[layer.rows]) for array in (layer.bank.value, layer.bank.grad)])
@@ -298,5 +298,5 @@ def norms_of(layers: Sequence[Layer]) -> dict[str, Norms]:
 
 
 def norm(numbers: np.ndarray) -> float:
-    """Return the Euclidean norm, in float64."""
+    """Return the Euclidean norm, computed in float64."""
     return float(np.linalg.norm(numbers.astype(np.float64)))

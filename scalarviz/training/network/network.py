@@ -1,4 +1,4 @@
-"""Network: layers in order on one bank, with the four verbs and an engine."""
+"""Network: a sequence of layers with forward, backward, zero_grad, step and an engine."""
 
 from __future__ import annotations
 
@@ -63,27 +63,28 @@ WRITERS[".onnx"] = leaf_calls.save_model
 
 @final
 class Network(Model):
-    """A sequence of layers on one bank of parameters.
+    """A sequence of layers whose parameters are stored in one bank.
 
     `layers` is a list of sizes, such as [3, 8, 3], for Dense layers with `activation`, and `output`
-    after the last one; a list of layers; or a layer followed by either. A layer may be listed
-    twice: its weights are then shared, and their gradients add up.
+    after the last one; or a list of layers; or a layer followed by sizes or layers. A layer may be
+    listed twice; its weights are then shared, and their gradients add up.
 
     Calling the network only evaluates it; `forward` stores the data for `backward`, and each
     backward consumes the most recent unmatched forward.
 
     Args:
-        layers: sizes, or Layers with matching inputs and outputs
-        activation: activation of all layers except the last, for sizes only: a name from
-            core/formulas/activations.py; by default "linear"
-        output: activation of the last layer, for sizes only; by default "linear"
-        init: initializer: a name, a function or an Init; by default "pytorch"
-        seed: seed of the initial numbers, a non-negative integer; by default 0
-        dtype: "float32", the default, or "float64"
-        engine: "python", the default, "cpu", "cuda" or "auto", the fastest here for small networks
-        precision: "full", the default, "mixed", or a Precision; mixed runs on the engine "cpu"
+        layers: sizes, or Layers whose inputs and outputs match
+        activation: activation of all layers except the last if `layers` are sizes, a name from
+            core/formulas/activations.py; "linear" by default
+        output: activation of the last layer if `layers` are sizes; "linear" by default
+        init: initializer: a name, a function or an Init; "pytorch" by default
+        seed: seed of the initial values, a non-negative integer; 0 by default
+        dtype: "float32" (default) or "float64"
+        engine: "python" (default), "cpu", "cuda" or "auto"; "auto" chooses the fastest available
+            engine for small networks
+        precision: "full" (default), "mixed" or a Precision; "mixed" requires the engine "cpu"
 
-    Raises InputError for layers that do not fit together, UnknownNameError for an unknown name,
+    Raises InputError if the layers do not fit together, UnknownNameError for an unknown name,
     OwnershipError for layers of another network, and EngineError if the engine is not available.
 
     >>> net = Network([2, 3, 1], seed=0)
@@ -126,7 +127,7 @@ class Network(Model):
         precision: Precision,
         bank: str | Bank,
     ) -> None:
-        """Set up on a bank of zeros, or on a new bank of this dtype."""
+        """Set up the network on a bank of zeros, or on a new bank if `bank` is a dtype."""
         self.layers = layers  # type: ignore[assignment]  # any Layer can be an AnyLayer
         self.inputs, self.outputs = layers[0].inputs, layers[-1].outputs
         self.init, self.seed = init, seed
@@ -148,7 +149,7 @@ class Network(Model):
 
     @property
     def input_widths(self) -> Mapping[str, int]:
-        """Width of each named input, in order. Raises InputError for a wrong sum."""
+        """Width of each named input, in order; raise InputError if the sum is wrong."""
         return dict(self._input_widths)
 
     @input_widths.setter
@@ -172,9 +173,9 @@ class Network(Model):
         """Train one step on one batch: zero_grad, forward, loss, backward, step.
 
         Args:
-            inputs, targets, loss, optimizer: as in `train`
+            inputs, targets, loss, optimizer: see `train`
 
-        Returns the loss before the step. Raises ShapeError, NotFiniteError and GradientError.
+        Returns the loss before the step. Raises ShapeError, NotFiniteError or GradientError.
         """
         return float(self._train(inputs, targets, loss, optimizer, 1)[0])
 
@@ -191,20 +192,21 @@ class Network(Model):
     ) -> FloatArray:
         """Train `steps` steps on one batch; return the loss before each step.
 
-        Ctrl-C ends training after a whole step with `scalarviz.errors.Interrupted`, a
-        KeyboardInterrupt. Raises GradientError if a gradient and UpdateError if the result of a
-        step is not finite; this step is not taken. The errors have the losses so far in `losses`.
+        Ctrl-C ends training after the current step with `scalarviz.errors.Interrupted`, a
+        KeyboardInterrupt. Raises GradientError if a gradient is not finite, and UpdateError if an
+        updated weight is not finite; that step is not taken. The attribute `losses` of these errors
+        contains the losses so far.
 
         Args:
             inputs: array of shape (batch, inputs), (inputs,) or (batch, *input_shape), or a dict of
                 named inputs
             targets: array of shape (batch, outputs) or (outputs,); or (batch,) for one output, or
                 for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-            loss: a name or a Loss; by default "mse"
-            optimizer: an Optimizer, or a name such as "adam"; by default SGD(0.01)
+            loss: a name or a Loss; "mse" by default
+            optimizer: an Optimizer or a name such as "adam"; SGD(0.01) by default
             steps: number of steps, at least 0
-            progress: whether to show a progress bar, in a terminal or notebook, if training takes
-                longer than a second; by default True
+            progress: whether to show a progress bar in a terminal or notebook if training takes
+                longer than a second; True by default
 
         Returns a float64 array of shape (steps,).
         """
@@ -249,7 +251,7 @@ class Network(Model):
     @overload
     def __getitem__(self, index: slice) -> tuple[AnyLayer, ...]: ...
     def __getitem__(self, index: int | slice) -> AnyLayer | tuple[AnyLayer, ...]:
-        """Return the layer at an index, or the layers of a slice, as `net.layers[index]`."""
+        """Return the layer at an index, or the layers in a slice, like `net.layers[index]`."""
         try:
             return self.layers[index]
         except (IndexError, TypeError):
@@ -265,10 +267,11 @@ class Network(Model):
         return Parameters(len(self._bank), self.weight)
 
     def named_parameters(self) -> Iterator[tuple[str, ParameterArray]]:
-        """Yield name and ParameterArray of the kernel and the bias of each layer.
+        """Yield the name and the ParameterArray of each kernel and bias.
 
-        Names are as in PyTorch: "0.weight" is the kernel of layer 0, "3.1.bias" the bias of layer 1
-        in layer 3, a Residual. A layer that is used repeatedly is named by its first position.
+        Names are as in PyTorch: "0.weight" is the kernel of layer 0, and "3.1.bias" is the bias of
+        layer 1 inside layer 3, which is a Residual. A layer that is used repeatedly is named after
+        its first position.
         """
         for name, layer in named_layers(self.layers):
             for parameter in own_parameters(layer, f"{name}.").values():
@@ -278,35 +281,37 @@ class Network(Model):
         """Return copies of kernels, biases and running statistics by name: "0.weight", "0.bias".
 
         Args:
-            like: state dict of the same network in PyTorch, whose names are used, since PyTorch
-                also numbers activations; None, the default: indices in `layers`
+            like: state dict of the same network in PyTorch, whose names are used; they differ
+                because PyTorch also numbers activations. None (default) numbers the layers as in
+                `layers`
 
-        Raises InputError if the arrays of `like` do not match.
+        Raises InputError if the arrays of `like` do not match the network.
         """
         return copies_of(arrays_of(self.layers), like)
 
     def load_state_dict(self, state_dict: object, strict: bool = True) -> LoadedKeys:
-        """Load arrays by name, as returned by `state_dict`, or from a PyTorch module.
+        """Load arrays by name from a state dict of this class or of a PyTorch module.
 
         Args:
-            state_dict: names and arrays or tensors; names that differ from `net.state_dict()` only
-                in their numbers are matched in numerical order, such as "0.weight", "2.weight" or
-                "fc1.weight", "fc2.weight"
-            strict: True, the default: both must have the same names; False: load the common ones
+            state_dict: mapping from names to arrays or tensors. Names that differ from the names in
+                `net.state_dict()` only in their numbers, such as "0.weight" and "2.weight", or
+                "fc1.weight" and "fc2.weight", are matched in numerical order
+            strict: True (default) requires that all names match; False loads the entries that match
 
-        In a session this is an edit. Returns the missing and unexpected names. Raises InputError,
-        with nothing changed, for names or shapes that do not fit.
+        While a session trains the network, loading counts as an edit by the user. Returns the
+        missing and unexpected names. If names or shapes do not fit, raises InputError and changes
+        nothing.
         """
         strict, ours = true_or_false(strict, "strict"), arrays_of(self.layers)
         return load_arrays(ours, self._bank, state_dict, strict, self.layers)
 
     def weight(self, row: int) -> Weight:
-        """Return the weight on a `row` of the bank: `net.weight(w.index) is w`."""
+        """Return the weight in a `row` of the bank: `net.weight(w.index) is w`."""
         layer = layer_at(self, row)
         return layer.weight(row - layer.first_row)
 
     def name_of(self, row: int) -> str:
-        """Return the name of the weight on a `row` of the bank."""
+        """Return the name of the weight in a `row` of the bank."""
         return self._bank.name_of(row)
 
     @property
@@ -321,7 +326,7 @@ class Network(Model):
         return np.ones((self._engine.newest_batch(), self.outputs)), False
 
     def find_rows(self, part: object) -> object:
-        """Return the rows of a `part` of this network, or of names; other objects unchanged."""
+        """Return the bank rows of `part`, a part of this network or a name; keep other objects."""
         return rows_of_part(self, part)
 
     def _rows_named(self, names: str | Sequence[str]) -> Rows:
@@ -334,12 +339,12 @@ class Network(Model):
     # Copies and files.
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
-        """Return a network with the same layers and the initial numbers of a `seed`, on python.
+        """Return an untrained copy with initial values drawn with a `seed`, on the engine "python".
 
         Args:
             seed: a non-negative integer
-            dtype: "float32" or "float64"; None, the default: the same
-            bank: Bank of zeros to use; None, the default: a new bank
+            dtype: "float32" or "float64"; None (default) keeps the dtype
+            bank: Bank of zeros to use; None (default) creates a new bank
         """
         twins = {layer: layer.again() for layer in self._parts}
         layers = tuple([twins[layer] for layer in self.layers])
@@ -349,7 +354,7 @@ class Network(Model):
         return other
 
     def copy(self, dtype: str | None = None) -> Network:
-        """Return a network with the same layers and numbers; `dtype` None: unchanged."""
+        """Return a copy of the network with the same numbers, converted to `dtype` if given."""
         other = self.fresh(self.seed, dtype)
         if self.engine != other.engine or not self._engine.instead:
             other.to(self.engine, self.precision)
@@ -357,17 +362,16 @@ class Network(Model):
         return other
 
     def save(self, path: object, *, progress: bool = True) -> None:
-        """Save layers, numbers and optimizer slots to a file, for `sv.load(path)`.
+        """Save layers, numbers and optimizer slots to a file for `sv.load(path)`.
 
         Args:
-            path: the file, .safetensors; an existing file is replaced atomically. The extension
-                .onnx calls `sv.onnx.save`, and .npz, .glsl or .hlsl call `export`: for other
-                programs, without slots
-            progress: whether to show a progress bar, in a terminal or notebook, if writing takes
-                longer than a second; by default True
+            path: path of the .safetensors file; an existing file is replaced atomically. For other
+                programs, the extension .onnx calls `sv.onnx.save`, and .npz, .glsl and .hlsl call
+                `export`, which do not store optimizer slots
+            progress: whether to show a progress bar in a terminal or notebook if writing takes
+                longer than a second; True by default
 
-        Raises InputError for the extension of another program, and FileError if the file cannot be
-        written.
+        Raises InputError for an unsupported extension, and FileError if the file cannot be written.
         """
         name = os.fsdecode(path) if isinstance(path, (str, os.PathLike)) else ""
         write = WRITERS.get(os.path.splitext(name)[1].lower(), leaf_calls.save_network)
@@ -378,20 +382,20 @@ class Network(Model):
         """Export the network for other programs: a shader (.glsl, .hlsl) or arrays (.npz).
 
         Args:
-            path: the file; its extension determines the format
-            precision: type of the weights: "float32", the default, or "float16"
+            path: path of the file, whose extension determines the format
+            precision: type of the weights, "float32" (default) or "float16"
 
-        Raises InputError for another extension or a layer not supported by shaders, and FileError
-        if the file cannot be written.
+        Raises InputError for another extension or a layer that shaders do not support, and
+        FileError if the file cannot be written.
         """
         leaf_calls.export_network(self, path, precision)
 
     def to_torch(self) -> Any:
-        """Return a PyTorch module with the same numbers and names; raise InputError on failure."""
+        """Convert the network to a PyTorch module; raise InputError if that is not possible."""
         return leaf_calls.network_to_torch(self)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore; the copied bank names its rows by the copied network."""
+        """Restore a copied or unpickled network, and let its bank take row names from it."""
         self.__dict__.update(state)
         if not isinstance(getattr(self._bank.name_of, "__self__", None), type(self)):
             self._bank.name_of = self._row_name

@@ -1,6 +1,6 @@
-"""PyTorch modules with an equivalent layer: each kind is a row of LAYERS, or of ACTIVATIONS.
+"""Convert PyTorch modules to equivalent layers; each kind is a row of LAYERS or ACTIVATIONS.
 
-PyTorch is not imported: the owner of a module has imported it.
+PyTorch is not imported here; a caller that has a module has already imported it.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ DESCRIBED = (
 
 
 def unwrapped(model: Any) -> Any:
-    """Return the module inside the wrappers of torch.compile and data parallel modules."""
+    """Return the original module inside wrappers of torch.compile or data parallel training."""
     while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
         model = inner
     return model
 
 
 def is_wrapped(model: Any, name: str) -> bool:
-    """Return whether all parameters of a module belong to its only child, called `name`."""
+    """Return whether a module wraps a single child called `name`, which has all parameters."""
     inner = dict(model.named_children()) if name in WRAPPERS else {}
     return [*inner] == [name] and all(
         each.startswith(f"{name}.") for each, _ in model.named_parameters()
@@ -87,7 +87,7 @@ def is_wrapped(model: Any, name: str) -> bool:
 
 
 def described(module: Any) -> Settings:
-    """Return the settings of a module that are numbers, texts or tuples of these."""
+    """Return the settings of a module that are numbers, strings or tuples of such values."""
     names = {*DESCRIBED, *USUAL, *sum(GIVEN.values(), ())}
     found = {name: getattr(module, name) for name in names if hasattr(module, name)}
     if found.get("eps", 0.0) is None:  # of RMSNorm: eps of its dtype
@@ -103,13 +103,13 @@ def is_plain(value: object) -> bool:
 
 
 def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
-    """Return the layer equivalent to a module.
+    """Return the layer that is equivalent to a PyTorch module.
 
     Args:
-        arrays: objects with a shape by role, such as "weight"
+        arrays: mapping from a role, such as "weight", to an object with a shape
         shape: shape of an input sample
 
-    Raises KeyError, ValueError, TypeError or a ScalarvizError for other modules.
+    Raises KeyError, ValueError, TypeError or a ScalarvizError for a module without an equivalent.
     """
     if any(settings.get(name, usual) != usual for name, usual in USUAL.items()):
         raise ValueError(settings)
@@ -119,7 +119,7 @@ def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Lay
 
 
 def activation_of(kind: str, settings: Settings) -> str:
-    """Return the name of an activation, with its settings in brackets."""
+    """Return the name of an activation, followed by its settings in brackets if it has any."""
     name = ACTIVATIONS[kind]
     if name in GIVEN:
         return f"{name}({','.join(str(float(settings[each])) for each in GIVEN[name])})"
@@ -157,7 +157,7 @@ def pool(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: 
 
 
 def of_sides(given: Any, shape: Shape, usual: int) -> list[int]:
-    """Return a setting for both directions; `usual` is its value down a sequence."""
+    """Expand a setting to two axes; for a 1-D sequence, the first axis gets the value `usual`."""
     sides = len(shape) - 1
     return [usual] * (2 - sides) + ([given] * sides if isinstance(given, int) else [*given])
 

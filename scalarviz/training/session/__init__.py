@@ -1,1 +1,1 @@
-"""Training that also runs backwards: clock, branches, keyframes, replay and background play."""
+"""Training that can go back in time: clock, branches, keyframes, replay and background play."""

@@ -1,6 +1,6 @@
-"""Actions of a user: what each kind changes, its details, its time, and its description.
+"""User actions: what each kind changes, when it takes effect, and how it is described.
 
-A kind is a row of `ACTIONS`, used to apply, replay, undo, save and load actions.
+Each kind is a row of `ACTIONS`, which is used to apply, replay, undo, save and load actions.
 """
 
 from __future__ import annotations
@@ -47,9 +47,10 @@ LONGEST_WORD = 24  # characters of the name of a data set or custom formula in a
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Action:
-    """An action of the user: kind, details, and the place where it takes effect.
+    """A user action: its kind, its details, and the step and operation at which it takes effect.
 
-    `asked` is the place of the request if the action waits for the next step, else None.
+    `asked` is the step and operation of the request if the action had to wait for the next step,
+    otherwise None.
     """
 
     step: int
@@ -64,25 +65,26 @@ class Action:
 
 
 def nothing(*_: object) -> None:
-    """Do nothing; used as a check or a callback."""
+    """Do nothing; used as a default check or callback."""
 
 
 @final
 @dataclass(frozen=True)
 class ActionKind:
-    """A kind of action.
+    """A kind of user action.
 
     Attributes:
-        apply: f(settings, **details), which returns new settings, or f(bank, **details); `replace`
-            if details are named as in `Settings`
-        words: f(**details) that returns a short description
-        types: types of details in a file, by name; others are checked by `check`
-        check: f(network, details) for details from a file: raises InputError if they are impossible
-            for the network, and may complete them
-        on: "settings" or "bank": the first argument of `apply`
-        waits: whether it changes the structure of a step: within a step it waits for the next one
-        changes: "outputs" if it changes the loss of a batch, "batch" if it changes its samples,
-            else ""
+        apply: function f(settings, **details) that returns new settings, or f(bank, **details);
+            `replace` if the details are fields of `Settings`
+        words: function f(**details) that returns a short description
+        types: expected types of details loaded from a file, by name; `check` checks all others
+        check: function f(network, details) that raises InputError if details loaded from a file are
+            impossible for the network, and may complete them
+        on: first argument of `apply`, "settings" or "bank"
+        waits: whether an action requested within a step waits for the next step, because it changes
+            the structure of a step
+        changes: "outputs" if it changes the loss of a batch, "batch" if it changes the samples of a
+            batch, otherwise ""
     """
 
     apply: Callable[..., Any]
@@ -94,7 +96,7 @@ class ActionKind:
     changes: str = ""
 
     def read(self, network: Network, details: Details) -> None:
-        """Check the details of an action from a file, and complete them."""
+        """Check and complete the details of an action that was loaded from a file."""
         for name in [each for each in self.types if each in details]:
             check_type(details[name], self.types[name], name)
         if "rows" in details:
@@ -103,7 +105,7 @@ class ActionKind:
 
 
 def after(settings: Settings, action: Action, bank: Bank) -> Settings:
-    """Apply an action to a bank or to settings, and return the new settings."""
+    """Apply an action to the bank or to the settings; return the resulting settings."""
     if ACTIONS[action.kind].on == "bank":
         ACTIONS[action.kind].apply(bank, **action.details)
         return settings
@@ -116,7 +118,7 @@ def after(settings: Settings, action: Action, bank: Bank) -> Settings:
 
 
 def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
-    """Return the settings after some actions."""
+    """Return the settings after applying actions."""
     for action in actions:
         if ACTIONS[action.kind].on == "settings":
             settings = ACTIONS[action.kind].apply(settings, **action.details)
@@ -127,14 +129,14 @@ def settings_after(settings: Settings, actions: Iterable[Action]) -> Settings:
 
 
 def check_type(thing: object, kind: type | UnionType, what: str) -> None:
-    """Raise InputError for a value of another type; True is not a number."""
+    """Raise InputError if a value has the wrong type; True and False do not count as numbers."""
     if not isinstance(thing, kind) or (isinstance(thing, bool) and kind is not bool):
         name = (get_args(kind) or (kind,))[0].__name__
         raise InputError(f"{what} is {shorten(thing)}, and should be of the type {name}")
 
 
 def check_rows(network: Network, rows: object) -> None:
-    """Raise InputError for row numbers outside of the bank."""
+    """Raise InputError unless `rows` is an array of valid bank rows."""
     count = len(network.bank)
     if not isinstance(rows, np.ndarray) or rows.dtype != np.int64 or rows.ndim != 1:
         raise InputError(f"rows must be an array of integers, not {shorten(rows)}")
@@ -148,12 +150,12 @@ def checked_rate(rate: float) -> float:
 
 
 def checked_batch(count: int | None) -> int | None:
-    """Return the batch size, None for all samples; raise InputError for another value."""
+    """Return a batch size, or None for all samples; raise InputError for an invalid value."""
     return None if count is None else size(count, "batch")
 
 
 def check_batch_of(data: DataSet, batch: int | None, seed: int) -> None:
-    """Raise InputError for a batch larger than the data set."""
+    """Raise InputError if a batch is larger than the data set."""
     if batch is not None and data.batches(batch, seed).size < batch:
         raise InputError(
             f"a batch has at most the {data.samples:,} samples of the data, and not {batch:,}: "
@@ -162,7 +164,7 @@ def check_batch_of(data: DataSet, batch: int | None, seed: int) -> None:
 
 
 def addable(data: DataSet) -> TableSet:
-    """Return a data set that accepts additional samples; raise InputError for others."""
+    """Return the data set; raise InputError if it does not accept additional samples."""
     if isinstance(data, TableSet):
         return data
     raise InputError(
@@ -192,7 +194,7 @@ def set_frozen(bank: Bank, rows: Any, on: bool) -> None:
 
 
 def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> None:
-    """Set all numbers of a bank except frozen marks, as returned by `numbers_of_bank`."""
+    """Set all numbers of a bank, except its frozen flags; see `numbers_of_bank`."""
     bank.value[:], bank.grad[:], bank.state[:] = map(arrays.pop, ARRAYS)
     slots = {tuple(name.split()[1:]): block for name, block in arrays.items()}
     for names in {*slots, *bank.blocks}:
@@ -202,10 +204,10 @@ def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> N
 
 
 def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
-    """Return the arguments of `set_numbers` for the current numbers of a bank.
+    """Return the current numbers of a bank as keyword arguments of `set_numbers`.
 
     Args:
-        zeros: whether to include slots that are all 0; by default True
+        zeros: whether to include optimizer slots that are all 0; True by default
     """
     slots = {
         block_name(names): block.copy()
@@ -221,7 +223,7 @@ def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
 
 
 def forms_of(bank: Bank) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Return shape and type of the ARRAYS of a bank, and of all its possible slots."""
+    """Return the shape and dtype of the ARRAYS of a bank and of every possible optimizer slot."""
     slots = [row.slots for row in OPTIMIZERS.values() if row.slots]
     rows: dict[str, tuple[int, ...]] = {"value": (len(bank),), "grad": (len(bank),)}
     rows |= {block_name(names): (len(names), len(bank)) for names in slots}
@@ -273,7 +275,7 @@ def data_set(data: DataSet) -> str:
 
 
 def check_engine(network: Network, details: Details) -> None:
-    """Check a precision, if its engine is available."""
+    """Raise EngineError if an available engine cannot run the network in a precision."""
     if not pick(ENGINES, details["name"], "engine").lack():
         model_queries.check_engine(network, details["name"], details["precision"])
 

@@ -1,7 +1,7 @@
-"""Branches: clock, journal of actions, branches, and keyframes within a memory budget.
+"""Branches: alternative courses of a training run, with user actions, losses and keyframes.
 
-Every step is determined by the seed, its number, and the actions of the user. So a few keyframes
-and the journal reproduce any moment bit for bit. A change made after going back starts a new
+Every step is determined by the seed, the step index and the user's actions. So a few keyframes and
+the journal of actions reproduce any moment bit for bit. A change made after going back starts a new
 branch; the old branch is kept.
 """
 
@@ -39,9 +39,9 @@ Rename = Callable[["Branch", str], None]  # of a branch with its previous name
 
 
 class Clock(NamedTuple):
-    """A moment between two operations: step, operations done in it, actions done there.
+    """A moment between two operations: step index, and number of operations done in the step.
 
-    `actions` is the number of user actions done at this place.
+    `actions` is the number of user actions that were applied there.
     """
 
     step: int = 0
@@ -50,17 +50,17 @@ class Clock(NamedTuple):
 
     @property
     def place(self) -> tuple[int, int]:
-        """(step, operation)."""
+        """The pair (step, operation)."""
         return self.step, self.operation
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A keyframe: all numbers of a network on arrival at a step, and the settings there.
+    """A keyframe: all numbers of a network and the settings on arrival at a step.
 
     Attributes:
-        numbers: arguments of `set_numbers`, without slots that are 0
-        frozen: frozen flags of all weights; None: no weight is frozen
+        numbers: keyword arguments of `set_numbers`, without optimizer slots that are all 0
+        frozen: frozen flags of all weights, or None if no weight is frozen
     """
 
     step: int
@@ -70,7 +70,7 @@ class Frame:
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
-        """Return a keyframe with a copy of a bank's numbers."""
+        """Return a keyframe with a copy of the current numbers of a bank."""
         frozen = bank.frozen.copy() if bank.frozen.any() else None
         return Frame(step, numbers_of_bank(bank, zeros=False), frozen, settings)
 
@@ -83,7 +83,7 @@ class Frame:
         return cast("FloatArray", self.numbers["grad"])
 
     def restore(self, bank: Bank) -> None:
-        """Copy the numbers into a bank."""
+        """Copy the numbers of the keyframe into a bank."""
         bank.frozen[:] = False if self.frozen is None else self.frozen
         set_numbers(bank, **self.numbers)
 
@@ -96,14 +96,14 @@ class Frame:
 
 @dataclass(eq=False)
 class Branch:
-    """A branch of a training run: its journal, losses and keyframes, and its fork.
+    """A branch of a training run: its user actions, losses, metrics and keyframes.
 
     Attributes:
         number: index of the branch; the first is 0
         name: name set by the user; by default a description of its start
-        parent: the branch from which it forked, at moment `fork`; None for the first
-        journal: all user actions from step 0, including those of the parent before `fork`
-        end: the last moment reached
+        parent: the branch from which it forked, at the moment `fork`; None for the first branch
+        journal: all user actions from step 0, including those in the parent before `fork`
+        end: the latest moment reached on the branch
     """
 
     number: int
@@ -121,11 +121,11 @@ class Branch:
 
     @property
     def name(self) -> str:
-        """Name of the branch, a text of at most 60 characters; can be set.
+        """Name of the branch, a string of at most 60 characters; can be set.
 
-        The default describes the start of the branch and the change there, such as "from step 120:
-        rate 0.3"; setting "" restores it. The name is saved with a run, and can be undone. Raises
-        InputError for another object and for invisible characters.
+        The default describes where the branch starts and what was changed there, such as "from step
+        120: rate 0.3"; setting "" restores the default. Names are saved in run files, and renaming
+        can be undone. Raises InputError for other objects and for invisible characters.
         """
         did = [] if self.parent is None else began_by(self)
         begun = branch_name(self.fork.step, self.fork.operation, did_in_words(did))
@@ -145,10 +145,10 @@ class Branch:
         return self.losses_between(0, self.record.first + len(self.record))
 
     def losses_between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
-        """Return the losses of the steps from `start` to before `end`, as far as known.
+        """Return the known losses of the steps from `start` up to, but not including, `end`.
 
-        Losses of old steps are the minimum and maximum of blocks, alternating for the steps of a
-        block, or once per block with `ends`; see `Losses`.
+        For old steps only the minimum and the maximum of each block are known. They alternate over
+        the steps of the block or, with `ends`, are returned once per block; see `Losses`.
         """
         parts = []
         for branch in self.lineage():
@@ -159,22 +159,22 @@ class Branch:
         return np.concatenate(parts[::-1])
 
     def loss_at(self, step: int) -> float:
-        """Return the loss of one step; NaN for a negative one."""
+        """Return the loss of one step; NaN for a negative step."""
         return np.nan if step < 0 else float(self.losses_between(step, step + 1)[0])
 
     def is_exact(self, step: int) -> bool:
-        """Return whether the exact loss of a step is known, not only the extremes of its block."""
+        """Return whether the loss of a step is known exactly, not only the range of its block."""
         record = next((b.record for b in self.lineage() if step >= b.record.first), self.record)
         return record.is_exact(step)
 
     def curve(self, points: int = CURVE_POINTS) -> tuple[FloatArray, FloatArray]:
-        """Return steps and losses for a plot: means over at most `points` equal intervals."""
+        """Return steps and mean losses over at most `points` equal intervals, for a plot."""
         return self.means(0, self.record.first + len(self.record), points)
 
     def means(self, start: int, end: int, points: int) -> tuple[FloatArray, FloatArray]:
-        """Return the centres and means of at most `points` equal intervals from `start` to `end`.
+        """Return the centres and mean losses of at most `points` intervals from `start` to `end`.
 
-        Centres count from `start`. Not all losses are in memory at once.
+        Centres are relative to `start`. Losses are read in portions to save memory.
         """
         stretch = max(1, -(-(end - start) // points))
         portion = stretch * max(1, EXACT // stretch)
@@ -186,32 +186,32 @@ class Branch:
         return np.concatenate(middles), np.concatenate([means for _, means in found])
 
     def actions_at(self, place: tuple[int, int]) -> list[Action]:
-        """Return the actions at a place, in order."""
+        """Return the actions at a (step, operation), in order."""
         first = bisect_left(self.journal, place, key=place_of)
         return self.journal[first : bisect_right(self.journal, place, key=place_of)]
 
     def next_place(self, place: tuple[int, int]) -> tuple[int, int] | None:
-        """Return the first later place with an action, or None."""
+        """Return the next (step, operation) at which there is an action, or None."""
         later = bisect_right(self.journal, place, key=place_of)
         return self.journal[later].place if later < len(self.journal) else None
 
     def waiting_at(self, now: Clock) -> list[Action]:
-        """Return actions requested before a moment that take effect at the next step."""
+        """Return the actions already requested at a moment that take effect at the next step."""
         step, operation, done = now
         noted = self.actions_at((step + 1, 0)) if operation else self.actions_at((step, 0))[done:]
         return [each for each in noted if each.asked is not None and each.asked <= now.place]
 
     def insert(self, action: Action) -> None:
-        """Add an action to the journal, after the actions at the same place."""
+        """Add an action to the journal, after all actions at the same (step, operation)."""
         insort(self.journal, action, key=place_of)
 
     def remove(self, actions: Sequence[Action], end: Clock) -> None:
-        """Remove actions from the journal of a branch that ends before these actions."""
+        """Remove actions from the journal, and move the end of the branch back before them."""
         self.journal = [action for action in self.journal if action not in actions]
         self.end = end
 
     def fork_at(self, number: int, now: Clock) -> Branch:
-        """Return a new branch from a moment, with the earlier actions."""
+        """Return a new branch that starts at a moment and contains the earlier actions."""
         gone_back = self.end > now
         here = bisect_left(self.journal, now.place, key=place_of) + now.actions
         asked = [
@@ -223,7 +223,7 @@ class Branch:
         return Branch(number, self, now, self.journal[:here] + asked, now)
 
     def frame_before(self, step: int) -> Frame | None:
-        """Return the latest keyframe up to a step, of this branch or its ancestors, or None."""
+        """Return the latest keyframe at or before a step, also from ancestors, or None."""
         if self.frames and self.frames[-1].step <= step:  # usually the clock is past all of them
             return self.frames[-1]
         for branch, last in self.way(step):
@@ -233,12 +233,12 @@ class Branch:
         return None
 
     def owner_of(self, step: int) -> Branch:
-        """Return the branch, this one or an ancestor, in which a step was reached."""
+        """Return the branch that reached a step: this one or an ancestor."""
         lineage = self.lineage()
         return next(each for each in lineage if each.parent is None or step > each.fork.step)
 
     def lineage(self) -> list[Branch]:
-        """Return this branch and its ancestors, nearest first."""
+        """Return this branch and its ancestors, starting with this branch."""
         found, branch = [self], self.parent
         while branch is not None:
             found.append(branch)
@@ -246,10 +246,10 @@ class Branch:
         return found
 
     def way(self, end: float = math.inf) -> Iterator[tuple[Branch, float]]:
-        """Yield each branch of the lineage with its last step on the path to this branch.
+        """Yield this branch and its ancestors, each with its last step on the path to this branch.
 
         Args:
-            end: last step of this branch; by default unlimited
+            end: last step on this branch; unlimited by default
         """
         for branch in self.lineage():
             yield branch, end
@@ -267,7 +267,7 @@ place_of = attrgetter("place")  # sort key of a journal
 
 
 def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
-    """Return the centres and means of intervals of `stretch` losses."""
+    """Return the centres and the means of intervals of `stretch` losses."""
     starts = np.arange(0, len(losses), stretch)
     if not len(starts):
         return starts, losses
@@ -276,7 +276,7 @@ def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
 
 
 def copies_of(branches: Sequence[Branch]) -> list[Branch]:
-    """Return independent copies of all branches; keyframes are shared."""
+    """Return independent copies of all branches, which share their keyframes."""
     copies: dict[Branch, Branch] = {}
     for branch in branches:  # parents come before their children
         parent = None if branch.parent is None else copies[branch.parent]
@@ -292,7 +292,7 @@ def copies_of(branches: Sequence[Branch]) -> list[Branch]:
 def thinned(
     branches: Sequence[Branch], newest: Branch, budget: int | None
 ) -> dict[Branch, list[Frame]]:
-    """Return the keyframes of each branch that fit a budget in bytes; None: all."""
+    """Return the keyframes of each branch, thinned out to fit `budget` bytes unless it is None."""
     copies = {branch: copy(branch) for branch in branches}
     if budget is not None:
         Keyframes(budget).take([*copies.values()], copies[newest])
@@ -301,7 +301,7 @@ def thinned(
 
 @final
 class Keyframes:
-    """The keyframes of all branches, within a budget of bytes; older ones are sparser.
+    """The keyframes of all branches, thinned out to fit a budget in bytes; old ones are sparser.
 
     The keyframe at step 0 is never removed.
     """
@@ -325,7 +325,7 @@ class Keyframes:
             self._thin(branch)
 
     def take(self, branches: Sequence[Branch], newest: Branch) -> None:
-        """Replace all keyframes by those of these branches, thinned to the budget."""
+        """Replace the managed branches by these, and thin out their keyframes to fit the budget."""
         self._branches = [branch for branch in branches if branch.frames]
         self.used = sum(frame.size for branch in self._branches for frame in branch.frames)
         if self.used > self.budget:
@@ -372,10 +372,10 @@ MOST_BLOCKS = 2**13  # above, two blocks are merged
 
 @final
 class Losses:
-    """The losses of a branch from step `first`: exact for at least the last EXACT steps.
+    """The losses of a branch from step `first`, exact for at least the last EXACT steps.
 
-    For older steps, the minimum and maximum of each block are stored. `between` returns them
-    alternately for the steps of a block, so that curves, minima and maxima remain correct.
+    For older steps, only the minimum and maximum of each block of steps are stored. `between`
+    returns them alternately for the steps of a block, so curves keep their minima and maxima.
     """
 
     def __init__(self, first: int) -> None:
@@ -389,14 +389,15 @@ class Losses:
         return self._count
 
     def is_exact(self, step: int) -> bool:
-        """Return whether the exact loss of a step is known; steps before `first` count as known."""
+        """Return whether the loss of a step is exact; steps before `first` count as exact."""
         return not self.first <= step < self.first + self._kept[0]
 
     def between(self, start: int, end: int, *, ends: bool = False) -> FloatArray:
-        """Return the losses from an index to before another index, counted from `first`.
+        """Return the losses in the half-open interval [start, end), counted from `first`.
 
         Args:
-            ends: whether blocks give their minimum and maximum once instead of once per step
+            ends: whether to return minimum and maximum once per block instead of alternately per
+                step
         """
         end = min(end, self._count)
         before, room, blocks, size = self._kept
@@ -408,13 +409,13 @@ class Losses:
         return np.append(blocks[old // size, old % 2], new) if len(old) else new
 
     def parts(self) -> list[FloatArray]:
-        """Return arrays with the results of `between` for all steps, without copying any."""
+        """Return the losses of all steps as a list of arrays, without copying them."""
         before, room, blocks, size = self._kept
         pairs = np.broadcast_to(blocks[:, np.newaxis], (len(blocks), size // 2, 2))
         return [*pairs, room[: self._count - before]]
 
     def record(self, step: int, losses: FloatArray) -> None:
-        """Append the losses of the steps from `step`; those already recorded are skipped."""
+        """Append the losses of the steps from `step`, skipping steps that are already recorded."""
         new = losses[max(self._count - (step - self.first), 0) :]
         while len(new):
             if self._count - self._kept[0] == 2 * EXACT:
@@ -431,7 +432,7 @@ class Losses:
             new = new[len(part) :]
 
     def _leave(self) -> None:
-        """Reduce the older half to the minimum and maximum of blocks."""
+        """Reduce the older half of the exact losses to the minimum and maximum of blocks."""
         before, room, blocks, size = self._kept
         left = room[:EXACT].reshape(-1, size)
         blocks = np.concatenate([blocks, np.stack([left.min(axis=1), left.max(axis=1)], axis=1)])
@@ -451,7 +452,7 @@ Series: TypeAlias = tuple[npt.NDArray[np.int64], FloatArray]  # steps and values
 
 @final
 class MetricPoints:
-    """Values at steps, in order; other threads may read them at any time."""
+    """Values of a metric at increasing steps; other threads may read them at any time."""
 
     def __init__(self, steps: Sequence[int] = (), values: Sequence[float] = ()) -> None:
         self._steps, self._values = array("q", steps), array("d", values)
@@ -462,7 +463,7 @@ class MetricPoints:
         self._values.append(value)
 
     def until(self, last: float = math.inf) -> Series:
-        """Return steps and values up to a step; by default all."""
+        """Return the steps and values up to step `last`, by default all."""
         count = len(self._values)  # appended after the steps
         steps = np.array(self._steps[:count], np.int64)
         end = int(np.searchsorted(steps, last, "right"))
@@ -476,9 +477,9 @@ LISTED = 5  # names in an error
 
 
 def checked_name(name: object) -> str:
-    """Return a branch name without surrounding blanks; raise InputError if it is invalid.
+    """Return a branch name without surrounding spaces; raise InputError if it is invalid.
 
-    A name has at most 60 characters, without invisible or control characters.
+    A name has at most 60 characters, all of them visible.
     """
     if not isinstance(name, str):
         raise InputError(f"the name of a branch is a string, not {shorten(name)}")
@@ -497,7 +498,7 @@ def checked_name(name: object) -> str:
 
 
 def find_branch(branches: Sequence[Branch], branch: Branch | int | str) -> Branch:
-    """Return a branch, given itself, its number or its name; raise InputError if unknown."""
+    """Return a branch, given the branch, its number or its name; raise InputError if unknown."""
     if isinstance(branch, str):
         return branch_of_name(branches, branch)
     if isinstance(branch, int) and 0 <= branch < len(branches):
@@ -525,19 +526,19 @@ def branch_of_name(branches: Sequence[Branch], name: str) -> Branch:
 
 
 def did_in_words(actions: Sequence[Action]) -> str:
-    """Return a description of actions; consecutive actions on one target by the last action."""
+    """Describe actions in a few words; of consecutive actions on one target only the last."""
     words = [ACTIONS[each.kind].words(**each.details) for each in actions]
     return in_few_words([*zip(map(subject, actions), words, strict=True)])
 
 
 def subject(action: Action) -> tuple[object, ...]:
-    """Return the target of an action."""
+    """Return a key for the target of an action: its kind, layer and rows."""
     rows = action.details.get("rows")
     return action.kind, action.details.get("layer"), None if rows is None else rows.tobytes()
 
 
 def began_by(branch: Branch) -> list[Action]:
-    """Return the user's actions at the start of a branch, in order."""
+    """Return the user actions at the start of a branch, in order."""
     fork = branch.fork
     here = branch.actions_at(fork.place)[fork.actions :]
     found = [each for each in here if each.asked is None or each.asked >= fork.place]

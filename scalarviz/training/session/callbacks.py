@@ -1,7 +1,7 @@
-"""Callbacks: user functions that a session calls at some steps, with a view of the moment.
+"""Callbacks: user functions that a session calls at regular steps, with a view of the step.
 
-Changes made through the view are journalled like actions of the user, so a replay repeats them
-without calling the function again.
+Changes made through the view are journalled like user actions, so a replay repeats them without
+calling the function again.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class StepNumbers:
-    """The moment after `step` whole steps; arrays are read-only, and valid during the call."""
+    """Numbers of a session after `step` steps; arrays are read-only and valid only in the call."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
@@ -59,20 +59,20 @@ class StepNumbers:
     @final
     @property
     def learning_rate(self) -> float:
-        """Learning rate of the next step, including the schedule."""
+        """Learning rate of the next step, including the factor of the schedule."""
         trainer = self._timeline.trainer
         return trainer.settings.optimizer.rate(trainer.bank.step_count)
 
     @final
     @property
     def values(self) -> FloatArray:
-        """The values of all weights, read-only; 1-D, as in `network.bank.value`."""
+        """Values of all weights, read-only and 1-D, in the order of `network.bank.value`."""
         return read_only(self._timeline.trainer.bank.value)
 
     @final
     @property
     def gradients(self) -> FloatArray:
-        """The gradients of the last step, read-only; 1-D, as in `network.bank.grad`."""
+        """Gradients of the last step, read-only and 1-D, in the order of `network.bank.grad`."""
         return read_only(self._timeline.trainer.bank.grad)
 
     @final
@@ -82,11 +82,11 @@ class StepNumbers:
 
 @final
 class ConditionView(StepNumbers):
-    """Argument of a custom condition: the moment after `step` steps, read-only."""
+    """Argument of a custom condition: a read-only view of the session after `step` steps."""
 
     @property
     def outputs(self) -> FloatArray:
-        """The outputs for the batch of the next step, shape (samples, outputs)."""
+        """Outputs for the batch of the next step, shape (samples, outputs)."""
         trainer = self._timeline.trainer
         return trainer.network(trainer.batches.at(self.step)[0])
 
@@ -103,9 +103,10 @@ STOPPED = "stopped by a callback"
 
 @final
 class StepView(StepNumbers):
-    """Argument of a callback: the moment of a session after `step` steps, read-only.
+    """Argument of a callback: a view of the session after `step` steps.
 
-    Changes by `set_rate`, `edit`, `freeze` and `stop` take effect when the callback returns.
+    Arrays are read-only. Changes by `set_rate`, `edit`, `freeze` and `stop` take effect when the
+    callback returns.
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -116,7 +117,7 @@ class StepView(StepNumbers):
 
     @property
     def rate_set_at(self) -> int:
-        """The last step at which the learning rate or optimizer was set by the user; 0 if never."""
+        """Last step at which the learning rate or the optimizer was set; 0 if never."""
         now, kinds = self._timeline.clock, ("learning rate", "optimizer")
         journal = reversed(self._timeline.branch.journal)
         return next((a.step for a in journal if a.kind in kinds and a.place <= now.place), 0)
@@ -128,21 +129,21 @@ class StepView(StepNumbers):
         self._ask("learning rate", rate=checked_rate(rate))
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Set the value of one or several weights; arguments as in `Session.edit`."""
+        """Set the value of one or several weights; see `Session.edit` for the arguments."""
         rows = rows_of(self._timeline.trainer.network, weight)
         self._ask(
             "edit", rows=rows, values=as_values(value, rows, self._timeline.trainer.bank.dtype)
         )
 
     def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
-        """Freeze a part of the network, or unfreeze it; arguments as in `Session.freeze`."""
+        """Freeze or unfreeze a part of the network; see `Session.freeze` for the arguments."""
         rows = rows_of(self._timeline.trainer.network, part)
         self._ask("freeze", rows=rows, on=true_or_false(on, "on"))
 
     def stop(self, reason: str = STOPPED) -> None:
         """End the current `advance`, `seek` or `play` at this step.
 
-        `reason` becomes `Session.stopped`; by default "stopped by a callback".
+        `reason` becomes `Session.stopped`; the default is "stopped by a callback".
         """
         self._check()
         if not isinstance(reason, str) or not reason:
@@ -180,14 +181,14 @@ class Callback:
         return str(getattr(self.function, "__qualname__", type(self.function).__name__))
 
     def remove(self) -> None:
-        """Stop calling the function; safe to repeat."""
+        """Stop calling the function; further calls have no effect."""
         self._forget(self)
 
     def call(self, timeline: Timeline) -> str:
-        """Call the function at the current moment; return its reason to stop, or "".
+        """Call the function at the current step; return its reason to stop training, or "".
 
-        Errors in the function get a note with its name and the step; weights written before are
-        journalled.
+        An error raised by the function gets a note with the function's name and the step; weights
+        that it wrote before are journalled.
         """
         timeline.remember()
         view = StepView(timeline)
@@ -208,7 +209,7 @@ class Callback:
 
 
 def check_callback(function: object) -> None:
-    """Raise InputError if a function cannot be called with a view."""
+    """Raise InputError unless an object is a function that accepts one view."""
     if not callable(function):
         raise InputError(
             f"a callback is a function of a view, such as print, not {shorten(function)}"
@@ -221,12 +222,12 @@ def check_callback(function: object) -> None:
 
 @final
 class FirstArrivals:
-    """Metrics and callbacks of a session, run when a branch first arrives at their steps.
+    """The metrics and callbacks of a session, which run when a branch reaches a new step.
 
     Attributes:
         metrics: the measured metrics; can be set
-        under_way: whether a callback is running
-        stopped: the reason given by a callback to end the last advance, or ""
+        under_way: whether a user function is running
+        stopped: the reason for which a callback or condition ended the last advance, or ""
     """
 
     def __init__(self) -> None:
@@ -237,11 +238,11 @@ class FirstArrivals:
 
     @property
     def any(self) -> bool:
-        """Whether anything is due at any step."""
+        """Whether there are any metrics or callbacks."""
         return self.metrics is not None or bool(self._callbacks)
 
     def add(self, function: Callable[[StepView], object], every: int) -> Callback:
-        """Return a callback of a function, called from now on."""
+        """Register a function to be called every `every` steps, and return its Callback."""
         callback = Callback(function, every, self._remove)
         self._callbacks = (*self._callbacks, callback)
         return callback
@@ -250,29 +251,29 @@ class FirstArrivals:
         self._callbacks = tuple(each for each in self._callbacks if each is not callback)
 
     def steps_until(self, step: int) -> int:
-        """Return the number of steps from a step to the next one at which something is due."""
+        """Return the number of steps until a metric or callback is next due."""
         periods = [] if self.metrics is None else [self.metrics.every]
         periods += [callback.every for callback in self._callbacks]
         return min((every - step % every for every in periods), default=1)
 
     def is_due(self, timeline: Timeline) -> bool:
-        """Return whether the branch arrives for the first time at a step where something is due.
+        """Return whether the branch has just reached a new step where a metric or callback is due.
 
-        The end of the branch has not been moved yet.
+        Call it before the end of the branch is moved.
         """
         step, operation = timeline.clock.place
         is_first = operation == 0 and timeline.clock > timeline.branch.end
         return is_first and self.steps_until(step - 1) == 1
 
     def measure(self, timeline: Timeline) -> None:
-        """Measure the metrics due at the current moment, on arrival at a step."""
+        """Measure and record the metrics, if they are due at the current step."""
         step, metrics = timeline.clock.step, self.metrics
         if metrics is not None and step % metrics.every == 0:
             with self.calling():
                 record(timeline.branch, step, metrics.measure(timeline.trainer, step))
 
     def call(self, timeline: Timeline) -> None:
-        """Call the functions due at the current moment, on arrival at a step."""
+        """Call the callbacks that are due at the current step."""
         step = timeline.clock.step
         with self.calling():
             for callback in self._callbacks:
@@ -280,7 +281,7 @@ class FirstArrivals:
                     self.stopped = callback.call(timeline) or self.stopped
 
     def calling(self) -> AbstractContextManager[None]:
-        """Allow calls of user functions in this block."""
+        """Return a context manager that marks a user function as running."""
         return meanwhile(self, under_way=True)
 
 
@@ -292,7 +293,7 @@ MODES = {name: name for name in ("auto", "min", "max")}
 
 
 def is_rising(metric: str, mode: str) -> bool:
-    """Return whether larger is better; raise InputError if unknown.
+    """Return whether larger values of a metric are better; raise InputError if unknown.
 
     Args:
         metric: name in `Session.metrics`
@@ -309,13 +310,13 @@ def is_rising(metric: str, mode: str) -> bool:
 
 
 def place_of_best(values: FloatArray, rises: bool) -> int:
-    """Return the index of the first of the best `values`; NaN is the worst."""
+    """Return the index of the first best value; NaN counts as the worst."""
     signed = -values if rises else values
     return int(np.argmin(np.where(np.isnan(signed), np.inf, signed)))
 
 
 class MetricCallback(ABC):
-    """Base class of callbacks that watch one metric.
+    """Base class of callbacks that react when a metric stops improving.
 
     Args:
         metric: name in `Session.metrics`
@@ -323,7 +324,7 @@ class MetricCallback(ABC):
         min_delta: minimum change that counts as an improvement
         mode: "min", "max" or "auto"
 
-    Its attribute `rises` is whether larger is better.
+    The attribute `rises` is True if larger values are better.
     """
 
     def __init__(self, metric: str, patience: int, min_delta: float, mode: str) -> None:
@@ -338,7 +339,7 @@ class MetricCallback(ABC):
 
         Args:
             metrics: metrics of the session, or None
-            held_out: whether its data have held-out samples
+            held_out: whether the data has held-out samples
         """
         who = type(self).__name__
         if metrics is None:
@@ -358,11 +359,11 @@ class MetricCallback(ABC):
 
     @final
     def waits(self, view: StepView, since: int = 0) -> bool:
-        """Return whether the last `patience` values are no better than the earlier ones.
+        """Return whether none of the last `patience` values is better than all earlier ones.
 
         Args:
             view: view of the current step
-            since: a step; only later values count as the last ones; by default 0
+            since: step after which the last `patience` values must have been measured; 0 by default
         """
         steps, values = view.metrics.get(self.metric, (np.zeros(0, np.int64), np.zeros(0)))
         if len(values) <= self.patience or steps[-self.patience] <= since:
@@ -374,29 +375,29 @@ class MetricCallback(ABC):
 
     @final
     def best(self, view: StepView) -> tuple[int, float]:
-        """Return the step with the best value up to that of `view`, and the value."""
+        """Return the step and the value of the best measurement up to the step of `view`."""
         steps, values = view.metrics[self.metric]
         at = place_of_best(values, self.rises)
         return int(steps[at]), float(values[at])
 
     @abstractmethod
     def __call__(self, view: StepView) -> None:
-        """Called at a step."""
+        """React to the values of the metric; called by the session at a step."""
 
 
 @final
 class EarlyStopping(MetricCallback):
     """A callback that stops training when a metric stops improving.
 
-    It ends the current `advance` or `play`. `s.stopped` then contains the reason and the best step,
-    to which `s.seek` can go back.
+    It ends the current `advance` or `play` of the session `s`. Afterwards `s.stopped` contains the
+    reason and the best step, and `s.seek` can go back to that step.
 
     Args:
-        metric: name in `s.metrics`, by default "held_out_loss"
-        patience: number of measurements without improvement; by default 10
-        min_delta: minimum change that counts as an improvement, at least 0; by default 0
-        mode: "min", "max" or "auto", the default: "max" for accuracies, precision, recall, f1 and
-            r2, else "min"; custom metrics require "min" or "max"
+        metric: name in `s.metrics`; "held_out_loss" by default
+        patience: number of measurements without improvement after which to stop; 10 by default
+        min_delta: minimum change that counts as an improvement, at least 0; 0 by default
+        mode: "min", "max" or "auto"; "auto" (default) is "max" for accuracies, precision, recall,
+            f1 and r2, and "min" otherwise. Custom metrics require "min" or "max"
 
     Raises:
         InputError: for invalid arguments.
@@ -433,16 +434,16 @@ class EarlyStopping(MetricCallback):
 class ReduceOnPlateau(MetricCallback):
     """A callback that lowers the learning rate when a metric stops improving.
 
-    It then waits for another `patience` measurements. Lowering the rate ends the schedule of the
-    optimizer.
+    After lowering the rate, it waits for another `patience` measurements. Lowering the rate ends
+    the schedule of the optimizer.
 
     Args:
-        metric: name in `s.metrics`, by default "held_out_loss"
-        factor: factor of the learning rate, between 0 and 1; by default 0.1
-        patience: number of measurements without improvement; by default 10
-        min_delta: minimum change that counts as an improvement, at least 0; by default 0
-        min_rate: smallest learning rate, at least 0; by default 0
-        mode: "min", "max" or "auto", as in EarlyStopping; by default "auto"
+        metric: name in `s.metrics`; "held_out_loss" by default
+        factor: factor by which the learning rate is multiplied, between 0 and 1; 0.1 by default
+        patience: number of measurements without improvement; 10 by default
+        min_delta: minimum change that counts as an improvement, at least 0; 0 by default
+        min_rate: lower bound of the learning rate, at least 0; 0 by default
+        mode: "min", "max" or "auto", as in EarlyStopping; "auto" by default
 
     Raises:
         InputError: for invalid arguments.

@@ -1,8 +1,8 @@
 """Conditions on a step of a training run, written as text, such as "grad norm > 10".
 
-A text is one clause, or several with "or" between them. A clause is a row of `STATES`, such as "not
-finite", or a quantity with a predicate, rows of `QUANTITIES` and `PREDICATES`. The names of metrics
-are quantities. Texts are never executed as code.
+A text is one clause, or several clauses joined by "or". A clause is a row of `STATES`, such as "not
+finite", or consists of a quantity and a predicate, which are rows of `QUANTITIES` and `PREDICATES`.
+Names of metrics are also quantities. Texts are never executed as code.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ FIRST = 32  # samples examined first, then increasingly many
 
 
 def dead_neuron(trainer: Trainer, step: int, row: int) -> float:
-    """Return the first row of the first dead neuron on arrival at a step; NaN if none is dead.
+    """Return the first bank row of the first dead neuron at a step; NaN if no neuron is dead.
 
     A neuron is dead if the gradients of all its weights were exactly 0 in the last step, and the
-    derivative of its activation is 0 for every training sample; for generated data, for every
-    sample of the next batch.
+    derivative of its activation is 0 for every training sample (with generated data, for every
+    sample of the next batch).
     """
     still = {op: neurons for op, neurons in still_neurons(trainer) if neurons.any()}
     if not still or not step:
@@ -55,7 +55,7 @@ def dead_neuron(trainer: Trainer, step: int, row: int) -> float:
 
 
 def still_neurons(trainer: Trainer) -> Iterator[tuple[Operation, Any]]:
-    """Yield the operations followed by an activation, and their neurons without gradient."""
+    """Yield each operation before an activation, and a mask of its neurons with zero gradient."""
     for operation, after in pairwise(trainer.network.program.operations):
         is_one = after.kind == "activation" and after.source == operation.target
         if is_one and operation.weights != NONE:
@@ -73,7 +73,7 @@ def rows_of_neurons(operation: Operation) -> FloatArray:
 
 
 def samples_of(trainer: Trainer, step: int) -> Iterator[FloatArray]:
-    """Yield the inputs of all samples, some at a time."""
+    """Yield the inputs of all training samples in chunks of increasing size."""
     data = trainer.settings.data
     table = data.training[0] if isinstance(data, TableSet) else trainer.batches.at(step)[0]
     first, count = 0, FIRST
@@ -85,7 +85,7 @@ def samples_of(trainer: Trainer, step: int) -> Iterator[FloatArray]:
 def quiet_neurons(
     trainer: Trainer, still: dict[Operation, FloatArray], inputs: FloatArray
 ) -> dict[Operation, FloatArray]:
-    """Return the neurons whose activation has the derivative 0 for all these samples."""
+    """Return the neurons in `still` whose activation has the derivative 0 for all these inputs."""
     program, bank = trainer.network.program, trainer.bank
     found = program_forward(program, bank.value, bank.state, inputs)
     left = {}
@@ -116,10 +116,12 @@ class Predicate:
     """A row of PREDICATES, or the predicate of a row of STATES.
 
     Attributes:
-        name: text after the quantity, with `NUMBER` for a number
-        holds: function of the values, an earlier value for each, and the number in the text
-        before: the earlier value: "smallest" or "largest" of all, "previous", or "" if unused
-        least: smallest valid number; by default any
+        name: text after the quantity, with `NUMBER` as the placeholder of a number
+        holds: function f(values, earlier, number) that returns whether the predicate is true;
+            `earlier` has one earlier value for each value, and `number` is the one in the text
+        before: which earlier value is compared: the "smallest" or "largest" of all, the "previous"
+            one, or "" for none
+        least: smallest valid number; any number is valid by default
     """
 
     name: str
@@ -133,20 +135,19 @@ IS_SO = Predicate("", lambda v, before, x: v > 0.5)
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """A row of QUANTITIES or STATES: a number on arrival at a step.
+    """A row of QUANTITIES or STATES: a number that has a value on arrival at each step.
 
     Attributes:
         name: name in texts
-        source: LOSSES or MEASURED: recorded; NUMBERS: read from the bank
-        read: function of the trainer, the step and a row of the bank, for NUMBERS
-        has_row: whether a row follows the name, as in "weight 7"; then "rises" and "falls" refer to
-            its absolute value
-        of_step: whether it belongs to the last step, so that it is missing at step 0
-        predicate: predicate of a row of STATES, for the number or a loss; other rows get it from
-            the text of a condition
-        on_record: function of the settings: whether the losses are sufficient
-        where: function of the trainer and the number that returns the explanation in brackets, or
-            ""
+        source: where the number comes from: LOSSES or MEASURED are recorded, NUMBERS is read from
+            the bank
+        read: function f(trainer, step, row) that reads the number if the source is NUMBERS
+        has_row: whether a bank row follows the name, as in "weight 7"; if so, "rises" and "falls"
+            refer to the absolute value
+        of_step: whether the number belongs to the last step, so that it is missing at step 0
+        predicate: the predicate of a row of STATES; otherwise the text of the condition contains it
+        on_record: function f(settings) that returns whether recorded losses are sufficient
+        where: function f(trainer, number) that returns an explanation to show in brackets, or ""
     """
 
     name: str
@@ -160,35 +161,35 @@ class Quantity:
 
 
 def norm_of_gradients(trainer: Trainer, step: int, row: int) -> float:
-    """Return the norm of the gradients of all non-frozen weights."""
+    """Return the Euclidean norm of the gradients of all weights that are not frozen."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.square(trainer.bank.grad[~trainer.bank.frozen], dtype=np.float64)
         return math.sqrt(squares.sum())
 
 
 def least_finite(trainer: Trainer, step: int, row: int) -> float:
-    """Return 0, or NaN if a weight or a gradient is not finite."""
+    """Return 0 if all weights and gradients are finite, otherwise NaN."""
     arrays = trainer.bank.value, trainer.bank.grad
     return 0.0 if all(np.isfinite(array).all() for array in arrays) else math.nan
 
 
 def changes_sign(value: Any, before: Any, number: float) -> Any:
-    """Return whether the sign of a value differs from the sign of the previous one."""
+    """Return whether the sign of a value differs from the sign of the previous value."""
     return ((value < 0.0) != (before < 0.0)) & (before == before)  # NaN: missing
 
 
 def is_refused(settings: Settings) -> bool:
-    """Return whether non-finite gradients and weights reject a step."""
+    """Return whether a step with non-finite gradients or weights is rejected."""
     return settings.optimizer.not_finite == "error" and not settings.precision.mixed
 
 
 def nowhere(trainer: Trainer, value: float) -> str:
-    """Return no location, for a number without one."""
+    """Return an empty explanation."""
     return ""
 
 
 def neuron_at(trainer: Trainer, row: float) -> str:
-    """Return the name of the neuron of a bank row."""
+    """Return the name of the neuron that owns a bank row."""
     return trainer.bank.name_of(int(row)).rpartition(", ")[0]
 
 
@@ -246,15 +247,15 @@ STATES = table(
 @final
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Condition:
-    """One clause, or a user-defined function.
+    """A condition: one clause of a text, or a user-defined function.
 
     Attributes:
-        text: text in error messages and files
+        text: text of the condition in messages and files
         quantity: a row of QUANTITIES or STATES, a metric, or a user-defined function
-        predicate: predicate of the number
-        number: number in the text; 0 if missing
-        row: bank row, or None
-        function: the user-defined function; None if lost in a file
+        predicate: predicate that the quantity must fulfil
+        number: number in the text; 0 if there is no number
+        row: bank row in the text, or None
+        function: the user-defined function; None after loading from a file, which cannot store it
     """
 
     text: str
@@ -269,47 +270,48 @@ class Condition:
 
     @property
     def is_own(self) -> bool:
-        """Whether the condition is, or was, a user-defined function, which files cannot store."""
+        """Whether the condition is a user-defined function, which a loaded file may lack."""
         return self.text.startswith(OWN)
 
     @property
     def is_lost(self) -> bool:
-        """Whether the condition is a user-defined function lost in a file."""
+        """Whether the condition is a user-defined function that is missing after loading a file."""
         return self.is_own and self.function is None
 
     @property
     def is_not_finite(self) -> bool:
-        """Whether the condition holds if any number is not finite, including the loss."""
+        """Whether this is the condition "not finite", which includes the loss."""
         return self.quantity.name == NOT_FINITE
 
     @property
     def looks_back(self) -> bool:
-        """Whether the condition compares with all earlier steps, as "rises 3x" does."""
+        """Whether the condition compares its number with all earlier steps, as "rises 3x" does."""
         return self.predicate.before in ("smallest", "largest")
 
     def compared(self, values: Any) -> Any:
-        """Return the number for the predicate, or its absolute value for "rises" and "falls"."""
+        """Return values to compare; for "rises" and "falls" of a weight, their absolute values."""
         return np.abs(values) if self.looks_back and self.row is not None else values
 
     def number_at(self, trainer: Trainer, step: int, loss: float) -> float:
-        """Return the number on arrival at a step, given the loss of its step."""
+        """Return the value of the quantity on arrival at a step; `loss` is the last loss."""
         is_lost = self.is_not_finite and not math.isfinite(loss)
         is_known = not is_lost and step >= self.quantity.of_step
         return float(self.quantity.read(trainer, step, self.row or 0)) if is_known else math.nan
 
     def source_with(self, settings: Settings) -> str:
-        """Return its source with these settings."""
+        """Return where the number comes from under these settings: LOSSES, MEASURED or NUMBERS."""
         return LOSSES if self.quantity.on_record(settings) else self.quantity.source
 
     def holds(self, values: Any, before: Any) -> Any:
-        """Return whether it holds for a value, or each value of an array, given earlier values."""
+        """Return whether the condition holds for each value, compared with the values `before`."""
         return self.predicate.holds(self.compared(values), before, self.number)
 
     def holds_over(self, values: FloatArray, before: FloatArray | None = None) -> Any:
-        """Return whether it holds at each place of a record.
+        """Return whether the condition holds at each of a series of recorded values.
 
         Args:
-            before: value before each place; None, the default: the record begins at step 0
+            before: earlier value to compare with each value; None (default) takes it from `values`,
+                which then must begin at step 0
         """
         if before is None:
             before = before_each(self.predicate.before, self.compared(values), math.nan)
@@ -317,13 +319,13 @@ class Condition:
             return self.holds(values, before)
 
     def told(self, trainer: Trainer, value: float) -> str:
-        """Return it with the value of its number: "grad norm > 10 (it is 11.3)"."""
+        """Return the condition with its current value, such as "grad norm > 10 (it is 11.3)"."""
         where = self.quantity.where(trainer, value)
         return f"{self.text} ({where})" if where else self.text
 
 
 def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
-    """Return the smallest, largest or last earlier value for each; `first` precedes them all."""
+    """Return the smallest, largest or previous value before each; `first` precedes them all."""
     past = np.concatenate([[first], values[:-1]])
     if which in ("smallest", "largest"):
         known = np.where(np.isfinite(past), past, math.nan)
@@ -333,11 +335,11 @@ def before_each(which: str, values: FloatArray, first: float) -> FloatArray:
 
 
 def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]:
-    """Return the clauses of a text; raise UnknownNameError or InputError if invalid.
+    """Parse a text into conditions; raise UnknownNameError or InputError if it is invalid.
 
     Args:
-        metrics: names of the measured metrics, as in `Session.metrics`; None: any name may be a
-            metric, as in a file
+        metrics: names of the measured metrics, as in `Session.metrics`; None accepts any name as a
+            metric, as needed for files
     """
     if not isinstance(text, str) or not text.strip() or len(text) > LONGEST_CONDITION:
         raise InputError(
@@ -354,7 +356,7 @@ def parse(text: object, metrics: Sequence[str] | None = None) -> list[Condition]
 
 
 def one_clause(text: str, metrics: Sequence[str] | None) -> Condition:
-    """Return the condition of one clause."""
+    """Parse one clause into a condition."""
     state = STATES.get(text.lower())
     if state is not None:
         return Condition(state.name, state, state.predicate)
@@ -384,7 +386,7 @@ def written(number: float) -> str:
 def of_quantity(
     name: str, words: str, predicate: Predicate, number: float, metrics: Sequence[str] | None
 ) -> Condition:
-    """Return the condition of a named quantity with a predicate, whose text is `words`."""
+    """Return the condition for the quantity `name` and a predicate with the text `words`."""
     plain, row = name, 0
     found = re.fullmatch(r"(.+?) (\d{1,18})", name)
     if found is not None:
@@ -402,11 +404,11 @@ def of_quantity(
 
 
 def metric_named(name: str, metrics: Sequence[str] | None) -> str:
-    """Return the name of a metric in `Session.metrics`.
+    """Convert the name of a metric in a text to its name in `Session.metrics`.
 
     Raises:
-        UnknownNameError: for another name.
-        InputError: for a metric that is not measured.
+        UnknownNameError: for an unknown name.
+        InputError: for a metric that the session does not measure.
     """
     plain = re.sub(r"^held[-_ ]out[-_ ]", "", name, flags=re.IGNORECASE)
     metric = (HELD_OUT if plain != name else "") + plain.replace(" ", "_")
@@ -424,10 +426,10 @@ def metric_named(name: str, metrics: Sequence[str] | None) -> str:
 
 
 def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
-    """Return example conditions, one or several of each kind.
+    """Return examples of conditions of every kind.
 
     Args:
-        metrics: names of the measured metrics; `row`: row of a weight
+        metrics: names of the measured metrics; `row`: bank row of a weight for the examples
     """
     shown = [name.replace(HELD_OUT, "held-out ") for name in metrics or ()]
     return [
@@ -445,7 +447,7 @@ def examples(metrics: Iterable[str] | None = None, row: int = 7) -> list[str]:
 
 
 def of_function(name: str, function: Function | None) -> Condition:
-    """Return a condition for a user-defined function, or for None, a lost one."""
+    """Return the condition for a user-defined function, or for None if a file lacks it."""
     quantity = Quantity(OWN, NUMBERS, where=nowhere)
     return Condition(f"{OWN} {name}", quantity, quantity.predicate, function=function)
 
@@ -453,14 +455,14 @@ def of_function(name: str, function: Function | None) -> Condition:
 def checked(
     given: Sequence[object], network: Model, metrics: Sequence[str] | None
 ) -> list[Condition]:
-    """Return the conditions for texts and functions of a user.
+    """Convert texts and functions passed by the user to conditions.
 
     Args:
         given: texts, functions and conditions
-        network: the network whose rows occur in the texts
-        metrics: as in `parse`
+        network: the network to whose bank rows the texts refer
+        metrics: see `parse`
 
-    Raises InputError, UnknownNameError or ShapeError.
+    Raises InputError, UnknownNameError or ShapeError for invalid conditions.
     """
     found: list[Condition] = []
     for each in given:
@@ -481,7 +483,7 @@ def checked(
 
 
 def check_rows(clauses: Iterable[Condition], network: Model) -> None:
-    """Raise ShapeError for a row outside of the network."""
+    """Raise ShapeError if a condition refers to a row that the network does not have."""
     count = len(network.bank)
     for clause in clauses:
         if clause.row is not None and clause.row >= count:
@@ -492,10 +494,10 @@ def check_rows(clauses: Iterable[Condition], network: Model) -> None:
 
 
 def with_rows(given: Sequence[Condition], rows: Mapping[int, int]) -> list[Condition]:
-    """Return conditions with renumbered rows; drop those on removed rows.
+    """Return conditions with renumbered bank rows, without conditions on removed rows.
 
     Args:
-        rows: new row of each kept old row
+        rows: mapping from each old row that is kept to its new row
     """
     found: list[Condition] = []
     for each in given:

@@ -1,6 +1,6 @@
-"""Explanations: the arithmetic of a weight's update, and the numbers of an operation, as data.
+"""Explanations: the arithmetic of a weight's update and the numbers of an operation.
 
-Pictures, captions and tests format these numbers.
+The results are plain numbers, which pictures and captions format.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from scalarviz.training.session.trainer import Trainer
 
 @dataclass(frozen=True, slots=True)
 class OperationNumbers:
-    """The numbers of one operation, shape (samples, size); None if not computed yet.
+    """The numbers of one operation, each of shape (samples, size), or None if not computed yet.
 
     Attributes:
         inputs, outputs: inputs and outputs of the operation
         upstream: gradient of the loss with respect to the outputs
-        gradient: gradient with respect to the inputs; None if no earlier operation needs it
+        gradient: gradient of the loss with respect to the inputs; None if no earlier operation
+            needs it
     """
 
     # "| Any", not "| None": type checkers then accept `numbers.outputs.shape` without a check.
@@ -42,23 +43,24 @@ class OperationNumbers:
 
 @dataclass(frozen=True)
 class Explanation(Explained):
-    """The update of one weight in one step. Attributes are None if not computed yet.
+    """The update of one weight in one step; attributes are None if not computed yet.
 
     Attributes:
-        row: its bank row; `name`: its name, such as "layer 1, perceptron 2, weight from input 0"
-        value: its value before the step
-        x: its input for each sample, float64, 1-D; ones for a bias. For a shared weight, the inputs
-            of all its uses, concatenated
+        row: bank row of the weight; `name`: its name, such as "layer 1, perceptron 2, weight from
+            input 0"
+        value: value of the weight before the step
+        x: input of the weight for each sample, float64, 1-D; ones for a bias. For a shared weight,
+            the inputs of all its uses are concatenated
         g: gradient of the loss with respect to the sum that contains x * w; same shape as x
         products: x * g
-        total: sum of the products: the gradient
-        grad: the gradient in the bank
-        kept: its optimizer state before the step, by slot; `settings`: names of the optimizer's
-            settings
+        total: sum of the products, which is the gradient
+        grad: gradient in the bank
+        kept: optimizer state of the weight before the step, by slot; `settings`: names of the
+            optimizer's settings
         frozen: whether the weight is frozen
         lines: arithmetic of the optimizer, from the gradient to the new value
-        new_value: value after the step; equal to `value` if the weight is frozen
-        edit: edit of the weight by the user since the last whole step, or None
+        new_value: value of the weight after the step; equal to `value` if the weight is frozen
+        edit: last edit of the weight by the user since the last step, or None
     """
 
     name: str
@@ -79,7 +81,7 @@ class Explanation(Explained):
     __repr__ = __str__  # also shown by a prompt and a notebook
 
     def spoken_lines(self) -> list[UpdateLine]:
-        """Return the lines with the word "grad" instead of g; after clipping, "grad used"."""
+        """Return `lines` with "grad" instead of "g" and, after clipping, "grad used"."""
         found, word = [], "grad"
         for line in self.lines:
             formula = re.sub(r"\bg\b", word, line.formula)
@@ -103,19 +105,19 @@ class Explanation(Explained):
 
 
 def is_written(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Return whether one of these moments writes the values of a buffer."""
+    """Return whether one of these operations of a step computes the values of a buffer."""
     return any(buffer in moment.values for moment in moments)
 
 
 def has_gradient(buffer: Buffer, moments: Sequence[Moment]) -> bool:
-    """Return whether one of these moments writes the gradient of a buffer."""
+    """Return whether one of these operations of a step computes the gradient of a buffer."""
     return any(buffer in moment.gradients for moment in moments)
 
 
 def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNumbers:
-    """Return the numbers of an operation after the first `done` moments of the step.
+    """Return the numbers of an operation, as known after `done` operations of the step.
 
-    For an operation of a compiled function, its inputs are its operands, concatenated.
+    The inputs of an operation in a compiled function are its operands, concatenated.
     """
     program, run, target = trainer.network.program, trainer.run, operation.target
     sources, past = operation.sources[: None if program.is_graph else 1], program.moments[:done]
@@ -132,7 +134,7 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 
 
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
-    """Explain the weight on a bank `row` after the first `done` moments of the step."""
+    """Explain the update of the weight in a bank `row`, after `done` operations of the step."""
     program, bank = trainer.network.program, trainer.bank
     value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
     x, g, products, total = np.zeros(0), None, None, None
@@ -182,7 +184,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
 
 
 def is_final(trainer: Trainer, row: int, done: int) -> bool:
-    """Return whether the gradient of a weight is final, if it is not a sum of products."""
+    """Return whether a gradient that is not a sum of products is final after `done` operations."""
     program = trainer.network.program
     if not program.is_graph:
         return is_ready(trainer, row, done)
@@ -193,7 +195,7 @@ def is_final(trainer: Trainer, row: int, done: int) -> bool:
 
 
 def is_ready(trainer: Trainer, row: int, done: int) -> bool:
-    """Return whether the gradient of a weight is final; with clip_norm, all gradients must be."""
+    """Return whether a gradient is final after `done` operations; with clip_norm, all must be."""
     clips = trainer.settings.optimizer.clip_norm < np.inf
     operations = trainer.network.program.operations
     return all(
@@ -205,7 +207,7 @@ def is_ready(trainer: Trainer, row: int, done: int) -> bool:
 
 
 def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeight:
-    """Return the numbers of a weight used by the optimizer."""
+    """Return the numbers that the optimizer uses to update a weight."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     limits = optimizer.clip_norm < np.inf
     value = float(bank.value[row])
@@ -224,7 +226,7 @@ def moving(trainer: Trainer, row: int, kept: Mapping[str, float]) -> MovingWeigh
 def factors_of(
     operation: Operation, numbers: OperationNumbers, row: int
 ) -> tuple[FloatArray, FloatArray | None]:
-    """Return inputs and upstream gradients of a row, whose products add up to its gradient."""
+    """Return the inputs and upstream gradients whose products add up to the gradient of a row."""
     written, read = operation.uses(row)
     samples = 0 if numbers.inputs is None else len(numbers.inputs)
     x = np.ones(samples * len(written))
@@ -238,7 +240,7 @@ def factors_of(
 
 
 def last_edit(timeline: Timeline, row: int) -> LastChange | None:
-    """Return the edits of a weight since the last step; None if they have no effect."""
+    """Return the change of a weight by user edits since the last step, or None if unchanged."""
     if any(action.kind == "edit" and row in action.details["rows"] for action in done_in(timeline)):
         before = numbers_at(timeline, Clock(timeline.clock.step))
         old, new = float(before.value[row]), float(timeline.trainer.bank.value[row])
@@ -248,17 +250,17 @@ def last_edit(timeline: Timeline, row: int) -> LastChange | None:
 
 
 def done_in(timeline: Timeline | Position) -> list[Action]:
-    """Return the user's actions done since the last step."""
+    """Return the user actions applied since the last step."""
     branch, now = timeline.branch, timeline.clock
     before = [each for i in range(now.operation) for each in branch.actions_at((now.step, i))]
     return before + branch.actions_at(now.place)[: now.actions]
 
 
 def numbers_at(timeline: Timeline, moment: Clock) -> Frame:
-    """Return the numbers at the start of a step, on arrival there or after actions.
+    """Return a keyframe at the start of a step, before or after the user actions there.
 
-    They are read from a keyframe, or the previous step is replayed; the timeline returns to its
-    place.
+    If no such keyframe is stored, the previous step is replayed; the timeline then returns to the
+    current moment.
     """
     frame, trainer = timeline.branch.frame_before(moment.step), timeline.trainer
     if frame is not None and Clock(frame.step) == moment:

@@ -1,6 +1,7 @@
-"""Growth: new sessions with a neuron or layer added or removed, or with new initial weights.
+"""Growth: make sessions with neurons or layers added or removed, or with new initial weights.
 
-Existing weights keep their values; the earlier session is unchanged.
+Weights that remain keep their values, unless they are drawn again. The earlier session is not
+changed.
 """
 
 from __future__ import annotations
@@ -33,24 +34,25 @@ Change = Callable[[Network, int], GrownNetwork]
 
 @answered
 def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = "same") -> Session:
-    """Append neurons to a hidden layer; return the new session.
+    """Append neurons to a hidden layer, and return a new session.
 
-    The new session is at step 0. Existing weights keep their values, frozen marks and optimizer
-    slots; the step count of the optimizer, and so its schedule, continues. The slots of new weights
-    start at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics, stop conditions and
-    pinned weights are copied from the current moment of the earlier session; callbacks are not. The
-    earlier session is unchanged, and available as `origin.session`.
+    The new session is at step 0. Existing weights keep their values, frozen flags and optimizer
+    slots. The step count of the optimizer continues, and so does its schedule. The slots of new
+    weights start at 0. Data, loss, optimizer, batch, seed, precision, engine, metrics, stop
+    conditions and pinned weights are copied from the current moment of the earlier session;
+    callbacks are not copied. The earlier session is not changed, and is available as
+    `origin.session`.
 
     Args:
         session: a Session of a Network
-        layer: index of a Dense layer followed by a Dense layer
-        count: number of neurons to add; by default 1
-        start: "same", the default: weights from new neurons to the next layer start at 0, so the
-            outputs are unchanged at first; "init": all new weights are drawn
+        layer: index of a Dense layer that is followed by a Dense layer
+        count: number of neurons to add; 1 by default
+        start: "same" (default) sets the weights from the new neurons to the next layer to 0, so
+            that the outputs are unchanged at first; "init" draws all new weights at random
 
-    New weights are drawn by the initializer of their layer, with a seed derived from the seeds of
-    session and network, the moment and the change. Raises InputError for a session of a compiled
-    expression, or a layer that cannot grow.
+    New weights are drawn by the initializer of their layer, with a seed that depends on the seeds
+    of the session and the network, the current moment and the change. Raises InputError for a
+    session of a compiled expression, or a layer that cannot grow.
     """
     pick(STARTS, start, "start")
     neurons = "1 neuron" if count == 1 else f"{shorten(count)} neurons"
@@ -63,15 +65,15 @@ def add_neurons(session: Session, layer: int, count: int = 1, *, start: Start = 
 
 @answered
 def remove_neuron(session: Session, layer: int, neuron: int) -> Session:
-    """Remove a neuron with its incoming and outgoing weights; return the new session.
+    """Remove a neuron with its incoming and outgoing weights, and return a new session.
 
     Args:
         session: a Session of a Network
-        layer: index of a Dense layer followed by a Dense layer
+        layer: index of a Dense layer that is followed by a Dense layer
         neuron: index of the neuron in the layer
 
-    Everything else is kept as in `add_neurons`. Raises InputError for the only neuron of a layer,
-    or a layer that cannot shrink.
+    Everything else is kept as in `add_neurons`. Raises InputError if the layer cannot shrink or has
+    only this neuron.
     """
     return changed(
         session,
@@ -89,21 +91,24 @@ def insert_layer(
     *,
     start: Start = "same",
 ) -> Session:
-    """Insert a Dense layer; return the new session.
+    """Insert a Dense layer, and return a new session.
 
     Args:
         session: a Session of a Network
-        layer: index of the new layer, as in `list.insert`, before an existing Dense layer
-        neurons: number of neurons; None, the default: the number of its inputs
-        activation: name of its activation; None, the default: the activation of the previous layer
-        start: "same", the default: the new layer is the identity if its activation allows it:
-            exactly for "linear", and for "relu" on non-negative inputs; approximately for "tanh"
-            and "sin" on small inputs. Other activations start as with "init": all new weights are
-            drawn
+        layer: index of the new layer, as in `list.insert`; there must be a Dense layer at this
+            index
+        neurons: number of neurons; None (default) means the number of inputs
+        activation: name of the activation; None (default) means the activation of the previous
+            layer
+        start: "same" (default) makes the new layer the identity if its activation allows that:
+            exactly for "linear", and for "relu" with non-negative inputs; approximately for "tanh"
+            and "sin" with small inputs. "init", and "same" with any other activation, draw all new
+            weights at random
 
-    Everything else is kept as in `add_neurons`. With fewer neurons than inputs, the next layer
-    loses the weights of the last inputs; with more, it gets new ones. Raises InputError for an
-    invalid index or another kind of layer there, UnknownNameError for an unknown activation.
+    Everything else is kept as in `add_neurons`. If the new layer has fewer neurons than inputs, the
+    next layer loses the weights of its last inputs; if it has more, the next layer gets new
+    weights. Raises InputError for an invalid index or another kind of layer there, and
+    UnknownNameError for an unknown activation.
     """
     pick(STARTS, start, "start")
     wide = "" if neurons is None else f" of {shorten(neurons)} neurons"
@@ -117,15 +122,15 @@ def insert_layer(
 
 @answered
 def remove_layer(session: Session, layer: int) -> Session:
-    """Remove a layer; return the new session, in which the next layer takes its inputs.
+    """Remove a layer, so that its inputs go to the next layer, and return a new session.
 
     Args:
         session: a Session of a Network
-        layer: index of a Dense layer followed by a Dense layer
+        layer: index of a Dense layer that is followed by a Dense layer
 
-    Everything else is kept as in `add_neurons`. The next layer keeps its weights by index of their
-    input; if the removed layer had more inputs than neurons, additional weights are drawn. Raises
-    InputError for the last layer and for other kinds of layers.
+    Everything else is kept as in `add_neurons`. The next layer keeps each weight whose input index
+    still exists. If the removed layer had more inputs than neurons, the additional weights are
+    drawn at random. Raises InputError for the last layer and for other kinds of layers.
     """
     return changed(
         session,
@@ -138,15 +143,16 @@ def remove_layer(session: Session, layer: int) -> Session:
 def reinitialize(
     session: Session, init: str | Init | Callable[..., Any] = "pytorch", *, seed: int | None = None
 ) -> Session:
-    """Draw new initial weights, except for frozen ones; return the new session.
+    """Draw new initial weights, except for frozen ones, and return a new session.
 
-    The optimizer restarts with empty slots and its schedule. Everything else, including separate
-    learning rates, is kept as in `add_neurons`.
+    The optimizer restarts with empty slots and at the start of its schedule. Everything else,
+    including separate learning rates, is kept as in `add_neurons`.
 
     Args:
         session: a Session of a Network
-        init: initializer of all layers: a name or an Init; by default "pytorch"
-        seed: seed of the draws, a non-negative integer; None, the default: the seed of the network
+        init: initializer of all layers: a name, a function or an Init; "pytorch" by default
+        seed: seed of the new weights, a non-negative integer; None (default) means the seed of the
+            network
 
     Raises:
         UnknownNameError: for an unknown initializer.
@@ -163,17 +169,17 @@ def reinitialize(
 
 @answered
 def set_biases(session: Session, on: bool = True) -> Session:
-    """Add biases to all perceptrons, or remove them; return the new session.
+    """Add biases to all perceptrons, or remove them, and return a new session.
 
     New biases start at 0, so the outputs are unchanged at first. Everything else is kept as in
     `add_neurons`.
 
     Args:
         session: a Session of a Network
-        on: True, the default: add biases; False: remove them
+        on: True (default) adds biases; False removes them
 
     Raises:
-        InputError: if nothing would change, or for layers inside other layers.
+        InputError: if nothing would change, or if the network has layers inside other layers.
     """
     on = true_or_false(on, "on")
     return changed(
@@ -184,9 +190,10 @@ def set_biases(session: Session, on: bool = True) -> Session:
 
 
 def changed(session: Session, did: str, change: Change) -> Session:
-    """Return a new session at step 0 for the network returned by `change`, given a seed.
+    """Return a new session at step 0 for the network that `change(network, seed)` returns.
 
-    `did` describes the change. Raises InputError, with nothing changed.
+    `did` is a description of the change. If it is impossible, raises InputError and changes
+    nothing.
     """
     if not isinstance(session, Session):
         raise InputError(

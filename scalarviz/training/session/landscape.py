@@ -1,4 +1,4 @@
-"""Landscape: losses on a plane, computed on a copy of the network, on a coarse grid first."""
+"""Landscape: losses on a plane of weights, computed from coarse to fine on a network copy."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ NEW = 1e-3  # minimum share of a direction perpendicular to the earlier ones
 
 
 class Past(NamedTuple):
-    """The weights along a training run, from which a plane is determined.
+    """The weights along a training run, which determine the plane of a landscape.
 
     Attributes:
         center: current values of the bank
-        steps: steps of some moments, int64, increasing
-        values: values of the bank at each of them
-        trained: rows of the trainable weights
+        steps: steps of the path's moments, int64, increasing
+        values: values of the bank at each of these steps
+        trained: bank rows of the trainable weights
         grad: current gradients of the bank
     """
 
@@ -55,9 +55,10 @@ class Past(NamedTuple):
 def plane_of(
     past: Past, rows: Sequence[int] = (), names: tuple[str, str] = ("", ""), points: int = 41
 ) -> LossPlane:
-    """Return a plane without losses, with `points` grid points in each direction.
+    """Return a LossPlane with `points` x `points` grid points, whose losses are still NaN.
 
-    Its axes are two `rows` of the bank with these `names`, or by default the principal directions.
+    The axes are the weights in two bank `rows`, called `names`, or by default the principal
+    directions of the path.
     """
     center = past.center.astype(np.float64)
     across, up = np.zeros((2, len(center)))
@@ -84,12 +85,12 @@ def plane_of(
 
 
 def main_directions(past: Past) -> tuple[list[FloatArray], float]:
-    """Return the two directions in which the trained weights moved most, and the total variance.
+    """Return the two directions in which the weights moved most, and the total variance.
 
-    They are the principal components of the path, from the Gram matrix of its moments, which is
-    small even for many weights. A path with fewer than two, beyond rounding errors, is completed by
-    the gradient or by fixed random directions. Signs are chosen so that the path ends at larger
-    coordinates than it begins.
+    They are the principal components of the path, computed from the Gram matrix of its moments,
+    which is small even for many weights. If the path has fewer than two components above rounding
+    errors, the gradient or fixed random directions are added. Signs are chosen so that coordinates
+    increase from the start to the end of the path.
     """
     last, count = past.values[-1][past.trained], len(past.values)
     products = sum(moves @ moves.T for moves in moves_of(past))
@@ -114,7 +115,7 @@ def main_directions(past: Past) -> tuple[list[FloatArray], float]:
 
 
 def moves_of(past: Past) -> Iterator[FloatArray]:
-    """Yield the deviations of the trained weights from the mean of the path, in portions."""
+    """Yield the deviations of the trained weights from their mean over the path, in blocks."""
     for first in range(0, len(past.trained), BLOCK):
         rows = past.trained[first : first + BLOCK]
         moves = np.array([values[rows] for values in past.values], np.float64)
@@ -131,10 +132,10 @@ PORTION = 0.005  # seconds of computation before yielding
 
 @final
 class Landscape:
-    """A LossPlane whose losses are being computed, on a copy of the network and on its engine.
+    """Computes the losses of a LossPlane, on a copy of the network and on its engine.
 
-    The network is evaluated as in a call: without dropout, with running statistics. The constructor
-    requires the session's lock; `portions` does not.
+    The network is evaluated without dropout and with running statistics. The caller must hold the
+    session's lock to construct it, but not to run `portions`.
 
     Attributes:
         plane: the plane; None until the path is known
@@ -166,28 +167,28 @@ class Landscape:
 
     @property
     def now(self) -> LossPlane | None:
-        """The plane with a copy of the losses so far; thread-safe."""
+        """The plane with a copy of the losses computed so far; thread-safe."""
         plane = self.plane
         return None if plane is None else replace(plane, losses=plane.losses.copy())
 
     @property
     def done(self) -> float:
-        """Share of computed losses, from 0 to 1."""
+        """Fraction of the losses computed so far, from 0 to 1."""
         return self.count / self._asked[-1] ** 2
 
     @cached_property
     def _loss(self) -> Callable[[], float]:
-        """Function that returns the loss at the numbers of the copy; compiled without the lock."""
+        """Function that returns the loss of the network copy; compiled without holding the lock."""
         return self._model.loss_on(*self._samples, self._loss_function)
 
     def loss_at(self, values: FloatArray) -> float:
-        """Return the loss at other `values` of the bank."""
+        """Return the loss for the weights `values`."""
         with np.errstate(over="ignore"):
             self._model.bank.value[self._model.rows] = values[self._rows]
         return self._loss()
 
     def portions(self) -> Iterator[int]:
-        """Find the path and compute all losses; yield their number after each portion."""
+        """Find the path and compute all losses; yield the number of losses after each portion."""
         yield from self._replay()
         plane = self.plane = plane_of(self._past, *self._asked)
         yield 0
@@ -201,7 +202,7 @@ class Landscape:
                 start = time.perf_counter()
 
     def _replay(self) -> Iterator[int]:
-        """Replace keyframes by equally spaced moments, unless it takes longer than REPLAY."""
+        """Replace the keyframes of the path by evenly spaced moments, if that is quick enough."""
         twin, self._twin = self._twin, None
         if twin is None:
             return
@@ -217,7 +218,7 @@ class Landscape:
 
 
 def kept_past(timeline: Timeline) -> Past:
-    """Return at most MOST_MOMENTS keyframes of the branch, and the present."""
+    """Return the weights in at most MOST_MOMENTS keyframes of the branch and now."""
     model, now, bank = timeline.trainer.network, timeline.clock.step, timeline.trainer.bank
     ways = [*timeline.branch.way()]
     frames = [f for each, last in reversed(ways) for f in each.frames if f.step <= last]
@@ -228,7 +229,7 @@ def kept_past(timeline: Timeline) -> Past:
 
 
 def with_present(past: Past, now: int, steps: list[int], values: list[FloatArray]) -> Past:
-    """Return a past with these moments, plus the present if it is missing."""
+    """Return a path of these moments, plus the current moment if it is missing."""
     at = bisect_right(steps, now)
     is_one = at and steps[at - 1] == now and np.array_equal(values[at - 1], past.center)
     if not is_one:
@@ -237,7 +238,7 @@ def with_present(past: Past, now: int, steps: list[int], values: list[FloatArray
 
 
 def rows_trained(model: Model) -> Any:
-    """Return the bank rows of a model's trainable weights that are not frozen."""
+    """Return the bank rows of a model's weights that are not frozen."""
     is_trained = np.zeros(len(model.bank), np.bool_)
     is_trained[model.rows] = True
     return np.flatnonzero(is_trained & ~model.bank.frozen)
@@ -246,9 +247,9 @@ def rows_trained(model: Model) -> Any:
 def samples_of(
     batches: Batches, most: int = MOST_SAMPLES
 ) -> tuple[FloatArray, FloatArray, Weights]:
-    """Return the training samples with their weights, or `most` equally spaced ones.
+    """Return the inputs, targets and weights of the training samples, evenly thinned to `most`.
 
-    For data generated anew in each step, the samples of step 0.
+    For data that is generated in each step, return the samples of step 0.
     """
     is_table = isinstance(batches, TableBatches)
     inputs, targets = (batches.inputs, batches.targets) if is_table else batches.at(0)
@@ -259,10 +260,10 @@ def samples_of(
 
 
 def checked(model: Model, weights: object, points: object) -> tuple[list[int], int]:
-    """Return the rows of two chosen weights, empty for None, and the size of a grid.
+    """Return the bank rows of two chosen weights ([] for None), and the grid size.
 
     Raises:
-        InputError: for anything else, or for weights that are not trained.
+        InputError: for invalid arguments, or for weights that are not trained.
     """
     count, trained = size(points, "the size of a landscape", least=2), rows_trained(model)
     require(
@@ -298,7 +299,7 @@ def checked(model: Model, weights: object, points: object) -> tuple[list[int], i
 
 @final
 class LossPlanes:
-    """Compute a LossPlane of a session in a separate thread, `background`."""
+    """Computes a LossPlane of a session in a separate thread, `background`."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -306,14 +307,14 @@ class LossPlanes:
         self._newest: list[Landscape] = []  # empty until the thread has read the session
 
     def start(self, weights: object = None, points: int = 41) -> None:
-        """Start a plane at the current moment, replacing an earlier one.
+        """Start computing a plane through the current weights, replacing any earlier plane.
 
         Args:
-            weights: two Weights or bank rows; None, the default: principal directions
-            points: grid points in each direction; by default 41
+            weights: two Weights or bank rows as axes; None (default) means the principal directions
+            points: number of grid points in each direction; 41 by default
 
         Raises:
-            InputError: as `Session.landscape`.
+            InputError: for invalid arguments, as in `Session.landscape`.
         """
         rows, count = checked(self._session.network, weights, points)
         newest = self._newest = list[Landscape]()
@@ -321,17 +322,17 @@ class LossPlanes:
 
     @property
     def now(self) -> LossPlane | None:
-        """The plane with the losses so far; None if not started."""
+        """The plane with the losses computed so far; None if it has not been started."""
         return next((each.now for each in self._newest), None)
 
     @property
     def done(self) -> float:
-        """Share of computed losses, from 0 to 1."""
+        """Fraction of the losses computed so far, from 0 to 1."""
         return next((each.done for each in self._newest), 0.0)
 
 
 def fill(session: Session, rows: Sequence[int], points: int, newest: list[Landscape]) -> Job:
-    """Job: read a session, and compute the losses on a plane there."""
+    """Background job: read a session, and compute the losses on a plane through its weights."""
     with session.still(math.inf):
         newest.append(Landscape(session.timeline, rows, points))
     del session  # which may be deleted meanwhile

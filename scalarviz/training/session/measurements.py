@@ -1,4 +1,4 @@
-"""Metrics of a session: measured at regular steps, recorded in branches, read as a table."""
+"""Metrics of a session: measure them at regular steps, record them, and export them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from scalarviz.training.session.trainer import Settings, Trainer
 
 @final
 class Metrics:
-    """The metrics of a session.
+    """The metrics that a session measures.
 
     Args:
         rows: metrics by name
@@ -42,9 +42,9 @@ class Metrics:
         self.every = every
 
     def measure(self, trainer: Trainer, step: int) -> dict[str, float]:
-        """Return all metrics of the current weights, on the batch of a step and held-out samples.
+        """Return all metrics for the current weights, on a step's batch and on held-out samples.
 
-        The network is evaluated as in a call, without dropout.
+        The network is evaluated without dropout, as when it is called.
         """
         data, batches, loss = trainer.settings.data, trainer.batches, trainer.loss
         found: dict[str, float] = {}
@@ -67,7 +67,7 @@ class Metrics:
 
 
 def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
-    """Return the names in `Session.metrics` for a session with these metrics and data."""
+    """Return the keys of `Session.metrics` for a session with these metrics and data."""
     if metrics is None:
         return []
     held_out = [] if data.held_out is None else [HELD_OUT + LOSS]
@@ -75,7 +75,7 @@ def measured_names(metrics: Metrics | None, data: DataSet) -> list[str]:
 
 
 def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | None:
-    """Return the metrics of a session, or None; raise InputError for invalid metrics."""
+    """Return the Metrics for an argument of Session, or None; raise InputError if invalid."""
     rows, data = rows_of_metrics(metrics), settings.data
     check_compared([name for name, row in rows.items() if not row.is_own], settings)
     if not rows and metrics and data.held_out is None:
@@ -90,12 +90,12 @@ def metrics_of(metrics: object, every: int, settings: Settings) -> Metrics | Non
 
 
 def has_all_targets(settings: Settings) -> bool:
-    """Return whether each output has a target, which custom losses need not require."""
+    """Return whether each output has a target, which is not so for every custom loss."""
     return settings.loss.targets(settings.data.outputs) == settings.data.outputs
 
 
 def check_compared(names: Iterable[str], settings: Settings) -> None:
-    """Raise InputError for metrics that compare single outputs, unless all have a target."""
+    """Raise InputError if metrics compare outputs with targets but some outputs lack a target."""
     for name in names:
         require(
             has_all_targets(settings),
@@ -105,13 +105,13 @@ def check_compared(names: Iterable[str], settings: Settings) -> None:
 
 
 def record(branch: Branch, step: int, values: Mapping[str, float]) -> None:
-    """Record the metrics of a step reached by a branch for the first time."""
+    """Record the metrics of a step that a branch has just reached for the first time."""
     for name, value in values.items():
         branch.metrics.setdefault(name, MetricPoints()).add(step, value)
 
 
 def series(branch: Branch, now: int) -> dict[str, Series]:
-    """Return steps and values of each metric on the path of a branch up to the step `now`."""
+    """Return the steps and values of each metric on a branch, ancestors included, up to `now`."""
     found: dict[str, list[Series]] = {}
     for each, last in reversed([*branch.way(now)]):
         for name, points in each.metrics.copy().items():
@@ -126,12 +126,12 @@ def series(branch: Branch, now: int) -> dict[str, Series]:
 def history_columns(
     losses: FloatArray, metrics: Mapping[str, Series], lacking: object, dtype: type
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return a column for the loss and for each metric; a row belongs to the weights at a step.
+    """Return a column for the loss and each metric; row k belongs to the weights after k steps.
 
     Args:
-        losses: losses of the steps taken, each before its update
+        losses: loss of each step, before the update
         metrics: steps and values of each metric, by name
-        lacking: value of cells without a measurement
+        lacking: value for cells without a measurement
         dtype: dtype of the columns
     """
     table = {LOSS: (np.arange(len(losses)), losses), **metrics}
@@ -155,11 +155,11 @@ def csv_of(columns: Mapping[str, Iterable[object]]) -> str:
 
 
 def data_frame(columns: Mapping[str, Any], otherwise: str, rows: int | None = None) -> Any:
-    """Return a DataFrame; raise InputError without pandas.
+    """Return a pandas DataFrame; raise InputError if pandas is not installed.
 
     Args:
-        otherwise: alternative without pandas, in a few words
-        rows: number of rows of an index named "step"; None, the default: no index
+        otherwise: short description of an alternative that does not need pandas
+        rows: length of an index named "step"; None (default) adds no such index
     """
     pandas = needed("pandas", "a DataFrame is made by pandas", "pandas", f", or {otherwise}")
     return pandas.DataFrame(

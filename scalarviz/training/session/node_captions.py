@@ -1,4 +1,4 @@
-"""Captions of the operations of a compiled function: nodes of its graph, forward and backward."""
+"""Captions for the graph nodes of a compiled function, in the forward and backward pass."""
 
 from __future__ import annotations
 
@@ -62,16 +62,16 @@ def operation_of(ctx: TracedWeight) -> Operation:
 
 
 def of_focus(ctx: TracedWeight, numbers: FloatArray) -> FloatArray:
-    """Return the focus sample's row of an array."""
+    """Return the row of an array that belongs to the displayed sample, as float64."""
     found: FloatArray = numbers[sample_of(ctx.state)].astype(np.float64)
     return found
 
 
 def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[int, float]:
-    """Return the numbers of the focus sample for all operands of a node, by place in the trace.
+    """Return the numbers of a node's operands for the displayed sample, by index in the trace.
 
     Args:
-        read: function that returns values or gradients of a buffer
+        read: function that returns the values or the gradients of a buffer
     """
     program = program_of(ctx)
     found: dict[int, float] = {}
@@ -81,15 +81,15 @@ def numbers_of(ctx: TracedWeight, read: Callable[[Buffer], FloatArray]) -> dict[
 
 
 def node_name(program: TraceProgram, name: str) -> str:
-    """Return the name of a node of a compiled function, given its buffer."""
+    """Return the display name of a compiled function's node, given the name of its buffer."""
     is_end = name == program.outputs.name
     return text("captions.end.output.only") if is_end else named(program, program.place_of[name])
 
 
 def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str:
-    """Return the label of a value, or its formula for use in sentences.
+    """Return the label of a value or, if it has no label, its formula for use in sentences.
 
-    If it is too long, return the name of its operation, such as "relu 12".
+    If the formula is too long, return the name of the operation, such as "relu 12".
     """
     label = program.trace.label(place - program.trace.first_made)
     words = label or formula_words(program.trace, place, most)
@@ -99,7 +99,7 @@ def named(program: TraceProgram, place: int, most: int = LONGEST_FORMULA) -> str
 
 
 def spoken(program: TraceProgram, place: int) -> str:
-    """Return the name of a value in a sentence: OUT, its label or formula, or its parts' name."""
+    """Return the name of a value in a sentence: OUT, its label, its formula, or a generic name."""
     inputs = range(program.trace.inputs)
     if place in program.trace.outputs and np.isin(program.trace.operands, inputs).any():
         return text("picture.out")
@@ -109,7 +109,7 @@ def spoken(program: TraceProgram, place: int) -> str:
 
 
 def entitled(program: TraceProgram, place: int) -> str:
-    """Return the label and formula of a value; for merged equal values, also their number."""
+    """Return the label and the formula of a value, and for merged equal values their count."""
     label = program.trace.label(place - program.trace.first_made)
     found = pretty(formula_words(program.trace, place, LONGEST_FORMULA)).replace("−", "-")
     if label and "…" not in found:
@@ -121,7 +121,7 @@ def entitled(program: TraceProgram, place: int) -> str:
 
 
 def node_forward(ctx: TracedWeight) -> Caption:
-    """Return the caption of a node with the numbers of the focus sample."""
+    """Return the forward caption of a node, with the numbers of the displayed sample."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
     run, own = ctx.state.run, (operation_of(ctx).target.name, 0)
     results = of_focus(ctx, run.values(operation_of(ctx).target))
@@ -146,10 +146,10 @@ def node_forward(ctx: TracedWeight) -> Caption:
 def computed(
     program: TraceProgram, node: Node, taken: Mapping[int, float], least: int = FEW
 ) -> tuple[tuple[CaptionLine, ...], tuple[CaptionLine, ...], Bars | None]:
-    """Return the computation of a node, with all terms of a long sum, and its operands as bars.
+    """Return lines for the computation of a node, all terms of a long sum, and bars of operands.
 
     Args:
-        taken: values of its operands, by place in the trace
+        taken: values of the operands, by index in the trace
         least: minimum number of digits
     """
     trace = program.trace
@@ -182,7 +182,7 @@ def computed(
 def addends(
     trace: Trace, place: int, numbers: Mapping[int, float], inside: Container[int]
 ) -> list[int]:
-    """Return the terms of a sum computed by a node, in order."""
+    """Return the trace indices of the terms in a sum that a node computes, in order."""
     found, waiting = list[int](), [place]
     while waiting:
         each = waiting.pop()
@@ -197,7 +197,7 @@ def addends(
 def term_of(
     program: TraceProgram, place: int, numbers: Mapping[int, float], inside: Container[int]
 ) -> EquationTerm:
-    """Return a term of a sum: a product computed by the node as its factors."""
+    """Return one term of a sum; a product that the node computes is shown as its factors."""
     trace, operation = program.trace, place - program.trace.first_made
     if place in inside and trace.formulas[operation].name == "multiply":
         factors = trace.taken[operation]
@@ -212,10 +212,10 @@ def term_of(
 def one_operation(
     program: TraceProgram, operation: int, numbers: Mapping[int, float], least: int = FEW
 ) -> CaptionLine:
-    """Return an operation with the values of its operands, and its result.
+    """Return a line that shows an operation with the values of its operands and its result.
 
     Args:
-        numbers: values by place in the trace
+        numbers: values by index in the trace
         least: minimum number of digits
     """
     formula, taken = program.trace.formulas[operation], program.trace.taken[operation]
@@ -246,7 +246,7 @@ def one_operation(
 
 
 def itself(ctx: TracedWeight) -> Caption:
-    """Return the caption of the value to minimize, where the backward pass starts with 1."""
+    """Return the caption of the minimized value, at which the backward pass starts with 1."""
     program = program_of(ctx)
     behind = program.node(program.trace.outputs[0])
     title = text("captions.node.itself", name=entitled(program, program.trace.outputs[0]))
@@ -254,7 +254,7 @@ def itself(ctx: TracedWeight) -> Caption:
 
 
 def node_back(ctx: TracedWeight) -> Caption:
-    """Return the backward caption of a node: slope times incoming gradient, for each operand."""
+    """Return the backward caption of a node: slope times upstream gradient for each operand."""
     program, node = program_of(ctx), program_of(ctx).nodes[ctx.moment.operation]
     trace, run, target = program.trace, ctx.state.run, operation_of(ctx).target
     subjects = [
@@ -300,7 +300,7 @@ def node_back(ctx: TracedWeight) -> Caption:
 
 
 def way_of(gradient: float) -> str:
-    """Return the direction in which a number should change."""
+    """Return the word for the direction in which a number should change: up or down."""
     return text(f"captions.way.{'down' if gradient > 0.0 else 'up'}")
 
 
@@ -315,11 +315,11 @@ def passed_on(program: TraceProgram, node: Node, slope: float) -> str:
 
 
 def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Caption:
-    """Return the change of a parameter requested by all samples, and its effect on the shown one.
+    """Add to a caption how the batch would change a parameter, and the effect of a trial change.
 
     Args:
         place: index of the parameter in the trace
-        own: its gradient for the shown sample only
+        own: gradient of the parameter for the displayed sample only
     """
     program, (row, _) = program_of(ctx), subject_of(program_of(ctx), place)
     grad = float(ctx.state.run.gradients(program.node(place)).sum())
@@ -336,7 +336,7 @@ def asked(ctx: TracedWeight, caption: Caption, place: int, own: float) -> Captio
 
 
 def trial_of(ctx: TracedWeight, place: int, row: int, way: float) -> Trial | None:
-    """Return the effect of another value of a parameter on the shown sample, if it is closer."""
+    """Return a trial change of a parameter that brings the output closer to its target, or None."""
     program, state, misses = program_of(ctx), ctx.state, misses_of(ctx.facts, ctx.state)
     old = float(state.value[row])
     value = list(state.value)
@@ -355,7 +355,7 @@ def trial_of(ctx: TracedWeight, place: int, row: int, way: float) -> Trial | Non
 
 
 def answer_of(program: TraceProgram, inputs: Sequence[float], value: Numbers) -> float:
-    """Return the first result for these inputs; `value` holds the numbers of the bank."""
+    """Return the first output for these inputs and the bank values `value`."""
     trace, values = program.trace, np.asarray(value)[program.rows].tolist()
     given = {**dict(enumerate(inputs)), **dict(enumerate(values, trace.first_parameter))}
     whole = Node((*range(len(trace.formulas)),), ())
@@ -363,7 +363,7 @@ def answer_of(program: TraceProgram, inputs: Sequence[float], value: Numbers) ->
 
 
 def cleared(ctx: TracedWeight) -> Caption:
-    """Return the caption of the first operation of a step, which names the shown sample."""
+    """Return the caption of a step's first operation, which introduces the displayed sample."""
     caption, state, trace = zero_grad(ctx), ctx.state, program_of(ctx).trace
     if state.batch < 2 or state.target is None or trace.inputs + len(state.target) > FEW_PARAMETERS:
         return caption
@@ -375,14 +375,14 @@ def cleared(ctx: TracedWeight) -> Caption:
 
 
 def inputs_of(ctx: TracedWeight) -> list[float]:
-    """Return the inputs of the focus sample."""
+    """Return the inputs of the displayed sample."""
     inputs = range(program_of(ctx).trace.inputs)
     run, program = ctx.state.run, program_of(ctx)
     return [float(of_focus(ctx, run.values(program.node(i)))[0]) for i in inputs]
 
 
 def node_step(ctx: TracedWeight) -> Caption:
-    """Return the caption of the step: all parameters before and after it, if few."""
+    """Return the caption of the update; if there are few parameters, with all their changes."""
     caption, state, program = step(ctx), ctx.state, program_of(ctx)
     outcome, found, trace = caption.outcome, state.explained, program.trace
     if found is None or outcome is None or len(program.rows) > FEW_PARAMETERS:
@@ -411,7 +411,7 @@ def node_step(ctx: TracedWeight) -> Caption:
 def operand_lines(
     ctx: TracedWeight, place: int, name: str, parts: Sequence[tuple[float, float]]
 ) -> list[CaptionLine]:
-    """Return the gradient of an operand: its old value, plus slopes times incoming gradients."""
+    """Return lines for an operand's gradient: the old one plus slopes times upstream gradients."""
     program, run = program_of(ctx), ctx.state.run
     row, neuron = subject_of(program, place)
     buffer = program.node(place)
@@ -426,7 +426,7 @@ def operand_lines(
 
 
 def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) -> list[CaptionLine]:
-    """Return the gradient of a parameter so far, summed over the batch; None for one sample."""
+    """Return a line with a parameter's gradient summed over the batch; [] for a single sample."""
     if len(gradients) < 2:
         return []
     words = said(float(gradients.sum()))
@@ -435,13 +435,13 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
 
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
-    """Return a line that names the shown sample, if there are several."""
+    """Prefix a line with the index of the displayed sample, if the batch has several samples."""
     sample = Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": ")
     return line if len(ctx.state.run.targets()) < 2 else (sample, *line)
 
 
 def subject_of(program: TraceProgram, place: int) -> tuple[int, Neuron | None]:
-    """Return bank index and neuron of a value; NONE and None if it is not in the picture."""
+    """Return the bank row and the neuron that display a value, or NONE and None if none do."""
     number = place - program.trace.first_parameter
     if 0 <= number < len(program.trace.parameters):
         return int(program.rows[number]), None

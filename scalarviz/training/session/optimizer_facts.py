@@ -1,7 +1,7 @@
-"""Facts of an optimizer: its update as a list of steps, for each case of its conditions.
+"""Facts of an optimizer: its update as a list of steps, for each outcome of its conditions.
 
-The source of an update is followed once for each path through its conditions. Given the numbers of
-a weight, `story/update.py` finds the path that they take.
+The source code of an update is traced once for each path through its conditions. `story/update.py`
+then selects the path that applies to the numbers of a weight.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ Calls = Mapping[str, Callable[..., Any]]  # functions, by their names in a formu
 
 
 def optimizer_facts(optimizer: Optimizer, *, mixed: bool) -> OptimizerFacts:
-    """Return the facts of an optimizer.
+    """Return the facts of an optimizer that captions need.
 
     Args:
-        mixed: whether the network has mixed precision, where no step is rejected
+        mixed: whether the network uses mixed precision, in which no step is rejected
     """
     row, schedule, limit = optimizer.row, optimizer.schedule, optimizer.clip_value
     names, constants, cases, whole = steps_of(row)
@@ -86,7 +86,7 @@ def clip(x: float, low: float, high: float) -> float:
 
 @lru_cache(maxsize=16)
 def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[UpdateStep]:
-    """Return the steps from a gradient to the gradient used by the update."""
+    """Return the steps before the update: clipping of the gradient and weight penalties."""
     penalties = "g" + " + l1 * sign(w)" * (l1 > 0.0) + " + l2 * w" * (l2 > 0.0)
     formulas = ["g * scale"] * clips + ["clip(g, -limit, limit)"] * (limit < math.inf)
     names = {name: name for name in ("g", "scale", "limit", "w", "l1", "l2")}
@@ -99,7 +99,7 @@ def steps_before(clips: bool, limit: float, l1: float, l2: float) -> Sequence[Up
 
 
 class FunctionResult:
-    """An element of a function's result; NaN if the function fails."""
+    """A function that returns one element of another function's result, or NaN if that fails."""
 
     def __init__(self, function: Callable[..., Any], place: int, name: str = "") -> None:
         self.function, self.place, self.__name__ = function, place, name
@@ -127,12 +127,12 @@ def step_of(
     powers: Mapping[str, str] = MappingProxyType({}),
     numbers: Mapping[str, float] = MappingProxyType({}),
 ) -> UpdateStep:
-    """Return a step with its text, and with functions that compute it.
+    """Return one step of an update, with its text and the functions that compute it.
 
-    place   place of its result, by meaning; `places`: those that it can read, by name
-    calls   functions called by its formula
-    powers  settings whose powers form bias corrections, by name of the correction
-    numbers settings written as numbers instead of names
+    place   key under which the result is stored; `places`: keys of readable numbers, by name
+    calls   functions that the formula calls, by name
+    powers  settings whose powers form bias corrections, by the name of the correction
+    numbers settings to write as numbers instead of names
     """
     known = {*places, *constants}
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
@@ -164,14 +164,14 @@ def step_of(
 
 
 def named_formula(formula: str, known: set[str], calls: Calls) -> NamedFormula:
-    """Return the formula on a card."""
+    """Return a formula as it is displayed on a card."""
     names = [each for each in dict.fromkeys(NAME.findall(formula)) if each in known]
     words = in_words(formula, names, calls) or formula
     return NamedFormula(words, names, ExpressionFunction(formula.replace("^", "**"), names, calls))
 
 
 def numbered_formula(formula: str, calls: Calls) -> NamedFormula:
-    """Return a formula with _0_, _1_ ... in place of its numbers."""
+    """Return a formula with the placeholders _0_, _1_, ... instead of the names of numbers."""
     names = NUMBER.findall(formula)
     places = [f"_{i}_" for i in range(len(names))]
     code = NUMBER.sub("{}", formula).format(*places)
@@ -184,9 +184,9 @@ def numbered_formula(formula: str, calls: Calls) -> NamedFormula:
 def steps_of(
     row: OptimizerRow,
 ) -> tuple[Sequence[str], Sequence[UpdateStep], Sequence[UpdateCase], UpdateStep]:
-    """Return names of the numbers of an update, its constants, its cases, and its line as a whole.
+    """Return the names, the constants, the cases and a one-line summary of an update.
 
-    An update that cannot be followed, such as one with a loop, has no cases.
+    An update that cannot be traced, such as one with a loop, has no cases.
     """
     names = list(inspect.signature(row.update).parameters)
     own = ["w", "g", *row.slots, "lr", *(name for name, _ in row.settings)]
@@ -214,7 +214,7 @@ def steps_of(
 
 
 def constants_of(row: OptimizerRow, names: Sequence[str]) -> list[UpdateStep]:
-    """Return the constants of a step, such as Adam's bias corrections, as functions."""
+    """Return the constants of an update, such as Adam's bias corrections, as steps."""
     settings = ["step", *(name for name, _ in row.settings)]
     formulas = returned(row.constants, len(names))
     lines = [
@@ -230,7 +230,7 @@ def constants_of(row: OptimizerRow, names: Sequence[str]) -> list[UpdateStep]:
 
 
 def returned(function: Callable[..., Any], count: int) -> list[str]:
-    """Return the source of each element of the tuple returned by a function; "": unknown."""
+    """Return the source of each element of the tuple that a function returns; "" if unknown."""
     try:
         (last,) = syntax_of(function).body
     except (UnwritableError, ValueError):
@@ -245,14 +245,14 @@ def returned(function: Callable[..., Any], count: int) -> list[str]:
 
 @dataclass(frozen=True)
 class Returned:
-    """The result of a function: trees of names that have places, and of other names."""
+    """The traced result of a function: syntax trees, and where the named numbers are stored."""
 
     elements: list[Tree]
     places: Mapping[str, str]
 
 
 class Way:
-    """One path through an update, with a step for each assignment and each condition."""
+    """One path through an optimizer's update, traced as steps: assignments and conditions."""
 
     def __init__(self, choices: Choices, powers: Mapping[str, str]) -> None:
         self.choices, self.powers = choices, powers
@@ -261,7 +261,7 @@ class Way:
         self.depth = 0
 
     def update(self, row: OptimizerRow, renames: Mapping[str, str]) -> UpdateCase:
-        """Return the steps of an update; `renames` maps its parameters to names in captions."""
+        """Trace an update along this path; `renames` maps its parameters to names in captions."""
         names, tree = read(row.update, renames)
         found = self.followed(tree, {name: name for name in names})
         last, assigned = None, [each for each in self.steps if each.line]
@@ -277,7 +277,7 @@ class Way:
         return UpdateCase(steps, [each for each in steps if each.line].index(new))
 
     def followed(self, tree: Tree, places: Mapping[str, str]) -> Returned:
-        """Follow the body of a function; return its result."""
+        """Trace the body of a function, and return its result."""
         match tree:
             case ["let", str(name), given, rest]:
                 return self.followed(rest, {**places, name: self.step(name, given, places).place})
@@ -304,7 +304,7 @@ class Way:
     def called(
         self, function: Callable[..., Any], given: Sequence[Tree], places: Mapping[str, str]
     ) -> Returned:
-        """Follow a called function; return its result."""
+        """Trace a function call, and return its result."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise UnwritableError
@@ -322,7 +322,7 @@ class Way:
         return self.followed(tree, own)
 
     def step(self, name: str, tree: Tree, places: Mapping[str, str]) -> UpdateStep:
-        """Add a step of one expression."""
+        """Add a step that evaluates one expression, and return it."""
         found = StraightExpression(self, places)
         formula = ast.unparse(found.syntax(tree))
         given = {each: self.defaults[at] for each, at in places.items() if at in self.defaults}
@@ -332,7 +332,7 @@ class Way:
         return step
 
     def holds(self, test: Tree, places: Mapping[str, str]) -> bool:
-        """Add a condition; return its outcome on this path."""
+        """Add a step for a condition, and return the outcome of the condition on this path."""
         step = self.step("", test, places)
         holds = self.choices.next()
         self.steps[-1] = replace(step, line=None, holds=holds)
@@ -340,11 +340,11 @@ class Way:
 
 
 class StraightExpression:
-    """An expression with conditions decided by a path, and functions called by their names.
+    """An expression whose conditions are resolved by a traced path.
 
     Attributes:
-        constants: values of names defined outside
-        calls: functions called in it, by name
+        constants: values of names defined outside the expression
+        calls: functions that the expression calls, by name
     """
 
     def __init__(self, way: Way, places: Mapping[str, str]) -> None:
@@ -353,7 +353,7 @@ class StraightExpression:
         self.calls: dict[str, Callable[..., Any]] = {}
 
     def syntax(self, tree: Tree) -> ast.expr:
-        """Return a tree as Python."""
+        """Convert a tree to Python syntax."""
         match tree:
             case str() if tree in self.places:
                 return ast.Name(tree, ast.Load())

@@ -1,7 +1,8 @@
-"""OverTime: all weights at the recorded moments of a branch, one row for each weight.
+"""OverTime: the values of all weights at stored moments of a branch, one row per weight.
 
-The numbers come from keyframes and need no extra memory, so older moments become sparser during
-training. If there are more weights than rows, a row is the mean of adjacent weights.
+The numbers are read from keyframes and need no extra memory; as keyframes are thinned out, older
+moments become sparser during training. If there are more weights than rows, a row is the mean of
+adjacent weights.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from scalarviz.training.session.threads import Background, Job
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Now:
-    """The numbers of one moment: the current moment, at or within a step, or another moment."""
+    """The numbers of the network at one moment, such as the current one."""
 
     step: int
     value: FloatArray
@@ -43,7 +44,7 @@ NONE_FILLED: Filled = {}
 
 @final
 class WeightsOverTime:
-    """Reader of OverTime for a program; it caches keyframes."""
+    """Reads the weights at several steps from keyframes, and caches the results."""
 
     def __init__(self, program: Program, count: int) -> None:
         self._layers = layers_of(program, count)
@@ -64,13 +65,14 @@ class WeightsOverTime:
         filled: Filled = NONE_FILLED,
         keeps_order: bool = False,
     ) -> OverTime:
-        """Return the numbers at the known moments of a branch.
+        """Return the numbers of all weights at the known moments of a branch.
 
         Args:
-            steps: requested steps, increasing; for each, the last known moment up to it is read
+            steps: requested steps, increasing; for each, the last known moment at or before it is
+                used
             most: approximate maximum number of tiles
-            filled: known moments besides the keyframes
-            keeps_order: whether to keep the last order by distance
+            filled: known moments in addition to the keyframes
+            keeps_order: whether to reuse the previous sorting if the order is "distance"
         """
         kind = pick({each: each for each in KINDS}, kind, "kind")
         order = pick({each: each for each in ORDERS}, order, "order")
@@ -105,7 +107,7 @@ class WeightsOverTime:
         return OverTime(kind, at, rows, starts, tiles, groups, norms)
 
     def _sorted(self, change: FloatArray, *, keeps: bool) -> Rows:
-        """Return all rows, largest change first: the same array while the order is unchanged."""
+        """Return all rows, largest change first; reuse the array while the order is unchanged."""
         if self._by_distance is None or not keeps:
             found = np.argsort(-np.abs(change), kind="stable")
             if self._by_distance is None or not np.array_equal(found, self._by_distance):
@@ -114,7 +116,7 @@ class WeightsOverTime:
 
 
 def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
-    """Return label and rows of each layer with weights; a graph counts as one layer."""
+    """Return the label and bank rows of each layer with weights; a graph counts as one layer."""
     found: dict[str, list[Rows]] = {}
     known = np.zeros(count, np.bool_)
     for operation in () if program.is_graph else program.operations:
@@ -129,7 +131,7 @@ def layers_of(program: Program, count: int) -> list[tuple[str, Rows]]:
 
 
 def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled) -> list[Moment]:
-    """Return the last known moment up to each of some steps, without duplicates."""
+    """Return the last known moment at or before each step, without duplicates."""
     known: list[Moment] = [now]  # used where no others are known
     for each, end in branch.way():
         kept: list[Moment] = [*each.frames, *filled.get(each, ())]
@@ -138,13 +140,13 @@ def moments_of(branch: Branch, now: Now, steps: Sequence[float], filled: Filled)
 
 
 def numbers_of(kind: str, frame: Moment, start: FloatArray) -> FloatArray:
-    """Return the numbers of a kind at a moment, float64."""
+    """Return values, gradients or changes since the start at a moment, as float64."""
     numbers = (frame.grad if kind == "gradient" else frame.value).astype(np.float64)
     return numbers - start if kind == "change" else numbers
 
 
 def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
-    """Return the change of weights per step since an earlier moment; NaN without one."""
+    """Return the change of the weights per step since an earlier moment; NaN if that is None."""
     if earlier is None:
         return np.full(len(frame.value), np.nan)
     change: FloatArray = frame.value.astype(np.float64) - earlier.value
@@ -152,7 +154,7 @@ def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
 
 
 def norms_of(layers: Sequence[tuple[str, Rows]], numbers: FloatArray) -> FloatArray:
-    """Return the Euclidean norm of each layer's numbers."""
+    """Return the Euclidean norm of the numbers of each layer."""
     return np.array([np.linalg.norm(numbers[rows]) for _, rows in layers])
 
 
@@ -165,7 +167,7 @@ LONGEST = 10.0  # time limit in seconds for all; more distant moments remain unk
 
 @final
 class FilledPast:
-    """Weights at requested steps, by the branch that owns the step.
+    """Weights at requested steps, recomputed in the background.
 
     Attributes:
         background: the thread that computes them
@@ -179,7 +181,7 @@ class FilledPast:
         self.background = Background(session.timeline.lock)
 
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
-        """Return evenly spaced steps to show; if idle, start to compute the unknown ones."""
+        """Return evenly spaced steps to display; if not playing, start to compute unknown ones."""
         most = min(MOMENTS, max(2, ROOM // (16 * len(self.session.network.bank))))
         steps = even_steps(first, last, most)
         if not self.session.playing:
@@ -187,7 +189,7 @@ class FilledPast:
         return steps
 
     def want(self, branch: Branch, steps: Sequence[int]) -> None:
-        """Start to compute the moments of these steps, replacing those known before."""
+        """Start to compute the weights at these steps, replacing all earlier results."""
         network = self.session.network
         wanted = branch, tuple(steps)
         if wanted == self._wanted or not network.layers or not steps:
@@ -196,7 +198,7 @@ class FilledPast:
         self.background.start(self._fill(branch, steps))
 
     def stop(self) -> None:
-        """Stop computing; the next request starts again."""
+        """Stop computing; the next request starts from the beginning."""
         if self.background.busy:
             self.background.stop()
             self._wanted = ()

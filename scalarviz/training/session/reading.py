@@ -1,4 +1,4 @@
-"""The reader: Facts and State of a session, including all names, for captions, cards, pages."""
+"""Read the Facts and the State of a session, from which captions, cards and pages are made."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ ELEMENTWISE = ("activation", "row")  # kinds after which an output is still the 
 
 
 def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
-    """Return the names of input and output neurons, by buffer name."""
+    """Return the names of the input and output neurons, by buffer name."""
     program, data = session.network.program, session.data
     ends = (program.inputs, input_names(data)), (program.outputs, output_names(data))
     return {
@@ -87,12 +87,12 @@ def names_of(session: Session | TrainingState) -> Mapping[str, Sequence[str]]:
 
 
 def writer_of(program: Program, buffer: str) -> Operation | None:
-    """Return the operation that writes a named buffer; None for the inputs."""
+    """Return the operation that computes a named buffer; None for the inputs."""
     return next((each for each in program.operations if each.target.name == buffer), None)
 
 
 def is_output(program: Program, buffer: Buffer) -> bool:
-    """Return whether a buffer holds the outputs, or the sums from which they are computed."""
+    """Return whether a buffer contains the outputs, or the sums from which they are computed."""
     for operation in reversed(program.operations):
         if operation.target == buffer:
             return True
@@ -103,7 +103,7 @@ def is_output(program: Program, buffer: Buffer) -> bool:
 
 
 def came_from(session: Session | TrainingState) -> str:
-    """Return the origin of a network in a sentence; "" if it started untrained."""
+    """Return a sentence about the session from which this one was made, or ""."""
     origin = session.origin
     return text("page.came", did=sentence(origin.did), step=origin.step) if origin else ""
 
@@ -113,29 +113,29 @@ def came_from(session: Session | TrainingState) -> str:
 
 
 def input_names(data: DataSet) -> Sequence[str]:
-    """Return the names of all inputs, or none."""
+    """Return the names of all inputs; empty if they have no names."""
     return [visible(str(name)) for name in data.input_names]
 
 
 def output_names(data: DataSet) -> Sequence[str]:
-    """Return the names of all outputs, or of the classes, or none."""
+    """Return the names of all outputs or classes; empty if they have no names."""
     return [visible(str(name)) for name in data.output_names]
 
 
 def class_names(data: DataSet, count: int) -> list[str]:
-    """Return the names of `count` classes, numbered if the outputs are unnamed."""
+    """Return the names of `count` classes, or numbered names if the outputs have no names."""
     names = [*output_names(data)]
     numbered = [text("exhibits.plane.class", number=i) for i in range(count)]
     return names if len(names) == count else numbered
 
 
 def side_names(data: DataSet) -> list[str]:
-    """Return the names of the two classes separated by one output, the lower first; or none."""
+    """Return the names of the two classes that one output separates, lower values first; or []."""
     return [text(f"exhibits.side.{name}") for name in data.side_names]
 
 
 def axis_names(data: DataSet) -> list[str]:
-    """Return the names of all inputs; unnamed ones are x1, x2 and so on, or a single x."""
+    """Return the names of all inputs; without names, they are x1, x2, ..., or x if there is one."""
     names = input_names(data)
     numbered = [text("exhibits.axis.input", number=i + 1) for i in range(data.inputs)]
     if data.inputs == 1:
@@ -155,7 +155,7 @@ PARTS_OF_STEP = {
 
 @lru_cache(maxsize=8)
 def cells_of(program: Program) -> Sequence[Cell]:
-    """Return a cell for each moment of a step."""
+    """Return one cell of the strip below the picture for each operation of a step."""
     return tuple(
         Cell(
             PARTS_OF_STEP.get(moment.phase, BACKWARD),
@@ -169,12 +169,12 @@ def cells_of(program: Program) -> Sequence[Cell]:
 
 
 def names_of_cells(program: Program) -> list[str]:
-    """Return the name of each moment in the strip, such as "layer 0: add up"."""
+    """Return the name of each operation of a step in the strip, such as "layer 0: add up"."""
     return [label(cell) for cell in cells_of(program)]
 
 
 def name_of_moment(program: Program, moment: Moment) -> str:
-    """Return the plain name of a moment, such as "add up", without its layer."""
+    """Return the name of an operation in plain words, such as "add up", without its layer."""
     if isinstance(program, TraceProgram) and moment.operation != NONE:
         return sign_of_node(program.trace, program.nodes[moment.operation])
     if moment.kind == "forward" and moment.operation != NONE:
@@ -191,7 +191,7 @@ _known: WeakKeyDictionary[Session, tuple[Any, Facts]] = WeakKeyDictionary()
 
 
 def facts_of(session: Session) -> Facts:
-    """Return the facts of a session, remade when its network, data or loss change."""
+    """Return the Facts of a session, cached until its network, data or loss change."""
     program, loss = session.network.program, session.timeline.trainer.loss
     names = names_of(session)
     key = program, loss, loss.row, {**names}, session.data.input_tint, id(texts())
@@ -206,7 +206,7 @@ def facts_of(session: Session) -> Facts:
 def make_facts(
     session: Session, program: Program, loss: Loss, names: Mapping[str, Sequence[str]]
 ) -> Facts:
-    """Return the facts of a session; `names` has the names of input and output neurons."""
+    """Build the Facts of a session; `names` contains the names of input and output neurons."""
     is_graph = isinstance(program, TraceProgram)
     operations = [] if is_graph else program.operations
     formulas = {each.formula for each in operations}
@@ -250,7 +250,7 @@ def make_facts(
 
 
 class RowNames(Mapping[int, str]):
-    """The names of the parameters of a session's network, each made on demand."""
+    """The names of a network's parameters by bank row, each computed on demand."""
 
     def __init__(self, session: Session) -> None:
         self.network = session.network
@@ -266,13 +266,13 @@ class RowNames(Mapping[int, str]):
 
 
 def nodes(program: TraceProgram) -> dict[str, BufferFacts]:
-    """Return inputs, nodes and outputs of a compiled function by name."""
+    """Return facts about the inputs, nodes and outputs of a compiled function, by name."""
     known = {*program.place_of, program.outputs.name}
     return {name: BufferFacts(1, (), "node", [node_name(program, name)]) for name in known}
 
 
 def buffers_of(program: Program, given: Mapping[str, Sequence[str]]) -> dict[str, BufferFacts]:
-    """Return the buffers of a network by name; `given` has the names of inputs and outputs."""
+    """Return facts about all buffers, by name; `given` contains names of inputs and outputs."""
     outputs = {each for each in program.buffers if is_output(program, each)}
     hidden = {each.label for each in program.operations if each.target not in outputs}
     return {
@@ -288,11 +288,11 @@ def buffer_facts(
     is_end: bool,
     has_layers: bool,
 ) -> BufferFacts:
-    """Return a buffer of a network.
+    """Return facts about one buffer of a network.
 
     Args:
-        given: names of inputs and outputs, by buffer
-        is_end: whether it holds outputs, or the sums from which they are computed
+        given: names of inputs and outputs, by buffer name
+        is_end: whether the buffer contains the outputs, or the sums from which they are computed
         has_layers: whether neurons of several layers must be distinguished
     """
     writer = writer_of(program, buffer.name)
@@ -312,7 +312,7 @@ def buffer_facts(
 
 
 def operation_facts(program: Program, operation: Operation) -> OperationFacts:
-    """Return an operation, its place in the bank, and its names and texts."""
+    """Return facts about an operation: its position in the bank, its names and its texts."""
     name, kind = operation.formula or operation.kind, operation.about
     around = way_around(program, operation) if operation.kind == "branch" else None
     return OperationFacts(
@@ -343,7 +343,7 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
 
 
 def uses_by(operation: Operation) -> Callable[[int], tuple[list[int], list[int] | None]]:
-    """Return the uses of the parameters of a kind without special names and paths."""
+    """Return a function that maps a bank row to the outputs and inputs that use it."""
 
     def uses(row: int) -> tuple[list[int], list[int] | None]:
         written, read = operation.uses(row)
@@ -353,13 +353,13 @@ def uses_by(operation: Operation) -> Callable[[int], tuple[list[int], list[int] 
 
 
 def way_around(program: Program, branch: Operation) -> Buffer | None:
-    """Return the sum reached directly by the other path of a branch, as in a Residual."""
+    """Return the sum to which the skip connection of a branch leads, as in a Residual, or None."""
     before, last = program.readers(branch.source)[-2:]
     return last.target if before is branch and last.kind == "sum" else None
 
 
 def activation_facts(name: str) -> ActivationFacts:
-    """Return an activation with its formulas and captions."""
+    """Return facts about an activation: its formulas and captions."""
     row, key = ACTIVATIONS[name], f"rows.activations.{name}"
     slopes = (abs(row.derivative(x, row.value(x))) for x in SLOPES_AT)
     caption = row.caption or text("captions.activation", unit="{unit}", name=name)
@@ -381,14 +381,14 @@ def activation_facts(name: str) -> ActivationFacts:
 
 @lru_cache(maxsize=256)
 def formula_cases(function: Callable[..., float], names: tuple[str, ...]) -> Cases:
-    """Return the text of a function in captions, for each case of its conditions."""
+    """Return the text of a function for captions, for each case of its conditions."""
     return [[*cases(function, names, inline=inline)] for inline in (True, False)]
 
 
 def cases(
     function: Callable[..., float], names: tuple[str, ...], *, inline: bool
 ) -> Iterator[FormulaCase]:
-    """Yield the cases of a function; a case that does not agree with the function is left out."""
+    """Yield the cases of a function; the text of a wrong or too long case is left empty."""
     for writer, part in written_cases(function, names, inline=inline):
         tests = [
             (writer.code_function(code), holds)
@@ -402,7 +402,7 @@ def cases(
 
 
 def loss_facts(loss: Loss, outputs: int) -> LossFacts:
-    """Return a loss for `outputs` outputs: its settings, formulas and texts."""
+    """Return facts about a loss of `outputs` outputs: its settings, formulas and texts."""
     row = loss.row
     return LossFacts(
         row.name,
@@ -419,7 +419,7 @@ def loss_facts(loss: Loss, outputs: int) -> LossFacts:
 
 
 def loss_part(row: LossRow | RowLossRow, part: str) -> LossPart:
-    """Return the "error" of a loss, or its "derivative"."""
+    """Return the text and formula of the part "error" or "derivative" of a loss."""
     words = loss_text(row, part)
     if not isinstance(row, LossRow):
         return LossPart(words, [], None)
@@ -432,7 +432,7 @@ def loss_part(row: LossRow | RowLossRow, part: str) -> LossPart:
 
 
 def loss_text(row: LossRow | RowLossRow, part: str) -> str:
-    """Return the "error" of a loss or its "derivative" in captions, of p and t."""
+    """Return the "error" or "derivative" of a loss for captions, as a formula of p and t."""
     by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
     if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
         by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
@@ -447,7 +447,7 @@ HARMLESS = {name for name, kind in ACTIONS.items() if kind.changes != "outputs"}
 
 
 class Later(Sequence[float]):
-    """Numbers computed on demand, since they take time."""
+    """A sequence of numbers that are computed when they are first used."""
 
     def __init__(self, make: Callable[[], FloatArray]) -> None:
         self.make: Callable[[], FloatArray] = cache(make)
@@ -460,7 +460,7 @@ class Later(Sequence[float]):
 
 
 class Numbers(UserDict[str, Any]):
-    """Arrays by buffer name, each read by `read` on demand."""
+    """Arrays by buffer name, each read with `read` when it is first used."""
 
     def __init__(self, names: Iterable[str], read: Callable[[str], Any]) -> None:
         self.data, self.read = dict.fromkeys(names), read
@@ -472,16 +472,17 @@ class Numbers(UserDict[str, Any]):
 
 
 def bank_now(session: Session) -> State:
-    """Return the clock and the numbers of the bank."""
+    """Return a State with only the clock and the numbers of the bank."""
     timeline, bank = session.timeline, session.network.bank
     numbers = bank.value, bank.grad, bank.state, bank.frozen
     return State(*timeline.clock.place, NONE, False, timeline.loss, *numbers)
 
 
 def state_of(session: Session) -> State:
-    """Return the current moment of a session; the caller holds its lock while reading it.
+    """Return the State of a session at the current moment; the caller must hold its lock.
 
-    After a whole step, its numbers are computed again.
+    Keep the lock while using the State. After a whole step, the numbers within the step are
+    recomputed.
     """
     program, timeline, common = session.network.program, session.timeline, bank_now(session)
     step, operation = timeline.clock.place
@@ -510,7 +511,7 @@ def state_of(session: Session) -> State:
     again, answer = after_step(session, focus) if is_done else (None, None)
 
     def own(numbers: FloatArray) -> list[float]:
-        """Return the numbers of the focus sample."""
+        """Return the numbers of the displayed sample."""
         sample: list[float] = numbers[focus].astype(np.float64).tolist()
         return sample
 
@@ -545,7 +546,7 @@ def state_of(session: Session) -> State:
 
 
 def weights_in(timeline: Timeline) -> Any:
-    """Return the sample weights of the step shown, as `State.weight`, or None."""
+    """Return the sample weights in the displayed step, relative to their mean, or None."""
     weights = timeline.trainer.batches.weights_at(begun(timeline).step)
     if weights is None or timeline.trainer.loss.mean == "none":
         return weights
@@ -558,20 +559,20 @@ def copies(numbers: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 
 def begun(timeline: Timeline) -> Clock:
-    """Return the start of the step shown, after the actions there."""
+    """Return the start of the displayed step, after the user actions there."""
     step, operation = timeline.clock.place
     first = step if operation else step - 1
     return Clock(first, 0, len(timeline.branch.actions_at((first, 0))))
 
 
 def values_earlier(timeline: Timeline) -> FloatArray:
-    """Return the values before the last whole step, while the next step is in progress."""
+    """Return the weights before the last completed step."""
     with timeline.visit_end(timeline.clock.step - 1):
         return timeline.trainer.bank.value.copy()
 
 
 def edits(session: Session) -> dict[int, float]:
-    """Return the user's changes since the last step: the earlier values, by row."""
+    """Return the earlier values of the weights edited since the last step, by bank row."""
     timeline = session.timeline
     made = [each.details["rows"] for each in done_in(timeline) if each.kind == "edit"]
     rows = sorted({int(row) for each in made for row in np.ravel(each)})
@@ -580,10 +581,10 @@ def edits(session: Session) -> dict[int, float]:
 
 
 def after_step(session: Session, focus: int) -> tuple[float | None, list[float] | None]:
-    """Return the loss of the same batch after the step, and the outputs for a sample.
+    """Return the batch's loss after the step, and the new outputs for one sample.
 
-    They are None if unknown: layers such as dropout differ in training and evaluation, and a custom
-    function may fail.
+    Both are None if unknown, because layers such as dropout differ between training and evaluation,
+    or because a custom function fails.
     """
     timeline, trainer, network = session.timeline, session.timeline.trainer, session.network
     actions = timeline.branch.actions_at(timeline.clock.place)[: timeline.clock.actions]
@@ -603,7 +604,7 @@ def after_step(session: Session, focus: int) -> tuple[float | None, list[float] 
 
 
 def explained_now(session: Session, row: int) -> Explained:
-    """Return the update of a weight in the step shown by the session."""
+    """Return the explained update of a weight in the current step."""
     timeline = session.timeline
     # Within at_work the session must not be used: it would journal the older numbers as edits.
     with timeline.at_work():
@@ -614,12 +615,12 @@ def explained_now(session: Session, row: int) -> Explained:
 
 
 def caption(session: Session, row: int | None = None, neuron: Neuron | None = None) -> Caption:
-    """Return the caption of the last moment; the session is unchanged.
+    """Return the caption of the last operation; the session is not changed.
 
     Args:
         session: the session
-        row: bank index of the weight to show; None: a weight of `explained_neuron`
-        neuron: alternatively the neuron to show, as buffer and index; None: no neuron
+        row: bank row of the weight to explain; None (default) means a weight of `explained_neuron`
+        neuron: neuron to explain instead, as (buffer, index); None (default) means no neuron
     """
     with session.doing(), np.errstate(all="ignore"):  # infinities are shown unchanged
         facts, state = facts_of(session), state_of(session)
@@ -635,9 +636,9 @@ def caption(session: Session, row: int | None = None, neuron: Neuron | None = No
 
 
 def row_followed(session: Session, moment: MomentFacts) -> int:
-    """Return the parameter of a compiled function to follow by default.
+    """Return the bank row of the parameter of a compiled function to explain by default.
 
-    In a step it is the one with the largest gradient.
+    For the update, it is the parameter with the largest gradient.
     """
     rows = row_numbers(session.network)
     if not rows or moment.kind != "step":
@@ -647,7 +648,7 @@ def row_followed(session: Session, moment: MomentFacts) -> int:
 
 
 def first_row(network: Model) -> int:
-    """Return the parameter to follow by default, if possible trainable; NONE without parameters."""
+    """Return the first parameter that is not frozen, or else the first; NONE without parameters."""
     rows = row_numbers(network)
     return next((row for row in rows if not network.bank.frozen[row]), next(iter(rows), NONE))
 
@@ -655,10 +656,10 @@ def first_row(network: Model) -> int:
 def caption_at(
     session: Session, place: tuple[int, int], row: int | None, neuron: Neuron | None
 ) -> Caption:
-    """Return the caption of the operation before a place of the clock, as `caption` does.
+    """Return the caption of the operation before a given step and operation; see `caption`.
 
     Args:
-        place: step and operation, a moment of this branch; the session visits it if necessary
+        place: a step and an operation of this branch; the session visits it if necessary
     """
     timeline = session.timeline
     with session.doing():
@@ -670,7 +671,7 @@ def caption_at(
 
 
 def caption_and_edit(session: Session, row: int | None) -> Caption:
-    """Return the caption of the last moment, then the edit of the weight at `row`, if present."""
+    """Return the caption of the last operation, plus any later edit of the weight in `row`."""
     with session.doing():
         found = caption(session, row)
         edit = None if row is None else last_edit(session.timeline, row)
@@ -689,23 +690,24 @@ NO_NUMBERS = SnapshotValues(np.zeros(0), np.zeros(0), {})
 
 @final
 class TrainingState(NamedTuple):
-    """The state of a session for a picture, read at one moment.
+    """The state of a session that a picture needs, read at one moment.
 
     Attributes:
         numbers: numbers of the bank; empty if not requested
-        here: position of the session: clock, branch, its end, and loss
-        program: program of the network; changing activations replaces it
-        network: the network; `data`, `loss_function`, `engine`: of the session
+        here: Position of the session: clock, branch, end of the branch, and loss
+        program: program of the network, which is replaced when an activation changes
+        network: the network; `data`, `loss_function`, `engine`: data set, loss and engine of the
+            session
         frozen: mask of the frozen parameters
-        taken: steps counted by the bank
+        taken: number of steps counted by the bank
         batches: the batches, by step
-        focus: index in the batch of the sample shown
+        focus: index in the batch of the displayed sample
         recorded: whether the session is a recorded training run
-        computes: whether the network computes the same as the followed model
+        computes: whether the network computes the same function as the followed model
         playing: whether background play is running
-        walked: leaps and clock after the last move by operations, or None
-        branches: all branches, in the order of their start
-        stops: the steps at which it stopped automatically
+        walked: (leaps, clock) after the last move by single operations, or None; see Position
+        branches: all branches, in the order of their creation
+        stops: Stops with the steps at which training stopped automatically
         measures: whether metrics are measured
         origin: the session from which this one was made, or None
     """
@@ -732,7 +734,7 @@ class TrainingState(NamedTuple):
 
     @staticmethod
     def of(session: Session | TrainingState, numbers: SnapshotValues = NO_NUMBERS) -> TrainingState:
-        """Return the state of a session, with these numbers; an existing state unchanged."""
+        """Return the state of a session, with these numbers; return a TrainingState unchanged."""
         if isinstance(session, TrainingState):
             return session
         timeline, trainer = session.timeline, session.timeline.trainer
@@ -761,13 +763,13 @@ class TrainingState(NamedTuple):
 
     @property
     def begun(self) -> FloatArray:
-        """The values at the start of training."""
+        """Values of all weights at the start of training."""
         return self.branches[0].frames[0].value
 
 
 @final
 class NewestNumbers:
-    """The latest state of a session available without waiting: `seen`."""
+    """Reads a session without waiting for it; `seen` is the latest state."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -778,7 +780,7 @@ class NewestNumbers:
         self.seen = TrainingState.of(session, numbers)
 
     def read(self) -> bool:
-        """Read the session again; return False during a look-up of an earlier step."""
+        """Update `seen`; return False while the session is looking up an earlier step."""
         now, shot = TrainingState.of(self.session), self._snapshot
         numbers, before, program, *_ = self.seen
         here, is_small = now.here, len(numbers.value) <= LARGE
@@ -806,7 +808,7 @@ class NewestNumbers:
 
 @final
 class NetworkCopy:
-    """A copy of a session's network, usable at any time; expressions compute results themselves."""
+    """A copy of a session's network that is usable at any time; an expression is not copied."""
 
     def __init__(self, session: Session) -> None:
         self.network = session.network
@@ -817,7 +819,7 @@ class NetworkCopy:
         self._begun: Any = None, None
 
     def begun(self) -> Any:
-        """Return another copy with the numbers of step 0; None if it was already trained before."""
+        """Return a network copy with the weights of step 0, or None if these are unknown."""
         if self._first is None:
             return None
         if self._begun[0] != self.network.activations:
@@ -827,7 +829,7 @@ class NetworkCopy:
         return self._begun[1]
 
     def with_numbers(self, numbers: SnapshotValues) -> Any:
-        """Return the copy with these numbers."""
+        """Return the network copy after setting its numbers."""
         network = self.network
         if not network.layers:
             return network
@@ -840,7 +842,7 @@ class NetworkCopy:
 
 
 def free_copy(network: Any) -> Any:
-    """Return a copy of a network for use in a separate thread."""
+    """Return a copy of a network that another thread can use."""
     copied = network.copy()
     if network.engine == "cuda":
         copied.to("cpu")
@@ -849,18 +851,18 @@ def free_copy(network: Any) -> Any:
 
 
 def key_of(here: Position) -> tuple[int, ...]:
-    """Return the clock, the branch number, and a counter of leaps."""
+    """Return a key that changes with the position: clock, branch number, and move counter."""
     return (*here.clock, here.branch.number, here.leaps)
 
 
 def in_focus(
     session: Session | TrainingState, batch: Pair, rests: int | None = None
 ) -> tuple[int, FloatArray, FloatArray, int]:
-    """Return the index of the focus sample in a batch, its inputs and targets, and the batch size.
+    """Return the displayed sample's index in a batch, its inputs and targets, and the batch size.
 
     Args:
-        rests: the step of the batch if none of its operations is shown: then another sample may
-            replace the first one of the first batch, see `DataSet.first_shown`
+        rests: step of the batch if none of its operations is displayed; in the first batch,
+            `DataSet.first_shown` may then replace the first sample
     """
     inputs, targets = batch
     place, first = min(session.focus, len(inputs) - 1), session.data.first_shown
@@ -870,10 +872,10 @@ def in_focus(
 
 
 def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
-    """Return the row of the focus sample of a step in the table; -1 for generated samples.
+    """Return the row in the data of the sample displayed in a step; -1 for generated samples.
 
     Args:
-        rests: whether none of its operations is shown
+        rests: whether none of the step's operations is displayed
     """
     if rests and step == session.focus == 0 and session.data.first_shown is not None:
         return -1
@@ -884,5 +886,5 @@ def row_in_focus(session: Session, step: int, *, rests: bool = False) -> int:
 
 
 def arrays(numbers: Mapping[str, Any]) -> dict[str, FloatArray]:
-    """Return named numbers as new arrays, float64."""
+    """Convert named numbers to new float64 arrays."""
     return {name: np.array(each, np.float64) for name, each in numbers.items()}

@@ -1,7 +1,8 @@
-"""Replays: queries about the past of a training run, answered by computing its steps again.
+"""Replays: answer queries about the history of a training run by computing steps again.
 
-Values and gradients of pinned weights over the steps are computed on a copy. The first moment at
-which a condition held, and the samples that changed a weight most, are found in place.
+The values and gradients of pinned weights are computed on a copy of the network. The first step at
+which a condition held, and the samples that changed a weight most, are found with the original
+network.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from scalarviz.training.session.trainer import Settings, Trainer
 
 
 def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int) -> Timeline:
-    """Return an independent timeline on a copy of the network, at a moment of the same branch."""
+    """Return an independent copy of a timeline and its network, at a moment of the same branch."""
     trainer, start = timeline.trainer, timeline.branches[0].frames[0].settings
     copied = Trainer(network.copy(), start, trainer.seed, trainer.recorded)
     twin, branches = Timeline(copied, memory), copies_of(timeline.branches)
@@ -44,9 +45,9 @@ def copy_at_start(timeline: Timeline, network: Model, clock: Clock, memory: int)
 
 
 def arrivals(twin: Timeline, steps: Iterable[int]) -> Iterator[tuple[int, Bank | None]]:
-    """Go to steps in increasing order; yield each with the bank on arrival, None in between.
+    """Go to each step in order; yield (step, bank) on arrival, and (step, None) on the way.
 
-    A keyframe closer than the current moment is restored.
+    A keyframe is restored if it is closer to the step than the current moment.
     """
     for step in steps:
         frame = twin.branch.frame_before(step)
@@ -71,7 +72,7 @@ Known = dict[tuple[int, int], float]  # by branch number and step
 
 @final
 class WeightHistory:
-    """The pinned rows of a bank, with values and gradients at some steps of each branch.
+    """The recorded values and gradients of pinned weights, at some steps of each branch.
 
     The gradient on arrival at a step is the gradient used by the previous step. The thread
     `background` replays earlier steps.
@@ -90,7 +91,7 @@ class WeightHistory:
         return list(self._known)
 
     def pin(self, rows: list[int], on: bool) -> None:
-        """Start recording these rows, or stop recording and delete their records."""
+        """Start recording these bank rows, or stop recording them and delete their records."""
         with self._lock:
             for row in rows:
                 if on:
@@ -103,7 +104,7 @@ class WeightHistory:
             self.background.stop()
 
     def take_over(self, other: WeightHistory) -> None:
-        """Pin the rows of another WeightHistory, and copy its numbers."""
+        """Pin the same rows as another WeightHistory, and copy its records."""
         with other._lock:
             self._known = {
                 row: {kind: dict(each) for kind, each in known.items()}
@@ -113,11 +114,11 @@ class WeightHistory:
             self._fill_in()
 
     def stride(self) -> int:
-        """Return the number of steps between two records."""
+        """Return the number of steps between two recorded values."""
         return max(1, self._timeline.clock.step // POINTS) if self._known else MOST_STEPS
 
     def note(self) -> None:
-        """Record the current numbers if the clock is between two steps."""
+        """Record the current values and gradients if the clock is between two steps."""
         if self._known:
             bank = self._timeline.trainer.bank
             self._note({"value": bank.value, "gradient": bank.grad})
@@ -133,7 +134,7 @@ class WeightHistory:
                     known[kind] = dict(list(known[kind].items())[::2])
 
     def history(self, row: int, kind: Recorded) -> tuple[FloatArray, FloatArray]:
-        """Return the known steps of this branch so far, and the numbers on arrival there."""
+        """Return the recorded steps of this branch so far, and the numbers on arrival at each."""
         here = self._timeline.here
         limits = {each.number: last for each, last in here.branch.way(here.clock.step)}
         with self._lock:
@@ -143,7 +144,7 @@ class WeightHistory:
         return np.array(steps, np.int64), np.array([found[step] for step in steps])
 
     def _fill_in(self) -> None:
-        """Replay earlier steps in the background."""
+        """Start to replay earlier steps in the background."""
         if self._known:
             self.background.start(self._fill(), forget=True)
 
@@ -173,15 +174,16 @@ Tell = Callable[[int], object]  # called with the number of replayed steps
 
 
 def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) -> int | None:
-    """Return the first past step at which a condition was true on arrival, or None.
+    """Return the first step so far at which a condition held on arrival, or None.
 
     Args:
-        timeline: returns to its place, also if `tell` raises an error to cancel the search
-        conditions: as returned by `conditions.checked`
-        tell: called after some steps of a replay, which is needed for conditions on weights or
-            gradients
+        timeline: the timeline to search; it returns to its current moment, even if `tell` raises an
+            error to cancel the search
+        conditions: conditions returned by `conditions.checked`
+        tell: function called with the number of replayed steps, if conditions on weights or
+            gradients require a replay
 
-    For "not finite", a rejected step also counts if the clock is in it.
+    For "not finite", a step that was rejected also counts if the clock is within that step.
     """
     branch, now = timeline.branch, timeline.clock
     settings = all_settings(timeline, branch)
@@ -205,7 +207,7 @@ def first_held(timeline: Timeline, conditions: Sequence[Condition], tell: Tell) 
 
 
 def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
-    """Return all settings in the history of a branch."""
+    """Return all settings used in the history of a branch, in order."""
     found = [timeline.branches[0].frames[0].settings]
     for action in branch.journal:
         found.append(settings_after(found[-1], [action]))
@@ -215,7 +217,7 @@ def all_settings(timeline: Timeline, branch: Branch) -> list[Settings]:
 def replay(
     timeline: Timeline, conditions: Sequence[Condition], last: int, tell: Tell
 ) -> int | None:
-    """Return the first step, up to `last`, at which a condition holds on arrival, or None."""
+    """Replay the steps up to `last`; return the first at which a condition holds, or None."""
     now = timeline.clock
     seen = dict.fromkeys(conditions, Seen(timeline.branch))
     with timeline.visit(Clock()):
@@ -243,8 +245,8 @@ class SampleMove:
     Attributes:
         sample: row of the sample in `s.data.training`
         amount: sum over the steps of the absolute contribution
-        net: the sum with signs, i.e. for changes the total change of the weight
-        steps: number of steps with the sample in the batch
+        net: signed sum over the steps, such as the total change of the weight
+        steps: number of steps whose batch contains the sample
     """
 
     sample: int
@@ -255,14 +257,15 @@ class SampleMove:
 
 @dataclass(frozen=True, slots=True)
 class SamplesMoved:
-    """The samples that changed a weight most, the largest amount first.
+    """The samples that changed a weight most, sorted by amount in descending order.
 
     Attributes:
         name: name of the weight; `row`: its bank row
         first: the first step, counted from 0; `last`: the last step
-        unit: "change": rate times the sample's part of the gradient, which for SGD is exactly its
-            change of the weight; "gradient": only this part, for other optimizers
-        samples: the samples
+        unit: what the amounts measure. "change" is the learning rate times the sample's part of the
+            gradient, which for SGD is exactly the change of the weight; "gradient" is only this
+            part, for other optimizers
+        samples: the contributions of the samples
         total: sum of the amounts of all samples, including those not listed
     """
 
@@ -293,7 +296,7 @@ def samples_that_moved(
 ) -> SamplesMoved:
     """Implement `Session.samples_that_moved`.
 
-    `tell` is called with the number of replayed steps.
+    `tell` is called with the number of steps replayed so far.
     """
     trainer, now = timeline.trainer, timeline.clock
     if trainer.network.program.is_graph or trainer.recorded is not None:
@@ -340,7 +343,7 @@ def samples_that_moved(
 
 
 def rows_of_batch(batches: Batches, step: int) -> Any:
-    """Return the rows of the table in the batch of a step; raise InputError."""
+    """Return the data rows in the batch of a step; raise InputError for generated data."""
     if isinstance(batches, TableBatches):
         return batches.rows(step)
     raise InputError(
@@ -350,7 +353,7 @@ def rows_of_batch(batches: Batches, step: int) -> Any:
 
 
 def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
-    """Return the part of each sample of the batch in the gradient of a weight, before "step"."""
+    """Return the part of a weight's gradient that comes from each sample of the current batch."""
     done, total = len(trainer.moments) - 1, np.zeros(0)
     for operation in trainer.network.program.operations:
         if row in operation.parameters:
@@ -366,18 +369,18 @@ def parts_of_gradient(trainer: Trainer, row: int) -> FloatArray:
 
 
 def rate_of(trainer: Trainer, row: int) -> float:
-    """Return the factor of the gradient of a weight in the update of SGD."""
+    """Return the factor by which SGD multiplies the gradient of a weight in the next update."""
     optimizer, bank = trainer.settings.optimizer, trainer.bank
     return optimizer.rate_of(row, bank.step_count) * optimizer.norm_scale(bank.grad[~bank.frozen])
 
 
 def is_plain(trainer: Trainer) -> bool:
-    """Return whether the update is the gradient times the same factor for all samples."""
+    """Return whether the update is the gradient times one factor, the same for all samples."""
     optimizer = trainer.settings.optimizer
     is_linear = optimizer.name == "sgd" and optimizer.clip_value == np.inf
     return is_linear and not trainer.network.precision.mixed
 
 
 def grown(array: Any, room: int) -> Any:
-    """Return an array extended by zeros along its first axis."""
+    """Return an array padded with zeros to `room` entries along its first axis."""
     return np.pad(array, [(0, room - len(array)), *[(0, 0)] * (array.ndim - 1)])

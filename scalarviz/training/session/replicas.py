@@ -48,12 +48,13 @@ SECONDS = 0.05  # approximate duration of a kernel call, and delay of Ctrl-C
 class Replicas:
     """Networks that differ only in their seeds, trained together by the same kernels.
 
-    Each network is identical, bit for bit, to a separate session with this seed. `networks` (which
-    run on the python engine) and their `banks` are current after every `advance`. A replica stops
-    before a step with a non-finite gradient or result; its losses are NaN from there.
+    The weights of each network equal, bit for bit, the weights of a separate session with its seed.
+    `networks` (which run on the python engine) and their `banks` are up to date after every
+    `advance`. A replica stops before a step with a non-finite gradient or result; from that step
+    on, its losses are NaN.
 
     Args:
-        session: the Session of a Network to repeat, on the engine cpu or cuda
+        session: the Session to repeat, of a Network on the engine cpu or cuda
         seeds: non-negative integers, one for each replica
 
     Raises:
@@ -118,12 +119,12 @@ class Replicas:
 
     @property
     def banks(self) -> list[Bank]:
-        """The bank of each network, in the order of the seeds."""
+        """Banks of the networks, in the order of the seeds."""
         return self._banks
 
     @cached_property
     def networks(self) -> list[Network]:
-        """The networks, in the order of the seeds; made on first use."""
+        """The networks, in the order of the seeds; created on first use."""
         made = []
         with self._session_lock.taken():
             for seed, bank in zip(self.seeds, self.banks, strict=True):
@@ -134,12 +135,12 @@ class Replicas:
         return made
 
     def advance(self, n: int = 1, *, progress: bool = True) -> None:
-        """Take `n` steps with all networks; Ctrl-C ends it after a whole step.
+        """Take `n` steps with all networks; Ctrl-C stops training after a completed step.
 
         Args:
-            n: number of steps, at least 0; by default 1
-            progress: whether to show a progress bar with the mean loss, in a terminal or notebook,
-                if it takes longer than a second; by default True
+            n: number of steps, at least 0; 1 by default
+            progress: whether to show a progress bar with the mean loss in a terminal or notebook if
+                training takes longer than a second; True by default
         """
         wanted = true_or_false(progress, "progress")
         left, first = size(n, "n", least=0), self.step_index
@@ -151,7 +152,7 @@ class Replicas:
 
     @uncut
     def _advance(self, left: int, bar: Progress) -> None:
-        """Take steps in portions; Ctrl-C ends it after one of them."""
+        """Take `left` steps in portions; Ctrl-C stops training after a portion."""
         first = self.step_index
         try:
             while left:
@@ -179,7 +180,7 @@ class Replicas:
 
     @property
     def taken(self) -> npt.NDArray[np.int64]:
-        """Number of steps taken by each replica; less than `step_index` if it stopped."""
+        """Number of steps taken by each replica; less than `step_index` for stopped replicas."""
         return np.array(self._many.taken, np.int64)
 
     def prepare(self) -> None:
@@ -188,18 +189,18 @@ class Replicas:
             self._many.prepare()
 
     def take_losses(self) -> FloatArray:
-        """Return the losses since the last call and forget them, shape (replicas, steps).
+        """Return and discard the losses since the last call, shape (replicas, steps).
 
-        Useful for long runs of many networks, to save memory.
+        Call this regularly in long runs of many networks to save memory.
         """
         losses, self._losses = self.losses, []
         return losses
 
     def end(self, which: object) -> None:
-        """Stop training some replicas; their losses are NaN from here on.
+        """Stop training some replicas; from now on their losses are NaN.
 
         Args:
-            which: bool mask over the replicas
+            which: bool mask of the replicas to stop
         """
         mask = self._mask_of(which)
         with self._session_lock.taken():
@@ -215,11 +216,11 @@ class Replicas:
         return mask
 
     def outputs(self, x: object, which: object = None) -> FloatArray:
-        """Return the outputs of each network for a batch `x`: shape (replicas, samples, outputs).
+        """Return the outputs of each network for a batch `x`, shape (replicas, samples, outputs).
 
         Args:
             x: one sample, or a batch of shape (samples, inputs)
-            which: bool mask of the replicas to include; None, the default: all
+            which: bool mask of the replicas to include; None (default) means all
         """
         batch, _ = as_batch(
             x, self._evaluator.inputs, "the replicas", picture=self._evaluator.input_shape
@@ -227,11 +228,12 @@ class Replicas:
         return np.array(self.ask(lambda network: network(batch), which))
 
     def ask(self, function: Callable[[Network], Any], which: object = None) -> list[Any]:
-        """Return the results of a function of each network: `replicas.ask(lambda net: net(x))`.
+        """Call a function with each network, and return the results as a list.
 
         Args:
-            function: function of a Network, the same object for all, with the numbers of a replica
-            which: bool mask of the replicas to include; None, the default: all
+            function: function of a Network, such as `lambda net: net(x)`. It gets the same Network
+                object for every replica, with the numbers of that replica
+            which: bool mask of the replicas to include; None (default) means all
         """
         mask = np.ones(len(self), np.bool_) if which is None else self._mask_of(which)
         found = []
@@ -251,13 +253,13 @@ class Replicas:
 
 
 def mean_of(numbers: FloatArray) -> float:
-    """Return the mean of the finite numbers, i.e. of networks still in training."""
+    """Return the mean of the finite numbers, which belong to networks still in training."""
     known = numbers[np.isfinite(numbers)]
     return float(known.mean()) if known.size else math.nan
 
 
 def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
-    """Return the class that trains many networks on an engine; imports numba."""
+    """Return the class that trains many networks on an engine; this imports numba."""
     if engine == "cuda":
         from scalarviz.engines.cuda.engine import CudaMany
 
@@ -268,14 +270,14 @@ def class_of_many(engine: str) -> type[CpuMany | CudaMany]:
 
 
 def draw(network: Network, seed: int) -> None:
-    """Write the initial numbers of a `seed` into an untrained network."""
+    """Set the initial numbers for a `seed` in an untrained network."""
     network.bank.value[:] = network.bank.state[SCALING:] = 0.0
     for layer in dict.fromkeys(network.layers):
         layer.initialize(network.init, seed)
 
 
 def write_initial(banks: Sequence[Bank], seeds: Sequence[int], like: Network) -> None:
-    """Write the initial numbers of each seed into its bank, using an untrained network."""
+    """Write the initial numbers for each seed to its bank, using an untrained network."""
     rows = len(banks[0])
     together = PORTION // max(rows, FIRST_ROWS)  # 0: each of them is drawn in portions
     for place, (seed, bank) in enumerate(zip(seeds, banks, strict=True)):
@@ -286,7 +288,7 @@ def write_initial(banks: Sequence[Bank], seeds: Sequence[int], like: Network) ->
 
 
 def as_many_as_fit(seeds: Iterable[int], session: Session) -> list[int]:
-    """Return the seeds as a list; raise InputError if memory is insufficient for them."""
+    """Return the seeds as a list; raise InputError if there is not enough memory for all."""
     net, numbers = session.network, 2 + len(session.optimizer.row.slots)
     # Per weight: values, gradients and slots, twice (bank and copy before a step), and three bytes.
     row = np.dtype(net.dtype).itemsize * 2 * numbers + 3
@@ -303,8 +305,8 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
 
     Args:
         most: maximum number of seeds
-        too_many: error message if there are more
-        needs: start of the error message for an empty list
+        too_many: error message for more than `most` seeds
+        needs: beginning of the error message for an empty list
     """
     if not isinstance(seeds, Iterable):
         raise InputError(
@@ -318,16 +320,16 @@ def checked_seeds(seeds: object, most: int, too_many: str, needs: str) -> list[i
 
 @answered
 def replicate(session: Session, seeds: Iterable[int]) -> Replicas:
-    """Repeat a session with many seeds, as one run: `sv.replicate(s, range(1000)).advance(500)`.
+    """Repeat a session with many seeds at the same time, as in `sv.replicate(s, range(1000))`.
 
-    Each network gets its initial weights and its batches from its seed. Earlier steps of the
+    The seed of each network determines its initial weights and its batches. Earlier steps of the
     session are not repeated, and its metrics and callbacks are not used.
 
     Args:
         session: a Session of a Network
         seeds: non-negative integers, one for each replica
 
-    Returns Replicas. Raises InputError for invalid seeds, sessions or data, EngineError if the
+    Returns Replicas. Raises InputError for invalid seeds, sessions or data, and EngineError if the
     engine of the session is neither cpu nor cuda.
     """
     return Replicas(session, seeds)

@@ -1,4 +1,4 @@
-"""Session: trains a network or compiled expression, with a clock that also runs backwards."""
+"""Session: train a network or a compiled expression, and move back and forward in time."""
 
 from __future__ import annotations
 
@@ -134,56 +134,57 @@ OF_A_SESSION = "of a session cannot be set here: set s.learning_rate, or another
 
 @final
 class Session:
-    """A training session: a network, data, a loss, an optimizer, and a clock that can go back.
+    """A training session: a network, data, a loss and an optimizer, with a clock that can go back.
 
-    A step consists of zero_grad, forward (operation by operation), loss, backward (last to first:
-    delta, weight gradient, input gradient), step. `advance` and `back` move by operations, phases,
-    steps or epochs; `seek` goes to any step. Changes by the user are journalled and replayed; a
-    change after going back starts a new branch.
+    A step consists of zero_grad, forward (operation by operation), loss, backward (from the last
+    operation to the first: delta, weight gradient, input gradient) and step. `advance` and `back`
+    move by operations, phases, steps or epochs; `seek` goes to any step. Changes by the user are
+    journalled and replayed. A change after going back starts a new branch.
 
     Args:
-        network: a Network or a compiled Expression; the session moves it to its engine
+        network: a Network or a compiled Expression; the session moves it to `engine`
         data: a data set, or a pair of arrays (inputs, targets). Named inputs may be a dict, see
             `net.input_rows`. Targets have shape (samples, outputs); or (samples,) for one output,
             or for class labels 0, 1, ... with softmax_cross_entropy and sigmoid_cross_entropy
-        loss: a name, a Loss, or a custom loss made by `sv.loss`; by default "mse"
-        optimizer: an Optimizer, or a name such as "adam" with its default rate; by default
-            SGD(0.01)
-        batch: number of samples per step; None, the default: all
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
-        seed: seed of the batches, a non-negative integer; by default 0
-        precision: "full", the default, "mixed" or a Precision; mixed precision runs on the engine
-            "cpu"
-        memory: bytes for keyframes, by default 256 MB; less memory makes going back slower
+        loss: a name, a Loss, or a custom loss made by `sv.loss`; "mse" by default
+        optimizer: an Optimizer, or a name such as "adam" with its default rate; SGD(0.01) by
+            default
+        batch: number of samples per step; None (default) means all samples
+        engine: "python", "cpu", "cuda" or "auto"; "auto" (default) chooses the fastest one
+            available
+        seed: seed of the batches, a non-negative integer; 0 by default
+        precision: "full" (default), "mixed" or a Precision; "mixed" requires the engine "cpu"
+        memory: number of bytes for keyframes, 256 MB by default; less memory makes going back
+            slower
         metrics: list of names, such as "accuracy", and functions f(predictions, targets) -> float
             of two arrays of shape (samples, outputs); predictions are probabilities if the loss is
-            on logits. "loss" measures only the held-out loss; other metrics also measure it. By
-            default none; see the property `metrics`
-        every: steps between measurements; by default 100
+            on logits. The held-out loss is measured along with any metric; "loss" measures only
+            that. Empty by default; see the property `metrics`
+        every: number of steps between measurements; 100 by default
 
     Raises:
         InputError: for invalid arguments.
         EngineError: if the engine is not available.
 
-    All methods are thread-safe; calls are executed one at a time.
+    All methods are thread-safe. Calls are executed one at a time.
 
-    - Methods that move, change or compute wait for the current call, such as the whole of
-      `advance(1_000_000)`; during background play they wait for one portion, about 5 ms, at least
-      one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`, `set_rate`,
-      `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`, `undo`,
-      `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`, `landscape`,
-      `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function, batch, engine
-      or precision.
+    - Methods that move, change or compute wait until the current call returns, even if it is
+      `advance(1_000_000)`. During background play they only wait for the current portion, which
+      takes about 5 ms or one step. These are `advance`, `back`, `seek`, `reset`, `edit`, `freeze`,
+      `set_rate`, `add_samples`, `set_activation`, `to`, `stop_when`, `first`, `branch`, `switch`,
+      `undo`, `redo`, `numbers`, `norms`, `explain`, `sample_losses`, `samples_that_moved`,
+      `landscape`, `caption`, `copy`, `save`, and setting a rate, optimizer, data, loss function,
+      batch, engine or precision.
     - Methods that only read do not wait: every property, `own_rate`, `repr`, `history`,
       `best_step`, `to_csv`, `to_pandas`, and `request` and `ready` of a `snapshot`, which is filled
-      between two portions, also of a long `advance`. Neither do `play`, `pin`, `on_step` and
-      `pause(timeout=0)`.
-    - `pause()` waits for the current portion, `read` of a snapshot that is not ready for the lock,
-      `history(wait=True)` for the background thread.
-    - The thread of a window, or of a picture in a notebook, never waits for training: a request
-      that takes longer than 50 ms is finished in another thread.
+      between two portions even during a long `advance`. `play`, `pin`, `on_step` and
+      `pause(timeout=0)` do not wait either.
+    - `pause()` waits for the current portion, `read` of a snapshot that is not ready waits for the
+      lock, and `history(wait=True)` waits for the background thread.
+    - The thread of a window, or of a picture in a notebook, never waits for training; a request
+      that takes longer than 50 ms is completed in another thread.
 
-    Background play ends when the session is no longer referenced, or at the end of the program.
+    Background play ends when the session is no longer referenced, or when the program exits.
 
     >>> from scalarviz import Network
     >>> net = Network([2, 4, 1], "tanh", seed=1)
@@ -277,58 +278,59 @@ class Session:
 
     @property
     def clock(self) -> Clock:
-        """The current moment: step, operation, and actions done at this place."""
+        """The current moment: step, operations done in it, and user actions applied there."""
         return self.timeline.here.clock
 
     @property
     def step_index(self) -> int:
-        """Number of whole steps taken, which is the index of the next step."""
+        """Number of completed steps, which is also the index of the next step."""
         return self.timeline.here.clock.step
 
     @property
     def epoch(self) -> float:
-        """Number of epochs so far: steps divided by steps per epoch."""
+        """Number of epochs so far: the number of steps divided by the steps per epoch."""
         return self.timeline.here.clock.step / self.trainer.batches.steps_an_epoch
 
     @property
     def branches(self) -> list[Branch]:
-        """All branches, in the order of their start."""
+        """All branches, in the order of their creation."""
         return list(self.timeline.branches)
 
     @property
     def current_branch(self) -> Branch:
-        """The current branch."""
+        """The branch to which the current moment belongs."""
         return self.timeline.here.branch
 
     @property
     def origin(self) -> Origin | None:
-        """The session from which this session was made by a change of its network, and that change.
+        """The session from which this one was made, and the change of its network.
 
-        None unless it was made by `add_neurons`, `remove_neuron`, `insert_layer` or `remove_layer`.
+        None unless this session was made by a function that changes the network, such as
+        `add_neurons`, `remove_neuron`, `insert_layer` or `remove_layer`.
         """
         return self.timeline.origin
 
     @property
     def operations(self) -> list[str]:
-        """Names of the moments of a step, in order."""
+        """Names of the operations of a step, in order."""
         return [moment.name for moment in self.timeline.here.moments]
 
     @property
     def done(self) -> str:
-        """Name of the moment just passed; "" at the very start."""
+        """Name of the last operation; "" at the start of training."""
         here = self.timeline.here
         before = here.moments[here.clock.operation - 1].name
         return before if here.clock.operation or here.clock.step else ""
 
     @property
     def next(self) -> str:
-        """Name of the next moment."""
+        """Name of the next operation."""
         here = self.timeline.here
         return here.moments[here.clock.operation].name
 
     @property
     def phase(self) -> str:
-        """Phase of the next moment."""
+        """Phase of the next operation, such as "backward"."""
         here = self.timeline.here
         return here.moments[here.clock.operation].phase
 
@@ -341,27 +343,27 @@ class Session:
     def losses(self) -> FloatArray:
         """Loss of each step taken, before its update; float64, 1-D.
 
-        At least the last 2**20 losses of a branch are exact. For older steps only the minimum and
-        maximum of each block of some hundred steps are kept, and returned alternately for the steps
-        of the block, also from a file. `first` and `seek` compute the exact losses by a replay.
+        At least the last 2**20 losses of a branch are exact. For older steps, only the minimum and
+        maximum of each block of several hundred steps are stored (also in files), and returned
+        alternately for the steps of the block. `first` and `seek` compute exact losses by a replay.
         """
         here = self.timeline.here
         return here.branch.losses[: here.clock.step]
 
     @property
     def stopped(self) -> str:
-        """Reason why the last `advance`, `seek` or `play` ended early, or "".
+        """Reason for which the last `advance`, `seek` or `play` ended early, or "".
 
-        The reason is given by a callback, or is a condition of `stop_when`.
+        The reason is a condition of `stop_when`, or a text given by a callback.
         """
         return self.visits.stopped
 
     @property
     def metrics(self) -> dict[str, Series]:
-        """Steps and values of each metric on this branch so far: int64 and float64, 1-D.
+        """Steps (int64) and values (float64) of each metric on this branch so far, 1-D arrays.
 
-        The value at step k is measured with the weights after k steps, on the next batch. Names of
-        metrics of held-out samples begin with "held_out_", such as "held_out_loss".
+        The value at step k is measured with the weights after k steps, on the next batch. The names
+        of metrics on held-out samples begin with "held_out_", such as "held_out_loss".
         """
         here = self.timeline.here
         return series(here.branch, here.clock.step)
@@ -370,11 +372,11 @@ class Session:
         """Return the step with the best value of a metric on this branch so far.
 
         Args:
-            metric: name in `s.metrics`; by default "held_out_loss"
-            mode: "min", "max" or "auto", the default: as in EarlyStopping
+            metric: name in `s.metrics`; "held_out_loss" by default
+            mode: "min", "max" or "auto", as in EarlyStopping; "auto" by default
 
         Raises:
-            InputError: if the metric was never measured.
+            InputError: if the metric has not been measured.
         """
         measured = self.metrics
         require(
@@ -386,19 +388,19 @@ class Session:
         return int(steps[place_of_best(values, is_rising(metric, mode))])
 
     def to_pandas(self) -> Any:
-        """Return losses and metrics of this branch so far as a pandas DataFrame.
+        """Return the losses and metrics of this branch so far as a pandas DataFrame.
 
-        The index is the number of steps; a row belongs to the weights after these steps, and is NaN
-        where nothing was measured. Raises InputError if pandas is not installed.
+        The index is the number of steps. A row contains measurements of the weights after these
+        steps; cells without a measurement are NaN. Raises InputError if pandas is not installed.
         """
         columns = history_columns(self.losses, self.metrics, np.nan, float)
         return data_frame(columns, "write a file by s.to_csv(path)", len(columns[LOSS]))
 
     def to_csv(self, path: object) -> None:
-        """Write losses and metrics of this branch so far to the CSV file `path`.
+        """Write the losses and metrics of this branch so far to the CSV file `path`.
 
-        The rows are the same as in `to_pandas`; cells without a measurement are empty. Raises
-        FileError if the file cannot be written.
+        The rows are as in `to_pandas`; cells without a measurement are empty. Raises FileError if
+        the file cannot be written.
         """
         columns = history_columns(self.losses, self.metrics, "", object)
         save_text(csv_of({"step": range(len(columns[LOSS])), **columns}), path)
@@ -413,18 +415,18 @@ class Session:
         epochs: int | None = None,
         progress: bool = True,
     ) -> None:
-        """Advance by `n` of a `unit`.
+        """Advance training by `n` units.
 
         Args:
-            n: number of units, at least 0; by default 1
-            unit: "operation", "phase", "sample", "step", the default, or "epoch"
-            epochs: number of epochs, instead of `n` and `unit`
-            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
-                than a second; by default True
+            n: number of units, at least 0; 1 by default
+            unit: "operation", "phase", "sample", "step" (default) or "epoch"
+            epochs: number of epochs, as an alternative to `n` and `unit`
+            progress: whether to show a progress bar in a terminal or notebook if this takes longer
+                than a second; True by default
 
         Raises:
             GradientError: if a gradient is not finite.
-            UpdateError: if a step would make a weight infinite; the session is then before this
+            UpdateError: if a step would make a weight infinite; the session then stays before this
                 step.
         """
         if epochs is not None:
@@ -442,16 +444,17 @@ class Session:
                 advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` of a `unit`, at most to the start; arguments as in `advance`."""
+        """Go back by `n` of a `unit`, at most to the start; see `advance` for the units."""
         check_unit(self.timeline, unit)
         if size(n, "n", least=0):
             with self.doing():
                 back(self.timeline, int(n), unit)
 
     def seek(self, step: int) -> None:
-        """Go to the arrival at `step`, a non-negative integer, before the actions there.
+        """Go to the start of a step, before the user actions there; train if it is in the future.
 
-        If a callback stops training at an earlier step, it ends there.
+        `step` is a non-negative integer. If a callback stops training at an earlier step, the
+        session stays there.
         """
         step = size(step, "step", least=0)
         check_losses(step)
@@ -462,7 +465,7 @@ class Session:
             self.timeline.go(Clock(self.trainer.run.step_after(step + 1, -1)))
 
     def reset(self) -> None:
-        """Go to the start and begin a new branch; earlier branches are kept."""
+        """Go to step 0 and begin a new branch; earlier branches are kept."""
         with self.doing(as_one=True):
             self.timeline.leaps += 1
             self.timeline.go(Clock())
@@ -477,19 +480,19 @@ class Session:
         *,
         film: bool = False,
     ) -> None:
-        """Advance in a background thread; if already playing, change speed, unit or end.
+        """Advance in a background thread; if already playing, change the speed, unit or end.
 
         Args:
-            speed: units per second; None, the default: as fast as possible
-            unit: as in `advance`; by default "step"
-            until: step at which to pause; None, the default: no limit
-            film: True: first show 27 moments in 16 seconds, on a logarithmic clock: the remaining
-                ones of the steps 0, 1, 2, 3, 4, 5, 6, 8, 11, ... 2,964, and `until`, at least 0.6
-                seconds apart; by default False
+            speed: units per second; None (default) means as fast as possible
+            unit: see `advance`; "step" by default
+            until: step at which to pause; None (default) means no limit
+            film: whether to first show 27 moments in 16 seconds on a logarithmic time scale: the
+                steps 0, 1, 2, 3, 4, 5, 6, 8, 11, ..., 2,964 that are not yet passed, and `until`,
+                at least 0.6 seconds apart; False by default
 
         Returns immediately. If threads are not available, as in a browser, the running asyncio loop
-        advances the session. Raises the error that ended the previous play unless `pause` has
-        raised it.
+        advances the session. Raises the error that ended the previous play, unless `pause` has
+        already raised it.
         """
         check_unit(self.timeline, unit)
         if unit == "epoch":
@@ -508,12 +511,12 @@ class Session:
             self.network.bank.fetch()
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop background play after the current portion; safe to call at any time.
+        """Stop background play after the current portion; has no effect if not playing.
 
         Args:
-            timeout: seconds to wait for the portion; None, the default: no limit
+            timeout: maximum number of seconds to wait; None (default) means no limit
 
-        Raises the error that ended the play, in the first call only.
+        Raises the error that ended the play, but only once.
         """
         try:
             # A thread with the lock would wait forever for others that wait for the lock.
@@ -522,31 +525,32 @@ class Session:
             self.network.bank.fetch()
 
     def follow(self, leader: Background) -> None:
-        """Let another thread advance this session in the background, instead of the present one.
+        """Let another thread do the background play of this session.
 
         Args:
-            leader: the thread of a SharedClock, used by `playing` and `pause` from now on
+            leader: thread of a SharedClock, to which `playing` and `pause` refer from now on
         """
         if self._player is not leader:
             self.pause()
         self._player = leader
 
     def on_step(self, function: Callable[[StepView], object], every: int | None = None) -> Callback:
-        """Call a function at regular steps; `remove()` of the result ends the calls.
+        """Register a callback: a function that is called at regular steps.
 
         Args:
-            function: f(view), called on arrival at a step, after its metrics were measured. The
-                view has read-only `step`, `loss`, `losses`, `metrics`, `learning_rate`, `values`
-                and `gradients`; its methods `set_rate`, `edit`, `freeze` and `stop` take effect
-                when the function returns. Writing into weights also takes effect; methods that
-                change the session raise OrderError
-            every: steps between calls; None, the default: 1, or, for EarlyStopping and
+            function: function f(view), called on arrival at a step, after metrics have been
+                measured. The view has the read-only attributes `step`, `loss`, `losses`, `metrics`,
+                `learning_rate`, `values` and `gradients`. Its methods `set_rate`, `edit`, `freeze`
+                and `stop` take effect when the function returns. Assigning to weights also takes
+                effect; methods that change the session raise OrderError
+            every: number of steps between calls; None (default) means 1 or, for EarlyStopping and
                 ReduceOnPlateau, the steps between measurements
 
-        The function is called once per step: after going back, its changes are replayed without
-        calling it, until `branch()` or a change starts a branch. During background play it is
-        called by the background thread. An error ends training at this step. Copies and files do
-        not contain callbacks. Returns a Callback. Raises InputError for an invalid function.
+        The function is called only once for each step of a branch. When steps are repeated after
+        going back, its changes are replayed without calling it. During background play, it is
+        called by the background thread. If it raises an error, training ends at this step. Copies
+        and files do not contain callbacks. Returns a Callback, whose `remove()` ends the calls.
+        Raises InputError for an invalid function.
         """
         check_callback(function)
         period = 1
@@ -557,28 +561,28 @@ class Session:
 
     @property
     def playing(self) -> bool:
-        """Whether background play is running, alone or on a shared clock."""
+        """Whether background play is running, of this session alone or on a SharedClock."""
         return self._player.busy
 
     def snapshot(self) -> SharedSnapshot:
-        """Return a Snapshot of the current numbers, which does not delay training.
+        """Return a Snapshot, which copies the current numbers without delaying training.
 
-        `request()` requests a copy and `ready` is whether it has arrived, neither of which blocks;
-        `read()`, or `await s.snapshot()` in a coroutine, waits for it.
+        `request()` starts a copy and `ready` is whether it has arrived; neither blocks. `read()`,
+        or `await s.snapshot()` in a coroutine, waits for the copy.
         """
         return SharedSnapshot(self.timeline)
 
     # Branches.
 
     def branch(self, name: str = "") -> Branch:
-        """Start a branch at this moment and return it; later steps remain in the previous branch.
+        """Start a new branch at the current moment and return it.
 
         Args:
-            name: its name, see `Branch.name`; "", the default: a description of the first change in
-                it
+            name: name of the branch, see `Branch.name`; "" (default) describes the first change in
+                the branch
 
-        Raises:
-            InputError: for a name that is too long or has invisible characters.
+        Later steps remain in the previous branch. Raises InputError for a name that is too long or
+        has invisible characters.
         """
         name = checked_name(name)
         with self.doing(as_one=True):
@@ -588,30 +592,30 @@ class Session:
             return made
 
     def switch(self, branch: Branch | int | str) -> None:
-        """Switch to another `branch`: one of `branches`, its number or its name.
+        """Switch to another `branch`: a Branch, its number or its name.
 
-        The session goes to the same step if the branch reaches it, else to the end of the branch.
-        Raises InputError for an unknown branch, or an ambiguous name.
+        The session goes to the same step if the branch reaches it, otherwise to the end of the
+        branch. Raises InputError for an unknown branch or an ambiguous name.
         """
         with self.doing(as_one=True):
             self.timeline.switch(find_branch(self.timeline.branches, branch))
 
     def undo(self) -> None:
-        """Undo the last change: go to the moment before it.
+        """Undo the last change by going to the moment before it.
 
-        Changes are edits, including direct writes into the bank, freezing, settings, renaming a
-        branch, `reset`, `branch` and `switch`. Later steps remain in a branch, to which `redo`
-        returns. Changes by callbacks are not undone. Files and copies have no changes to undo.
-        Raises OrderError if there is no change.
+        Changes are edits (including direct writes to the bank), freezing, settings, renaming a
+        branch, `reset`, `branch` and `switch`. Later steps are kept in a branch, to which `redo`
+        returns. Changes by callbacks cannot be undone. Copies and loaded sessions have no changes
+        to undo. Raises OrderError if there is nothing to undo.
         """
         with self.doing():
             self.undo_log.undo(self.timeline)
 
     def redo(self) -> None:
-        """Redo the change undone last: go to the moment after it.
+        """Redo the change that was undone last by going to the moment after it.
 
-        Steps taken after it can be reached again, up to the next change that is still undone.
-        Raises OrderError if nothing was undone since the last change.
+        Steps taken after the change can be reached again, up to the next change that is still
+        undone. Raises OrderError if nothing has been undone since the last change.
         """
         with self.doing():
             self.undo_log.redo(self.timeline)
@@ -619,33 +623,34 @@ class Session:
     # Changes by the user: each is a row of `ACTIONS`, journalled and replayed.
 
     def edit(self, weight: Weight | int | Sequence[int], value: object) -> None:
-        """Set the value of one or several weights from this moment on.
+        """Set the value of one or several weights at the current moment.
 
         Args:
             weight: a Weight of the network, its bank row, or several rows
-            value: a finite number; for several rows, one number or one for each
+            value: a finite number; for several rows, one number for all or one for each
 
         Raises:
             InputError: for an invalid value.
-            ShapeError: for a row outside of the network.
+            ShapeError: for a row that the network does not have.
         """
         rows = rows_of(self.network, weight)
         self._do("edit", rows=rows, values=as_values(value, rows, self.network.bank.dtype))
 
     def freeze(self, part: Part | int | str | Sequence[int], on: bool = True) -> None:
-        """Freeze a part of the network, so that steps do not change it, or unfreeze it.
+        """Freeze a part of the network, so that training does not change it, or unfreeze it.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
-            on: False: unfreeze; by default True
+            part: a Weight, a Perceptron, a Layer, a name such as "0.weight", a bank row or several
+                rows
+            on: True (default) freezes the part; False unfreezes it
         """
         self._do("freeze", rows=rows_of(self.network, part), on=bool(on))
 
     @property
     def learning_rate(self) -> float:
-        """Learning rate of the next step, including the schedule; at least 0.
+        """Learning rate of the next step, including the factor of the schedule; at least 0.
 
-        Setting it ends the schedule; it takes effect at the next step.
+        Setting the rate ends the schedule and takes effect at the next step.
         """
         return self.trainer.settings.optimizer.rate(self.network.bank.step_count)
 
@@ -654,16 +659,17 @@ class Session:
         self._do("learning rate", rate=checked_rate(rate))
 
     def set_rate(self, part: Part | int | str | Sequence[int], rate: float | None) -> None:
-        """Set a separate learning rate for a part of the network, from the next step on.
+        """Set a separate learning rate for a part of the network, starting with the next step.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
-            rate: learning rate, at least 0; None: the rate of the session again
+            part: a Weight, a Perceptron, a Layer, a name such as "0.weight", a bank row or several
+                rows
+            rate: learning rate, at least 0; None returns to the rate of the session
 
         The rate is kept when the `learning_rate` or the `optimizer` of the session changes, and is
-        multiplied by the schedule. With a rate of 0 the part is unchanged, but the optimizer still
-        updates its slots, unlike with `freeze`. `own_rate` returns the rate. Raises InputError for
-        an invalid rate or a frozen part.
+        multiplied by the factor of the schedule. With a rate of 0, the part does not change, but
+        unlike with `freeze`, the optimizer still updates its slots. `own_rate` returns the rate.
+        Raises InputError for an invalid rate or a frozen part.
         """
         rows = rows_of(self.network, part)
         rate = None if rate is None else checked_rate(rate)
@@ -683,20 +689,21 @@ class Session:
         """Return the learning rate set by `set_rate` for a part, or None for the session's rate.
 
         Args:
-            part: a Weight, Perceptron, Layer, name such as "0.weight", bank row, or several rows
+            part: a Weight, a Perceptron, a Layer, a name such as "0.weight", a bank row or several
+                rows
 
-        The rate excludes the schedule; it is NaN if the part has several rates. Raises ShapeError
-        for a row outside of the network.
+        The rate does not include the schedule; it is NaN if the part has several rates. Raises
+        ShapeError for a row that the network does not have.
         """
         return self.trainer.settings.optimizer.own_rates.of_all(rows_of(self.network, part))
 
     @property
     def optimizer(self) -> Optimizer:
-        """The optimizer, read-only; to change it, set `learning_rate` or another optimizer.
+        """The optimizer, which is read-only; to change it, set `learning_rate` or a new optimizer.
 
         A new optimizer with the same slot names and schedule, such as Adam with other penalties or
-        AdamW after Adam, keeps slots and step count. Any other one starts with empty slots and
-        restarts its schedule.
+        AdamW after Adam, keeps the slots and the step count. Any other optimizer starts with empty
+        slots and restarts the schedule.
         """
         return self.trainer.settings.optimizer.sealed(OF_A_SESSION)
 
@@ -720,10 +727,10 @@ class Session:
 
     @property
     def loss_function(self) -> Loss:
-        """The loss that training minimizes; setting a name or a Loss takes effect at the next step.
+        """The Loss that training minimizes; setting a name or a Loss takes effect at the next step.
 
-        `loss` is its last value. Setting a loss that does not fit the last activation, or the
-        targets of the data, raises InputError.
+        The attribute `loss` is its last value. Setting a loss that does not fit the last activation
+        or the targets raises InputError.
         """
         return self.trainer.settings.loss
 
@@ -740,10 +747,11 @@ class Session:
 
     @property
     def batch(self) -> int | None:
-        """Samples per step, or None for all; setting it takes effect at the next step.
+        """Number of samples per step, or None for all; setting it takes effect at the next step.
 
-        Setting more than the number of samples raises InputError. The samples of a step depend on
-        the seed, the step and the batch size, so changing the size also changes their order.
+        Setting a number larger than the data set raises InputError. The samples of a step depend on
+        the seed, the step and the batch size, so changing the size also changes the order of
+        samples.
         """
         return self.trainer.settings.batch
 
@@ -755,22 +763,23 @@ class Session:
             self.timeline.note("batch", {"size": chosen})
 
     def add_samples(self, inputs: object, targets: object) -> None:
-        """Add one or several samples to the training data, from the next step on.
+        """Add one or several samples to the training data, starting with the next step.
 
         Args:
-            inputs: array of shape (inputs,) or (samples, inputs); or a dict of named inputs
-            targets: array of shape (outputs,) or (samples, outputs); or class labels, if the
-                targets of the data are one-hot, as in Digits
+            inputs: array of shape (inputs,) or (samples, inputs), or a dict of named inputs
+            targets: array of shape (outputs,) or (samples, outputs), or class labels if the targets
+                of the data are one-hot, as in Digits
 
-        They are appended to `data.training`, and `data.added` contains only them. `batch=None`
-        includes them in each step; otherwise the batch keeps its size, and its samples depend on
-        the seed, the step and the number of samples. Held-out samples are unchanged. Setting
-        another data set removes them. At most 10,000 samples can be added. Their sample weights are
-        1.
+        The new samples are appended to `data.training`, and `data.added` contains only them. With
+        `batch=None`, each step includes them; otherwise the batch keeps its size, and its samples
+        depend on the seed, the step and the number of samples. Held-out samples are not changed.
+        Setting another data set removes the added samples. At most 10,000 samples can be added.
+        Their sample weights are 1.
 
         Raises:
-            InputError: for generated data, and for samples with invalid numbers, such as a colour
-                above 1; ShapeError, NotFiniteError.
+            InputError: for generated data, or for invalid numbers, such as a colour above 1.
+            ShapeError: for samples of another shape.
+            NotFiniteError: for samples with NaN or infinity.
         """
         with self.doing():
             data = addable(settings_now(self).data)
@@ -797,21 +806,21 @@ class Session:
         self.to(settings_now(self).engine, precision)
 
     def to(self, engine: str, precision: str | Precision | None = None) -> None:
-        """Run on another engine, or in another precision, from the next step on.
+        """Switch to another engine or precision, starting with the next step.
 
         Args:
             engine: "python", "cpu", "cuda" or "auto"
-            precision: "full", "mixed" or a Precision; None, the default: unchanged
+            precision: "full", "mixed" or a Precision; None (default) keeps the precision
 
         Raises:
-            EngineError: if the engine is not available, or not in this precision: mixed precision
-                runs on "cpu".
+            EngineError: if the engine is not available, or does not support the precision; mixed
+                precision requires "cpu".
         """
         name, chosen = check_engine(self.network, engine, precision, self.trainer.batches)
         self._do("engine", name=name, precision=chosen)
 
     def set_activation(self, layer: int, name: str) -> None:
-        """Set the activation of a layer, from the next step on.
+        """Set the activation of a layer, starting with the next step.
 
         Args:
             layer: index of the layer
@@ -819,7 +828,7 @@ class Session:
 
         Raises:
             UnknownNameError: for an unknown name.
-            InputError: for a layer without activation.
+            InputError: for a layer without an activation.
         """
         places = places_of(self.network, check_activation(self.network, layer, name))
         name = activation_row(name).name
@@ -830,23 +839,24 @@ class Session:
                 self.timeline.note("activation", {"layer": place, "name": name})
 
     def stop_when(self, *conditions: str | Function) -> None:
-        """Stop automatically at the first step at which a condition holds; no arguments: never.
+        """Stop training automatically at the first step at which a condition holds.
 
         Args:
             conditions: texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
                 changes sign" or "a neuron is dead", optionally joined by "or"; or functions f(view)
-                -> bool. They replace earlier conditions
+                -> bool. They replace all earlier conditions; without arguments, training no longer
+                stops automatically
 
-        `advance` and `play` stop at this step, also when repeating steps after going back, and
-        `stopped` contains the reason; `seek` stops only at new steps. A condition that continues to
-        hold stops once, and again after a step at which it did not hold. With "not finite",
-        training ends before a step that would raise an error, without raising it.
+        `advance` and `play` stop at this step, even when repeating steps after going back; `seek`
+        stops only at new steps. `stopped` contains the reason. A condition that continues to hold
+        stops training only once, and again after a step at which it did not hold. With "not
+        finite", training ends before a step that would raise an error, without raising it.
 
-        The guide, "Stopping by itself", lists all conditions. A function is called after each step,
-        with a view that has read-only `step`, `loss`, `losses`, `metrics`, `learning_rate`,
-        `values`, `gradients` and `outputs`. It must not change anything, and is not stored in
-        files. Raises UnknownNameError or InputError for an invalid text, ShapeError for a row
-        outside of the network.
+        See "Stopping by itself" in the guide for all conditions. A function is called after each
+        step, with a view that has the read-only attributes `step`, `loss`, `losses`, `metrics`,
+        `learning_rate`, `values`, `gradients` and `outputs`. It must not change anything, and is
+        not stored in files. Raises UnknownNameError or InputError for an invalid text, and
+        ShapeError for a row that the network does not have.
         """
         with self.doing():
             found = checked(conditions, self.network, self._measured_names())
@@ -854,7 +864,7 @@ class Session:
 
     @property
     def stop_conditions(self) -> list[str]:
-        """The conditions at which it stops automatically, as texts; set by `stop_when`."""
+        """Conditions at which training stops automatically, as texts; set by `stop_when`."""
         return [
             each.text + " (lost with its file)" * each.is_lost
             for each in self.trainer.settings.stops
@@ -864,7 +874,7 @@ class Session:
 
     @property
     def focus(self) -> int:
-        """Index in the batch of the sample shown; can be set."""
+        """Index in the batch of the sample to display; can be set."""
         return min(self._focus, self.trainer.batches.size - 1)
 
     @focus.setter
@@ -875,14 +885,14 @@ class Session:
         self._focus = int(sample)
 
     def numbers(self, operation: str) -> OperationNumbers:
-        """Return the numbers of one operation for the current batch, and their gradients.
+        """Return the inputs, outputs and gradients of one operation for the current batch.
 
         Args:
             operation: name of an operation, such as "affine 0"
 
-        Between two steps, the current batch and the operations are those of the last step. Raises
-        UnknownNameError for an unknown operation, OrderError if only the next step will have it, or
-        before the first step.
+        Between two steps, the numbers belong to the last step. Raises UnknownNameError for an
+        unknown operation, and OrderError before the first step or if the operation exists only from
+        the next step.
         """
         with self.doing():
             coming = [each.name for each in self.network.program.operations]
@@ -897,10 +907,11 @@ class Session:
                 return numbers_of(self.trainer, found, self.timeline.clock.operation)
 
     def explain(self, weight: Weight | int) -> Explanation:
-        """Explain the update of a `weight` in this step: x * g of each sample, gradient, new value.
+        """Explain a weight's update in this step: x * g of each sample, gradient and new value.
 
-        `weight` is a Weight or a bank row. Between two steps, the last step is explained; `edit`
-        contains a later edit. Returns an Explanation. Raises OrderError before the first step.
+        `weight` is a Weight or a bank row. Between two steps, the last step is explained; the
+        attribute `edit` of the result contains any later edit. Returns an Explanation. Raises
+        OrderError before the first step.
         """
         row = one_row(self.network, weight)
         with self.doing():
@@ -912,11 +923,11 @@ class Session:
     def sample_losses(self, *, held_out: bool = False) -> FloatArray:
         """Return the loss of each training sample with the current weights, shape (samples,).
 
-        The network is evaluated as in a call, without dropout; sample weights are ignored. With
-        `held_out`, the losses of held-out samples are returned. Raises InputError if these are
-        missing, or for data generated anew in each step.
+        The network is evaluated without dropout, as when it is called; sample weights are ignored.
+        If `held_out`, return the losses of held-out samples. Raises InputError if there are no
+        held-out samples, or for data that is generated in each step.
 
-        For `data`, an Arrays made from `inputs`, the ten worst samples are
+        If `data` is an Arrays made from `inputs`, the ten worst samples are
         `inputs[data.rows[s.sample_losses().argsort()[::-1][:10]]]`.
         """
         with self._looking():
@@ -935,21 +946,21 @@ class Session:
 
         Args:
             weight: a Weight or a bank row
-            steps: number of last steps; by default 100
-            most: maximum number of samples; by default 5
-            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
-                than a second; by default True
+            steps: number of steps to look back; 100 by default
+            most: maximum number of samples to return; 5 by default
+            progress: whether to show a progress bar in a terminal or notebook if this takes longer
+                than a second; True by default
 
         The steps are replayed. In one step, a sample's part of the gradient is the sum of x * g
-        over all uses of the weight. With SGD the amount is the sum over the steps of |rate * part|,
-        with the rate including schedule and clip_norm: exactly the change caused by the sample,
-        apart from l1 and l2. With other optimizers, clip_value or mixed precision it is the sum of
-        |part|. Steps with a frozen weight count as 0; steps before a change of the data set are
-        left out. Returns SamplesMoved.
+        over all uses of the weight. With SGD, the amount of a sample is the sum of |rate * part|
+        over the steps, where the rate includes the schedule and clip_norm. Apart from l1 and l2,
+        this is exactly the change that the sample causes. With other optimizers, clip_value or
+        mixed precision, the amount is the sum of |part|. Steps at which the weight is frozen count
+        as 0; steps before a change of the data set are left out. Returns SamplesMoved.
 
         Raises:
             OrderError: before the first step.
-            InputError: for data generated anew in each step, or for a compiled function.
+            InputError: for data that is generated in each step, or for a compiled function.
         """
         row, steps, most = one_row(self.network, weight), size(steps, "steps"), size(most, "most")
         wanted = true_or_false(progress, "progress")
@@ -963,23 +974,22 @@ class Session:
         *,
         progress: bool = True,
     ) -> LossPlane:
-        """Return the loss on a plane through the current weights, and the path of a branch there.
+        """Return the loss on a plane through the current weights, and the path of training on it.
 
         Args:
-            weights: two weights, each a Weight or a bank row, as axes of the plane; None, the
-                default: the first two principal components of the path of this branch, up to its
-                end
-            size: grid points in each direction, from 2 to 201; by default 41
-            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
-                than a second; by default True
+            weights: two weights, each a Weight or a bank row, as axes of the plane; None (default)
+                uses the first two principal components of the whole path of this branch
+            size: number of grid points in each direction, from 2 to 201; 41 by default
+            progress: whether to show a progress bar in a terminal or notebook if this takes longer
+                than a second; True by default
 
-        Losses are computed for the training samples, at most 4,096 equally spaced ones, or 256 on
-        the engine python; for data generated anew in each step, for the batch of step 0. A copy of
-        the network is evaluated on its engine as in a call: without dropout, with running
-        statistics. The grid covers the whole path with a margin. Returns a LossPlane.
+        Losses are computed for at most 4,096 evenly spaced training samples, or 256 on the engine
+        "python"; for data that is generated in each step, for the batch of step 0. A copy of the
+        network is evaluated on the same engine, without dropout and with running statistics. The
+        grid covers the whole path with a margin. Returns a LossPlane.
 
         Raises:
-            InputError: for an invalid size, or unless `weights` are two different trained weights.
+            InputError: for an invalid size, or if `weights` are not two different trained weights.
             OwnershipError: for a weight of another network.
         """
         wanted, asked = (
@@ -996,27 +1006,27 @@ class Session:
         return found.plane
 
     def norms(self) -> dict[str, Norms]:
-        """Return the norms of the values and gradients of each layer with parameters.
+        """Return the norms of the values and the gradients of each layer with parameters.
 
-        Keys are layer indices, as in `net.state_dict()`. Between two steps, the gradients are those
-        of the last step. Raises InputError for a compiled function.
+        The keys are layer indices, as in `net.state_dict()`. Between two steps, the gradients
+        belong to the last step. Raises InputError for a compiled function.
         """
         with self._looking():
             return norms_of(self.network.layers)
 
     def caption(self, weight: Weight | int | None = None) -> Caption:
-        """Return a description of the last operation with numbers, as below the picture.
+        """Return the caption of the last operation: a description with its numbers.
 
         Args:
-            weight: a Weight or a bank row: for operations on its layer, the caption shows the
-                numbers of this weight, or of its neuron; None, the default: the weight shown in the
-                picture if none is pinned
+            weight: a Weight or a bank row; for operations on its layer, the caption shows the
+                numbers of this weight or its neuron. None (default) means the weight that a picture
+                explains by default
 
-        Returns a Caption, which prints as text, with the attributes `title`, a sentence, `formula`,
-        and `numbers`, lines with the numbers of the sample `focus`. Between two steps it describes
-        the effect of the whole step on the weight; before the first step, the meaning of a cube. If
-        the weight was edited since, another line describes the edit. Raises ShapeError for a row
-        outside of the network.
+        Returns a Caption, which prints as text. Its attributes include `title`, a sentence;
+        `formula`; and `numbers`, lines with the numbers of the sample `focus`. Between two steps,
+        the caption describes the effect of the last step on the weight; before the first step, it
+        explains the meaning of a cube. If the weight has been edited since, another line describes
+        the edit. Raises ShapeError for a row that the network does not have.
         """
         row = None if weight is None else one_row(self.network, weight)
         found: Caption = caption_and_edit(self, row)
@@ -1025,16 +1035,16 @@ class Session:
     # The past.
 
     def first(self, *conditions: str | Function, progress: bool = True) -> int | None:
-        """Return the first step so far at which one of some conditions held, or None.
+        """Return the first step so far at which one of the conditions held, or None.
 
         Args:
-            conditions: texts and functions, as in `stop_when`
-            progress: whether to show a progress bar, in a terminal or notebook, if it takes longer
-                than a second; by default True
+            conditions: texts or functions, as in `stop_when`
+            progress: whether to show a progress bar in a terminal or notebook if this takes longer
+                than a second; True by default
 
-        Conditions on losses and metrics use recorded values. All others require a step-by-step
-        replay of the past of this branch, which Ctrl-C cancels. The session does not move; use
-        `seek` to go to the step. At step k, numbers on arrival are used, before changes made there.
+        Conditions on losses and metrics use recorded values. All other conditions require a
+        step-by-step replay of this branch, which Ctrl-C cancels. The session does not move; use
+        `seek` to go to the step. At each step, the numbers before any changes made there are used.
         Raises the same errors as `stop_when`.
         """
         wanted = true_or_false(progress, "progress")
@@ -1046,11 +1056,11 @@ class Session:
             return found
 
     def pin(self, weight: Weight | int | Sequence[int], on: bool = True) -> None:
-        """Record values and gradients of some weights; earlier ones are replayed in the background.
+        """Record the values and gradients of weights; earlier steps are replayed in the background.
 
         Args:
             weight: a Weight of the network, its bank row, or several rows
-            on: False: stop recording and forget the history; by default True
+            on: True (default) starts recording; False stops it and discards the history
 
         Returns immediately.
         """
@@ -1066,17 +1076,17 @@ class Session:
     def history(
         self, weight: Weight | int, kind: Recorded = "value", *, wait: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the steps so far with known numbers of a pinned `weight`, and these numbers.
+        """Return the recorded steps of a pinned weight so far, and its values or gradients there.
 
         Args:
             weight: a Weight or a bank row
-            kind: "value", the default: value on arrival at a step; "gradient": gradient of the
-                previous step, 0 at the start
+            kind: "value" (default) for the value on arrival at a step; "gradient" for the gradient
+                used by the previous step, 0 at the start
             wait: whether to wait until the background thread has replayed the steps before pinning,
-                raising any error in it; by default False
+                and to raise any error in it; False by default
 
-        Returns two arrays of the same length, int64 and float64. If the weight is not pinned they
-        are empty, and a message is logged.
+        Returns two arrays of the same length, int64 and float64. If the weight is not pinned, they
+        are empty and a message is logged.
         """
         row, kind = one_row(self.network, weight), pick(KINDS, kind, "kind of history")
         if wait:
@@ -1088,16 +1098,16 @@ class Session:
     # Files, and copies.
 
     def copy(self, branch: Branch | int | None = None) -> Session:
-        """Return an independent session at this moment, on a copy of the network.
+        """Return an independent copy of the session and its network, at the current moment.
 
         Args:
-            branch: one of `branches`, or its number, to which the copy switches, see `switch`;
-                None, the default: the current branch
+            branch: Branch, or branch number, to which the copy switches, see `switch`; None
+                (default) means the current branch
 
-        The copy has the same past, branches, keyframes, memory, pinned weights and focus, and does
-        not play. `sv.watch([s.copy(branch) for branch in s.branches])` shows branches side by side,
-        and all of them can be trained. Raises InputError for a session of a compiled expression, or
-        an unknown branch.
+        The copy has the same history, branches, keyframes, memory limit, pinned weights and focus,
+        and is not playing. `sv.watch([s.copy(branch) for branch in s.branches])` shows all branches
+        side by side, and each can be trained. Raises InputError for a session of a compiled
+        expression, or an unknown branch.
         """
         number = None if branch is None else find_branch(self.branches, branch).number
         with self.doing():
@@ -1120,20 +1130,21 @@ class Session:
         keyframes: int | None = KEYFRAMES,
         progress: bool = True,
     ) -> None:
-        """Save the session with its past and all branches to a file, for `Session.load(path)`.
+        """Save the session with its history and all branches to a file for `Session.load(path)`.
 
         Args:
-            path: the file; an existing file is replaced atomically
-            data: True, the default: store the samples of `sv.data.Arrays`; False: store only their
-                SHA-256, for `Session.load(path, data=...)` with the same samples
-            keyframes: bytes for keyframes in the file, by default 16 MB; None: all keyframes. With
-                fewer the file is smaller, but going back takes longer in the loaded session
-            progress: whether to show a progress bar, in a terminal or notebook, if writing takes
-                longer than a second; by default True
+            path: path of the file; an existing file is replaced atomically
+            data: True (default) stores the samples of `sv.data.Arrays`; False stores only their
+                SHA-256, so that `Session.load(path, data=...)` requires the same samples
+            keyframes: number of bytes for keyframes in the file, 16 MB by default; None stores all
+                keyframes. Fewer keyframes make the file smaller, but going back is slower in the
+                loaded session
+            progress: whether to show a progress bar in a terminal or notebook if writing takes
+                longer than a second; True by default
 
         Raises:
             FileError: if the file cannot be written.
-            InputError: if more than one data set would have to be passed.
+            InputError: if loading the file would require more than one data set.
         """
         data = true_or_false(data, "data")
         keyframes = None if keyframes is None else size(keyframes, "keyframes", 0)
@@ -1145,20 +1156,20 @@ class Session:
     def load(
         cls, path: object, data: object = None, *, limit: int | None = None, metrics: object = ()
     ) -> Session:
-        """Load a session from a file; it continues as if never interrupted.
+        """Load a session from a file; training continues as if it had not been interrupted.
 
         Args:
-            path: a file written by `save`
-            data: the data set, or a pair of arrays; required for custom data sets made by code, and
-                with the same samples after `save(path, data=False)`
-            limit: maximum bytes for a data set described in the file, and for the activations of
-                one sample; None, the default: 128 MB or eight times the size of the file, whichever
-                is more, and 640 MB for the activations
-            metrics: functions measured by the session, which files cannot store; without them,
-                recorded values are kept, but not measured any more
+            path: path of a file written by `save`
+            data: a data set or a pair of arrays; required for data sets made by code, and after
+                `save(path, data=False)`, with the same samples
+            limit: maximum number of bytes for a data set described in the file, and for the
+                activations of one sample; None (default) means 128 MB or eight times the size of
+                the file, whichever is more, and 640 MB for the activations
+            metrics: custom metric functions of the session, which files cannot store; without them,
+                the recorded values are kept, but these metrics are no longer measured
 
         Raises:
-            FileError: if the file is damaged, of another kind or too large.
+            FileError: if the file is damaged, of another kind, or exceeds the limit.
         """
         timeline = load_timeline(path, data, limit, metrics)
         timeline.kept, timeline.was_loaded = SavedFile.of(timeline, path), True
@@ -1166,7 +1177,7 @@ class Session:
 
     @classmethod
     def of(cls, timeline: Timeline) -> Session:
-        """Return a session of a `timeline` that belongs to no other session."""
+        """Return a session for a `timeline` that does not belong to another session."""
         session = cls.__new__(cls)
         session._begin(timeline)
         return session
@@ -1176,13 +1187,13 @@ class Session:
             self.timeline.note(kind, details)
 
     def _measured_names(self) -> list[str]:
-        """Names of the measured metrics."""
+        """Return the names of the measured metrics."""
         return measured_names(self.visits.metrics, self.trainer.settings.data)
 
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
-        """Advance by at most `most` units, for about PORTION seconds; return their number.
+        """Advance by at most `most` units, for about PORTION seconds; return the number of units.
 
-        It does not exceed the step `until`.
+        Does not advance beyond the step `until`.
         """
         with Turn(self.timeline, self._check_owner, plays=True):
             count = max(1, int(self.timeline.pace)) if unit == "step" else 1
@@ -1198,26 +1209,26 @@ class Session:
         return count
 
     def doing(self, *, as_one: bool = False) -> Turn:
-        """Hold the lock, after journalling direct writes to the bank as edits.
+        """Return a context manager that holds the lock and journals direct writes to the bank.
 
         Args:
-            as_one: whether one `undo` reverts all changes in this block; by default False
+            as_one: whether a single `undo` reverts all changes made in the block; False by default
 
         Raises:
-            OrderError: when called from within a portion.
+            OrderError: if called from within a portion of training.
             OwnershipError: if another session has taken over the network.
         """
         return Turn(self.timeline, self._check_owner, as_one=as_one)
 
     def _looking(self) -> AbstractContextManager[None]:
-        """Hold the lock for reading: also in a user function between two steps."""
+        """Return a context manager that holds the lock for reading, even within a callback."""
         if not (self.timeline.lock.mine and self.timeline.visits.under_way):
             return self.doing()
         self.timeline.journal_outside_writes()
         return nullcontext()
 
     def still(self, seconds: float) -> TakenLock:
-        """Hold the lock, so that the clock does not move; yield False if not within `seconds`."""
+        """Return a context manager that yields whether it acquired the lock within `seconds`."""
         return self.timeline.lock.taken(-1 if seconds == math.inf else seconds)
 
     def _check_owner(self) -> None:

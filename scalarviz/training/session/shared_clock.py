@@ -1,7 +1,7 @@
-"""SharedClock: several sessions on one clock, which advance and go back together.
+"""SharedClock: several sessions that advance and go back together.
 
-Each session takes the same steps as alone, bit for bit. When advancing, sessions that are ahead
-wait for the others; when going back, sessions that are behind wait.
+Each session takes bit for bit the same steps as it would alone. When advancing, sessions that are
+ahead wait for the others; when going back, sessions that are behind wait.
 """
 
 from __future__ import annotations
@@ -28,13 +28,14 @@ PHASES = ("zero_grad", "forward", "loss", "backward", "step")
 
 @final
 class SharedClock:
-    """The clock of several sessions.
+    """A common clock for several sessions.
 
     Attributes:
         sessions: the sessions; during play, each of them is `playing`
-        replays: whether to only repeat whole steps: each session waits at the end of its branch
-        halted: sessions that cannot continue, with the place and the error or reason of a callback;
-            the others continue without them until they are moved
+        replays: whether to only repeat steps that were taken before; each session waits at the end
+            of its branch
+        halted: sessions that cannot continue, each with its clock and the error or the reason given
+            by a callback. Other sessions continue without them until they are moved
     """
 
     def __init__(self, sessions: Sequence[Session], *, replays: bool = False) -> None:
@@ -49,7 +50,7 @@ class SharedClock:
 
     @property
     def _left(self) -> list[Session]:
-        """The sessions that can continue."""
+        """Sessions that can continue."""
         self.halted = {each: why for each, why in self.halted.items() if each.clock == why[0]}
         left = [each for each in self.sessions if each not in self.halted]
         if self.replays:
@@ -58,7 +59,7 @@ class SharedClock:
 
     @property
     def going(self) -> list[Session]:
-        """The sessions that can continue; all if none can."""
+        """Sessions that can continue, or all sessions if none can."""
         return self._left or [*self.sessions]
 
     @property
@@ -68,17 +69,17 @@ class SharedClock:
 
     @property
     def step_index(self) -> int:
-        """Number of steps completed by every session that can still continue."""
+        """Number of steps that every session that can still continue has completed."""
         return min(session.step_index for session in self.going)
 
     @property
     def clock(self) -> Clock:
-        """The moment of the session furthest behind."""
+        """Clock of the session that is furthest behind."""
         return min((session.clock for session in self.going), key=lambda clock: clock.place)
 
     @property
     def operations(self) -> list[str]:
-        """Names of the operations of a step: for each phase, from the session with most."""
+        """Names of the operations of a step; each phase is taken from the session with the most."""
         moments = [session.timeline.here.moments for session in self.sessions]
         found: list[str] = []
         for phase in PHASES:
@@ -97,15 +98,15 @@ class SharedClock:
     # Moving.
 
     def advance(self, n: int = 1, unit: Unit = "step") -> None:
-        """Advance by `n` of a `unit`; sessions that are ahead wait for the others.
+        """Advance by `n` units; sessions that are ahead wait for the others.
 
         Args:
-            n: number of units, at least 0; by default 1
-            unit: "operation", "phase", "sample", "step", the default, or "epoch", of the first
-                session
+            n: number of units, at least 0; 1 by default
+            unit: "operation", "phase", "sample", "step" (default) or "epoch"; epochs are counted in
+                the first session
 
-        With operations, sessions wait for each other at the end of each phase. Raises the error of
-        a session that cannot continue, after the others have advanced.
+        When moving by operations, sessions wait for each other at the end of each phase. If a
+        session cannot continue, its error is raised after the others have advanced.
         """
         self._check(unit)
         with self.still():
@@ -117,10 +118,10 @@ class SharedClock:
                 self._advance_to((self.step_index // each + n) * each)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` of a `unit`, at most to the start; sessions that are behind wait.
+        """Go back by `n` units, at most to the start; sessions that are behind wait.
 
         Args:
-            n, unit: as in `advance`
+            n, unit: see `advance`
         """
         self._check(unit)
         with self.still():
@@ -139,14 +140,14 @@ class SharedClock:
                 move(movers, lambda session: session.seek(target))  # noqa: B023
 
     def seek(self, step: int) -> None:
-        """Go to the arrival at a `step` with all sessions."""
+        """Go to the start of a step with all sessions."""
         step = size(step, "step", least=0)
         with self.still():
             self.halted.clear()
             move(self.sessions, lambda session: session.seek(step))
 
     def reset(self) -> None:
-        """Go to the start with all sessions, and begin a new branch of each."""
+        """Go to step 0 with all sessions, and begin a new branch in each."""
         with self.still():
             self.halted.clear()
             move(self.sessions, Session.reset)
@@ -161,15 +162,15 @@ class SharedClock:
     def play(
         self, speed: float | None = None, unit: Unit = "step", until: int | None = None
     ) -> None:
-        """Advance in a background thread; if already playing, change speed, unit or end.
+        """Advance in a background thread; if already playing, change the speed, unit or end.
 
         Args:
-            speed: units per second; None, the default: as fast as possible
-            unit: as in `advance`; by default "step"
-            until: step at which to pause; None, the default: no limit
+            speed: units per second; None (default) means as fast as possible
+            unit: see `advance`; "step" by default
+            until: step at which to pause; None (default) means no limit
 
-        Background play of the single sessions ends. Returns immediately. Raises the error that
-        ended the previous play unless `pause` has raised it.
+        Returns immediately. Stops the background play of the individual sessions. Raises the error
+        that ended the previous play, unless `pause` has already raised it.
         """
         self._check(unit)
         for session in self.sessions:
@@ -180,16 +181,16 @@ class SharedClock:
         """Stop background play after the current round.
 
         Args:
-            timeout: seconds to wait for the round; None, the default: no limit
+            timeout: maximum number of seconds to wait; None (default) means no limit
 
-        Raises the error that ended the play, in the first call only.
+        Raises the error that ended the play, but only once.
         """
         self._player.pause(timeout)
 
     def still(self, seconds: float = -1) -> TakenLock:
-        """Hold the clock, so that no session moves; yield False if not within `seconds`.
+        """Return a context manager that locks the clock, so that no session moves.
 
-        By default there is no limit.
+        It yields False if the lock was not acquired within `seconds`; by default there is no limit.
         """
         return self._lock.taken(seconds)
 
@@ -200,11 +201,11 @@ class SharedClock:
             check_unit(session.timeline, unit)
 
     def _steps(self, unit: str) -> int:
-        """Return the number of steps in a unit of the first session."""
+        """Return the number of steps in one unit, for the first session."""
         return self.sessions[0].trainer.batches.steps_an_epoch if unit == "epoch" else 1
 
     def _advance_least(self, unit: str) -> None:
-        """Advance the sessions furthest behind by one operation or phase."""
+        """Advance the sessions that are furthest behind by one operation or phase."""
         going = self.going
         least = min(map(place_of, going))
         movers = [session for session in going if place_of(session) == least]
@@ -212,9 +213,9 @@ class SharedClock:
         self._go_on(movers, lambda session: session.advance(1, one, progress=False))
 
     def _advance_to(self, step: int) -> None:
-        """Advance all sessions that can continue to a step, except those beyond it.
+        """Advance to a step with all sessions that can continue and have not reached it.
 
-        With a record among them, advance at least to its next recorded step.
+        If some sessions are recorded runs, advance at least to their next recorded step.
         """
         records = [each for each in self.going if each.trainer.recorded is not None]
         kept = [each.trainer.run.step_after(each.step_index, 1) for each in records]
@@ -234,7 +235,7 @@ class SharedClock:
         self._go_on(movers, go)
 
     def _go_on(self, movers: Sequence[Session], go: Callable[[Session], None]) -> None:
-        """Move some sessions; note those that cannot continue, and raise the first error."""
+        """Move sessions; mark those that cannot continue as halted, and raise the first error."""
 
         def go_or_halt(session: Session) -> None:
             try:
@@ -249,9 +250,9 @@ class SharedClock:
         move(movers, go_or_halt)
 
     def _portion(self, most: int | None, unit: str, until: int | None) -> int:
-        """Advance by at most `most` units, in about ROUND seconds; return their number.
+        """Advance by at most `most` units, for about ROUND seconds; return the number of units.
 
-        It does not exceed the step `until`.
+        Does not advance beyond the step `until`.
         """
         with self.still():
             before, went = set(self.halted), 1
@@ -279,7 +280,7 @@ def place_of(session: Session) -> Place:
 
 
 def place_before(session: Session) -> Place:
-    """Return the step and the phase of the last operation done."""
+    """Return the step and the phase of the last operation."""
     here = session.timeline.here
     step, operation = here.clock.place
     if operation:
@@ -288,12 +289,12 @@ def place_before(session: Session) -> Place:
 
 
 def begun(session: Session) -> int:
-    """Return the number of steps begun."""
+    """Return the number of steps that a session has begun."""
     return session.step_index + (session.clock.operation > 0)
 
 
 def move(sessions: Sequence[Session], go: Callable[[Session], None]) -> None:
-    """Move all given sessions even if one fails; raise the first error."""
+    """Call `go` with every session, even if one of them fails; then raise the first error."""
     errors: list[Exception] = []
     for session in sessions:
         try:

@@ -1,8 +1,9 @@
 """Stops: training stops automatically at the first step at which a condition newly holds.
 
-A condition is evaluated on arrival at a step, before the actions there. It newly holds if it did
-not hold on the previous arrival, or was set since. So the stopping point depends only on the past:
-it is the same in portions of any size, in a copy, and in a loaded run.
+A condition is evaluated on arrival at a step, before the user actions there. It newly holds if it
+did not hold at the previous step or was set after that. The step at which training stops depends
+only on the history of the run, so it is the same for portions of any size, in a copy, and in a
+loaded run.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ MOST_KNOWN = 2000  # steps per branch and condition
 
 
 class Seen(NamedTuple):
-    """State of a condition on arrival at a step: its number, and the smallest or largest so far."""
+    """State of a condition at a step: its number, and the smallest or largest number so far."""
 
     branch: Branch
     step: int = -1
@@ -50,7 +51,7 @@ class Seen(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """A step of a branch at which it stopped, or that `first` found, and the reason."""
+    """A step to mark in the loss curve: training stopped there, or `first` found it."""
 
     branch: Branch
     step: int
@@ -59,11 +60,11 @@ class Mark(NamedTuple):
 
 @final
 class Stops:
-    """Finds the steps at which a timeline stops.
+    """Finds the steps at which a timeline stops automatically.
 
     Attributes:
-        everywhere: whether to stop also in repeated steps, as `advance` and `play` do
-        are_ignored: whether never to stop, as in a copy that is recorded; can be set
+        everywhere: whether repeated steps also stop, as in `advance` and `play`
+        are_ignored: whether to ignore all conditions, as in a copy made for a recording; can be set
     """
 
     def __init__(self) -> None:
@@ -73,12 +74,12 @@ class Stops:
         self._past = PastNumbers()
 
     def mark(self, branch: Branch, step: int, text: str) -> None:
-        """Remember a step for the loss curve; only the latest ones are kept."""
+        """Mark a step in the loss curve; only the latest marks are kept."""
         kept = [each for each in self.marks if each[:2] != (branch, step)]
         self.marks = (*kept[1 - MOST_MARKS :], Mark(branch, step, text))
 
     def marks_of(self, branch: Branch) -> list[Mark]:
-        """Return the marks on the path of a branch, in order."""
+        """Return the marks on a branch and its ancestors, in order of their steps."""
         last = dict(branch.way())
         return sorted(
             (mark for mark in self.marks if mark.step <= last.get(mark.branch, -1)),
@@ -86,7 +87,7 @@ class Stops:
         )
 
     def most_steps(self, timeline: Timeline, first: int, most: int) -> int:
-        """Return the number of steps from `first`, at most `most`, that can be taken at once."""
+        """Return how many steps (at most `most`) can be taken before conditions must be checked."""
         known = 0 if self.everywhere else timeline.branch.end.step - first
         if known > 0:  # no condition reads them
             return min(most, known)
@@ -94,11 +95,11 @@ class Stops:
         return 1 if NUMBERS in [each.source_with(settings) for each in in_force(settings)] else most
 
     def steps_until_stop(self, timeline: Timeline, first: int, losses: FloatArray) -> int | None:
-        """Return the number of steps up to the first step stopped by its loss or metrics.
+        """Return how many steps to take before a condition on losses or metrics stops, or None.
 
         Args:
-            first: first of the whole steps taken
-            losses: losses of these steps; None is returned if no step stops
+            first: index of the first step taken
+            losses: losses of the steps taken, from `first`
         """
         found = []
         for condition in in_force(timeline.trainer.settings):
@@ -110,7 +111,7 @@ class Stops:
     def arrive(self, timeline: Timeline, first: int) -> str:
         """Return the reason to stop on arrival at the current step, or "".
 
-        `first` is the first of the whole steps taken.
+        `first` is the index of the first step taken since the last check.
         """
         step, branch, trainer = timeline.clock.step, timeline.branch, timeline.trainer
         told, losses = [], branch.losses_between(first, step)
@@ -126,7 +127,7 @@ class Stops:
         return f"stopped at step {step:,}: {' and '.join(told)}" if told else ""
 
     def refuse(self, timeline: Timeline, error: GradientError) -> bool:
-        """Raise the error of a rejected step unless a condition stops there; then return True."""
+        """Return True if "not finite" is a stop condition; otherwise raise the step's error."""
         stops = timeline.trainer.settings.stops
         is_off = timeline.asking or self.are_ignored
         if is_off or not any(condition.is_not_finite for condition in stops):
@@ -139,10 +140,11 @@ class Stops:
     def _stops_of(
         self, timeline: Timeline, condition: Condition, first: int, losses: FloatArray
     ) -> tuple[list[int], Seen]:
-        """Return the steps after `first` at which a condition newly holds, and its last state.
+        """Return the steps after `first` at which a condition newly holds, and its latest state.
 
         Args:
-            losses: losses of the steps from `first`; numbers of the bank are current
+            losses: losses of the steps from `first`; the bank contains the numbers after the last
+                one
         """
         branch, source = timeline.branch, condition.source_with(timeline.trainer.settings)
         last, steps, values = first, np.arange(len(losses)) + first + 1, losses
@@ -167,9 +169,10 @@ class Stops:
         return steps[holds].tolist(), seen
 
     def _before(self, timeline: Timeline, condition: Condition, start: Seen) -> Seen:
-        """Return the state of a condition on arrival at the step of `start`, which is empty.
+        """Return the state of a condition on arrival at the step of `start`, an empty state.
 
-        Losses and metrics are recorded; other numbers are read by visiting the steps, unless known.
+        Losses and metrics are recorded; other numbers that are unknown are read by visiting the
+        steps.
         """
         branch, step = start.branch, start.step
         seen = self._seen.get(condition)
@@ -195,13 +198,13 @@ class Stops:
 
 @final
 class PastNumbers:
-    """States, by text, of conditions that compare with all earlier steps."""
+    """Known states of conditions that compare with all earlier steps."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, int], list[Seen]] = {}
 
     def add(self, condition: Condition, seen: Seen) -> None:
-        """Remember the state of a condition on arrival at a step."""
+        """Store the state of a condition on arrival at a step."""
         known = self._known.setdefault((condition.text, seen.branch.number), [])
         place = bisect_left(known, seen.step, key=lambda each: each.step)
         if place == len(known) or known[place].step != seen.step:
@@ -210,7 +213,7 @@ class PastNumbers:
             del known[1::2]
 
     def newest(self, condition: Condition, branch: Branch, step: int) -> Seen:
-        """Return the latest known state at or before a step; step -1 if unknown."""
+        """Return the latest known state at or before a step; if unknown, a state of step -1."""
         for each, last in branch.way(step):
             known = self._known.get((condition.text, each.number), [])
             place = bisect_right(known, last, key=lambda seen: seen.step)
@@ -220,7 +223,7 @@ class PastNumbers:
 
 
 def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> tuple[Any, Seen]:
-    """Return the following steps at which a condition holds, and its state at the last."""
+    """Return a mask of the following steps at which a condition holds, and its last state."""
     which = condition.predicate.before
     start = before.value if which == "previous" else before.extreme
     past = before_each(which, np.append(condition.compared(values), np.nan), start)
@@ -229,12 +232,12 @@ def over(before: Seen, condition: Condition, values: FloatArray, last: int) -> t
 
 
 def after(before: Seen, condition: Condition, value: float) -> Seen:
-    """Return the state of a condition on arrival at a step, from its previous state."""
+    """Return the state of a condition on arrival at the next step, given its value there."""
     return over(before, condition, np.array([value]), before.step + 1)[1]
 
 
 def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Series:
-    """Return the steps up to `last` that have a recorded number, and those numbers."""
+    """Return the steps up to `last` with recorded numbers for a condition, and these numbers."""
     if source == MEASURED:
         return series(branch, last).get(
             condition.quantity.name, (np.zeros(0, np.int64), np.zeros(0))
@@ -244,7 +247,7 @@ def recorded(branch: Branch, condition: Condition, source: str, last: int) -> Se
 
 
 def is_set_between(branch: Branch, first: int, last: int) -> bool:
-    """Return whether conditions were set from step `first` to before the arrival at step `last`."""
+    """Return whether conditions were set between the arrivals at the steps `first` and `last`."""
     journal = branch.journal
     if not journal or journal[-1].step < first:
         return False
@@ -253,12 +256,12 @@ def is_set_between(branch: Branch, first: int, last: int) -> bool:
 
 
 def in_one_text(conditions: Sequence[object]) -> str:
-    """Return conditions as one equivalent text."""
+    """Join conditions to one equivalent text."""
     return " or ".join(map(str, conditions))
 
 
 def in_force(settings: Settings) -> list[Condition]:
-    """Return the conditions in force, without those lost in a file."""
+    """Return the conditions to check, without user functions that a file could not store."""
     return [each for each in settings.stops if not each.is_lost]
 
 
@@ -266,7 +269,7 @@ def in_force(settings: Settings) -> list[Condition]:
 
 
 def value_of(timeline: Timeline, condition: Condition) -> float:
-    """Return the number of a condition at the current moment."""
+    """Return the number to which a condition refers, at the current moment."""
     if condition.function is not None:
         return float(asked(timeline, condition.function, condition.text))
     if condition.source_with(timeline.trainer.settings) == LOSSES:  # for a step that is too old
@@ -276,11 +279,11 @@ def value_of(timeline: Timeline, condition: Condition) -> float:
 
 
 def asked(timeline: Timeline, function: Function, name: str) -> bool:
-    """Return the result of a user-defined condition at the current moment.
+    """Call a user-defined condition at the current moment, and return its result.
 
     Raises:
-        InputError: unless it returns True or False.
-        OrderError: if it changes the network.
+        InputError: if the function does not return True or False.
+        OrderError: if the function changes the network.
     """
     timeline.trainer.bank.fetch()
     timeline.remember()
@@ -303,7 +306,7 @@ def asked(timeline: Timeline, function: Function, name: str) -> bool:
 
 
 def with_way_back(timeline: Timeline, error: GradientError) -> GradientError:
-    """Return the error of a rejected step; its text names the step to continue from."""
+    """Return the error of a rejected step, with advice on which step to go back to."""
     step = timeline.clock.step
     losses = timeline.branch.losses[:step]
     if written := written_error(timeline.trainer.bank):

@@ -1,11 +1,10 @@
-"""Threads of a session: one at a time works on it, others play it or compute for it.
+"""Threads of a session: its lock, background jobs, snapshots and background play.
 
-A job is an iterator: each `next` runs one portion and returns the seconds to rest after it. A new
-job replaces the previous one after the current portion.
+A job is an iterator: each `next` runs one portion and returns the number of seconds to sleep after
+it. A new job replaces the previous one after the current portion.
 
-A thread inside a kernel during interpreter shutdown can crash the process. So at the end of the
-program every job stops after its portion, and every guard registered with `hold_at_end` is
-acquired.
+A thread that is inside a kernel during interpreter shutdown can crash the process. So when the
+program exits, every job stops after its portion, and every registered guard is acquired.
 """
 
 from __future__ import annotations
@@ -42,13 +41,13 @@ _ending = False
 
 @final
 class Task:
-    """A job on a separate thread, which begins when the task `before` has ended.
+    """A job on a separate thread, which begins when another task, `before`, has ended.
 
     Attributes:
-        errors: receives the error that ends it, replacing an earlier one
-        starting: lock held during `start`, so that no portion begins before it returns
-        stopped: set to prevent further portions; `ended`: set after the last portion
-        loop: asyncio loop that runs the portions if threads are not available, else None
+        errors: list that receives the error that ends the task, replacing an earlier error
+        starting: lock held during `start`, so that no portion begins before `start` returns
+        stopped: event that prevents further portions; `ended`: event set after the last portion
+        loop: asyncio loop that runs the portions if threads are not available, otherwise None
     """
 
     def __init__(
@@ -61,7 +60,7 @@ class Task:
         self.loop: Any = None
 
     def start(self) -> None:
-        """Start; raise RuntimeError without threads and without a loop."""
+        """Start the task; raise RuntimeError without an available thread or asyncio loop."""
         try:
             self.thread.start()
         except RuntimeError:  # no more threads in the system, or none, as in a browser
@@ -87,7 +86,7 @@ class Task:
             self.loop.call_later(rest, self._turn)
 
     def portion(self) -> float | None:
-        """Run the next portion; return the seconds to rest after it, or None after the last one."""
+        """Run the next portion; return the seconds to sleep after it, or None if none is left."""
         rest = None
         if not self.stopped.is_set():
             try:
@@ -102,13 +101,13 @@ class Task:
 
 @final
 class Background:
-    """The latest job on a separate thread; the previous job ends after its portion.
+    """Runs one job at a time on a separate thread; a new job replaces the previous one.
 
-    All methods can be called from any thread. The thread references its job, not this object.
+    All methods can be called from any thread. The thread references its job but not this object.
 
     Args:
-        lock: lock that its jobs acquire: a thread holding it does not wait for a job; None, the
-            default: no lock
+        lock: lock that the jobs acquire; a thread that holds it never waits for a job. None
+            (default) means no lock
     """
 
     def __init__(self, lock: SessionLock | None = None) -> None:
@@ -124,16 +123,16 @@ class Background:
 
     @property
     def busy(self) -> bool:
-        """Whether a job has neither ended nor been stopped."""
+        """Whether a job is running that has not been stopped."""
         task = self._task
         return task is not None and not (task.stopped.is_set() or task.ended.is_set())
 
     @uncut
     def start(self, job: Job, *, forget: bool = False) -> None:
-        """Run this job from now on, replacing the current job.
+        """Start a job, which replaces the current job.
 
         Args:
-            forget: whether to discard the error of an earlier job; by default False
+            forget: whether to discard the error of an earlier job; False by default
         """
         with self._changing:
             if forget:
@@ -146,9 +145,10 @@ class Background:
 
     @uncut
     def stop(self, seconds: float = 0.0) -> None:
-        """Stop after the current portion, and wait up to `seconds` for it, by default not at all.
+        """Stop the job after its current portion, and wait up to `seconds` for that.
 
-        It does not wait in the thread itself, or in a thread that holds the lock.
+        By default it does not wait. It never waits in the job's own thread, or in a thread that
+        holds the lock.
         """
         if (task := self._task) is not None:
             task.stopped.set()
@@ -156,7 +156,7 @@ class Background:
 
     @uncut
     def wait(self, seconds: float = threading.TIMEOUT_MAX) -> bool:
-        """Wait, as `stop` does, until the latest job has ended; return False if it has not."""
+        """Wait up to `seconds` until the latest job has ended; return whether it has."""
         task = self._task
         return task is None or self._wait(task, seconds)
 
@@ -177,15 +177,15 @@ class Background:
         return True
 
     def complete(self, seconds: float = threading.TIMEOUT_MAX) -> None:
-        """Wait as `wait` does, and raise the error that ended a job, if present."""
+        """Wait up to `seconds` for the latest job to end, and raise any error that ended a job."""
         self.wait(seconds)
         self.raise_error()
 
     def pause(self, timeout: float | None = None) -> None:
-        """Stop the job after its portion and wait for it; raise an error that ended it.
+        """Stop the job after its portion and wait for it; raise any error that ended a job.
 
         Args:
-            timeout: seconds to wait; None, the default: no limit
+            timeout: maximum number of seconds to wait; None (default) means no limit
         """
         seconds = threading.TIMEOUT_MAX if timeout is None else number(timeout, "the timeout", 0.0)
         self.stop(seconds)
@@ -193,7 +193,7 @@ class Background:
 
     @uncut
     def raise_error(self) -> None:
-        """Raise the error that ended a job and forget it, if present."""
+        """Raise any error that ended a job, and discard it."""
         with self._changing:
             error = self._errors.pop() if self._errors else None
         if error is not None:
@@ -201,13 +201,13 @@ class Background:
 
 
 def check_end() -> None:
-    """End this thread with SystemExit at the end of the program, unless it is the main thread."""
+    """End this thread with SystemExit if the program is exiting, unless it is the main thread."""
     if _ending and threading.current_thread() is not threading.main_thread():
         raise SystemExit
 
 
 def end() -> None:
-    """Stop every thread after its portion, and wait for up to LAST seconds."""
+    """Stop every background thread after its portion, and wait up to LAST seconds for all."""
     global _ending
     _ending = True
     limit = time.monotonic() + LAST
@@ -222,13 +222,13 @@ def end() -> None:
 
 
 def _be_called_first() -> None:
-    """Register `end` again: atexit calls the last registered function first."""
+    """Register `end` again, so that atexit calls it before functions registered earlier."""
     atexit.unregister(end)
     atexit.register(end)
 
 
 def _forget_threads() -> None:
-    """Reset in a forked child, which does not have the threads of its parent."""
+    """Reset all jobs in a forked process, which does not have the threads of its parent."""
     for each in list(_all):
         each._begin()
 
@@ -245,7 +245,7 @@ RECHECK = 0.05  # seconds between checks for Ctrl-C while waiting for the lock
 
 @final
 class SessionLock:
-    """Reentrant lock of a session, with a queue of snapshots to serve between portions."""
+    """Lock of a session, with a queue of requested snapshots to serve between portions."""
 
     def __init__(self) -> None:
         self.lock = Guard()
@@ -261,10 +261,10 @@ class SessionLock:
         return self._owner == threading.get_ident() and not self.lock.is_lost
 
     def take(self, seconds: float = -1) -> bool:
-        """Acquire the lock, which this thread does not hold; return whether this succeeded.
+        """Acquire the lock, which this thread must not hold yet; return whether that succeeded.
 
-        `seconds` is the timeout; -1, the default: no timeout. Like `give`, it is called by
-        functions that are `whole`; Ctrl-C ends the wait.
+        `seconds` is the timeout; -1 (default) means no timeout. Ctrl-C ends the wait. Like `give`,
+        call it only in functions decorated with `whole`.
         """
         me, mine, left = threading.get_ident(), False, RECHECK
         end = time.monotonic() + (seconds if seconds >= 0 else threading.TIMEOUT_MAX)
@@ -284,7 +284,7 @@ class SessionLock:
         return mine
 
     def give(self) -> None:
-        """Release the lock, after serving the requested snapshots."""
+        """Serve the requested snapshots, and release the lock."""
         try:
             self.serve()
         finally:
@@ -293,33 +293,33 @@ class SessionLock:
             ctrl_c.end()
 
     def taken(self, seconds: float = -1) -> TakenLock:
-        """Hold the lock; yield False if it was not acquired within `seconds` (-1: no limit)."""
+        """Return a context manager that yields whether it acquired the lock within `seconds`."""
         return TakenLock(self, seconds)
 
     def inherit(self, thread: int | None) -> None:
-        """Take over the lock from a thread that will never continue."""
+        """Take over the lock from a thread that will never continue to run."""
         if self._owner == thread:
             self._owner = threading.get_ident()
 
     def let_others(self) -> None:
-        """Wait up to PATIENCE until waiting threads have had the lock, since locks are not fair."""
+        """Wait up to PATIENCE seconds for other threads to acquire the lock, which is not fair."""
         end = time.perf_counter() + PATIENCE
         while self._waiting and time.perf_counter() < end:
             time.sleep(1e-4)
 
     def between(self) -> None:
-        """Serve requested snapshots between two portions; end this thread if the program ends."""
+        """Serve requested snapshots between portions; end this thread when the program exits."""
         check_end()
         self.serve()
 
     def ask(self, snapshot: SharedSnapshot) -> None:
-        """Queue a snapshot; it is served now if the lock is free, else between two portions."""
+        """Queue a snapshot; it is taken now if the lock is free, otherwise between two portions."""
         if snapshot not in self._asked:
             self._asked.append(snapshot)
         self.serve()
 
     def serve(self) -> None:
-        """Serve queued snapshots if the lock is free or held by this thread."""
+        """Take all queued snapshots if the lock is free or held by this thread."""
         if self._asked:
             self._fill_in()
 
@@ -335,7 +335,7 @@ class SessionLock:
 
 @final
 class TakenLock:
-    """Context manager for a SessionLock, which its thread may already hold."""
+    """Context manager that holds a SessionLock, which the current thread may already hold."""
 
     def __init__(self, session_lock: SessionLock, seconds: float) -> None:
         self._lock = session_lock
@@ -361,7 +361,7 @@ class SharedSnapshot(Snapshot):
     """Snapshot of a bank, taken between two portions of training without blocking it.
 
     Args:
-        timeline: timeline of the session; `moment`: its moment at the last copy
+        timeline: timeline of the session; `moment`: position of the timeline at the last copy
     """
 
     def __init__(self, timeline: Timeline) -> None:
@@ -378,7 +378,7 @@ class SharedSnapshot(Snapshot):
         self._timeline.lock.ask(self)
 
     def take(self) -> Snapshot:
-        """Copy the numbers; the caller must hold the lock."""
+        """Start a copy of the numbers and return it; the caller must hold the lock."""
         trainer = self._timeline.trainer
         copy = trainer.run.snapshot(trainer.bank)
         copy.request()
@@ -425,16 +425,17 @@ def play(
     """Advance in the background until paused, or until the owner of `portion` is deleted.
 
     Args:
-        thread: the thread to play in; if already playing, it continues with the new speed and unit
-        session_lock: lock of the object being advanced
-        portion: bound method, held weakly: `portion(most, unit, until)` advances by at most `most`
-            units (None: no limit), not beyond the step `until`, and returns the number of units
-        speed: units per second; None: as fast as possible
+        thread: thread in which to play; if already playing, it continues with the new arguments
+        session_lock: lock of the object to advance
+        portion: bound method `portion(most, unit, until)`, referenced weakly, that advances by at
+            most `most` units (None means no limit), not beyond the step `until`, and returns the
+            number of units
+        speed: units per second; None means as fast as possible
         unit: "operation", "phase", "sample" or "step"
-        until: step at which play ends; None: no limit
-        film: step at which a film begins; None: no film
+        until: step at which play ends; None means no limit
+        film: step at which to begin a film of the steps in FILM; None means no film
 
-    Raises the error that ended the previous play unless `pause` has raised it.
+    Raises the error that ended the previous play, unless `pause` has already raised it.
     """
     if speed is not None:
         speed = number(speed, "the speed", 0.0, open_low=True)
@@ -447,14 +448,14 @@ def play(
 
 
 def resting(job: Job, session_lock: SessionLock) -> Job:
-    """Run a job, letting threads that wait for the lock go first after each portion."""
+    """Wrap a job so that threads that wait for the lock run between its portions."""
     for rest in job:
         session_lock.let_others()
         yield rest
 
 
 def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
-    """Job: advance in portions without rests."""
+    """Background job: advance in portions without pauses."""
     while (go_on := portion()) and go_on(None, unit, until):
         del go_on
         yield 0.0
@@ -463,7 +464,7 @@ def flat_out(portion: WeakMethod[Portion], unit: str, until: int | None) -> Job:
 def at_speed(
     portion: WeakMethod[Portion], unit: str, until: int | None, speed: float, begins: bool
 ) -> Job:
-    """Job: advance at a mean rate of `speed` units per second; immediately first if it `begins`."""
+    """Background job: advance at `speed` units per second on average; start now if `begins`."""
     start, done = time.perf_counter() - begins / speed, 0
     while go_on := portion():
         due = int((time.perf_counter() - start) * speed) - done
@@ -479,7 +480,7 @@ def at_speed(
 
 
 def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: int = 0) -> Job:
-    """Job: go to the steps of FILM from `at`, and to the end, when due; then run another job."""
+    """Background job: show the steps in FILM from step `at`, then run another job."""
     done, due = at, time.perf_counter()
     left = [goal for goal in FILM if goal >= at and (until is None or goal < until)]
     for goal in left if until is None else [*left, until]:
@@ -499,15 +500,16 @@ def film_first(portion: WeakMethod[Portion], until: int | None, job: Job, at: in
 
 @final
 class Turn:
-    """Context manager for a session's lock, see `Session.doing`; faster than a generator.
+    """Context manager that holds a session's lock, see `Session.doing`; faster than a generator.
 
     Args:
-        timeline: timeline whose lock is held; its numbers and clock agree at the end, also after an
+        timeline: timeline whose lock is held; at the end its numbers match its clock, even after an
             error
-        check_owner: raises OwnershipError if another session has taken over the network
-        plays: whether it is a portion of background play: numbers may remain on the device, and are
-            fetched occasionally; otherwise they are copied to the bank and its arrays
-        as_one: whether all changes, including a move to another branch, are one change for `undo`
+        check_owner: function that raises OwnershipError if another session has taken over the
+            network
+        plays: whether this is a portion of background play, which may leave the numbers on a device
+            and fetch them only occasionally; otherwise they are always copied to the bank
+        as_one: whether a single `undo` reverts all changes, including a move to another branch
     """
 
     __slots__ = ("_as_one", "_before", "_check_owner", "_plays", "_takes", "_timeline")

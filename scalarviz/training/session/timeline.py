@@ -1,7 +1,7 @@
-"""Timeline: a trainer with clock, branches and keyframes, which can go to any moment.
+"""Timeline: a trainer with a clock, branches and keyframes, which can go to any moment.
 
-There is one clock and one set of numbers. To go back, the latest keyframe before the target is
-restored, and the following steps are replayed together with the user's actions.
+To go back, it restores the latest keyframe before the target, and replays the following steps
+together with the user's actions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TIMES = 15  # portions used to measure the time of a step
 
 @final
 class Timeline:
-    """A trainer, its clock, its branches and their keyframes."""
+    """A trainer with its clock, its branches and their keyframes."""
 
     def __init__(self, trainer: Trainer, memory: int) -> None:
         self.trainer = trainer
@@ -86,7 +86,7 @@ class Timeline:
         self.show()
 
     def show(self) -> None:
-        """Publish the current state in `here`, for other threads."""
+        """Publish the current position as `here`, for other threads."""
         if not self.asking:
             branch, (step, operation) = self.branch, self.clock.place
             if operation or not (self.holds or self._place == self.clock.place):
@@ -97,26 +97,26 @@ class Timeline:
 
     @property
     def is_at_work(self) -> bool:
-        """Whether a portion or a visit is in progress, e.g. while a batch is being made."""
+        """Whether a portion or a user function is running, for example while a batch is made."""
         return self._interrupted or self.visits.under_way
 
     # Moving the clock.
 
     def go(self, target: Clock) -> None:
-        """Go to a moment of this branch, by replay if it is in the past."""
+        """Go to a moment of this branch; a past moment is reached by a replay from a keyframe."""
         if target < self.clock:
             self.restore(target.step)
         self.forward(target)
 
     def enter(self, step: int) -> None:
-        """Go to the start of a step, after the actions there, which can change its operations."""
+        """Go to the start of a step, after user actions there that may change its operations."""
         self.go(Clock(step, 0, len(self.branch.actions_at((step, 0)))))
 
     @contextmanager
     def step_again(self) -> Iterator[None]:
-        """Go to the start of the current step in this block; repeat its operations afterwards.
+        """Go to the start of the current step during this block, then repeat its operations.
 
-        Between steps, or after changes within the step, it does not move.
+        The clock does not move if it is between steps, or if there are changes within the step.
         """
         (step, operation), branch = self.clock.place, self.branch
         begun = Clock(step, 0, len(branch.actions_at((step, 0))))
@@ -138,7 +138,7 @@ class Timeline:
                 self.forward(self.clock._replace(operation=operation, actions=0))
 
     def restore(self, step: int, branch: Branch | None = None) -> None:
-        """Restore the latest keyframe at or before a step, of another branch if given."""
+        """Restore the latest keyframe at or before a step, by default of the current branch."""
         branch = branch or self.branch
         # A step without an exact loss is repeated, which computes it again.
         frame = branch.frame_before(step if branch.is_exact(step - 1) else step - 1)
@@ -150,9 +150,9 @@ class Timeline:
         self._interrupted = False
 
     def forward(self, target: Clock) -> None:
-        """Advance to a moment, replaying journalled actions on the way.
+        """Advance to a moment, and replay the journalled actions on the way.
 
-        Meanwhile an engine may leave the numbers of the bank on its device.
+        During this call, an engine may leave the numbers of the bank on its device.
         """
         bank = self.trainer.bank
         before, bank.away.allowed = bank.away.allowed, True
@@ -195,7 +195,7 @@ class Timeline:
                 self.between()
 
     def _redo(self, target: Clock) -> bool:
-        """Replay the journalled actions of this place up to the target; return whether any."""
+        """Replay actions at the current operation up to the target; return False without any."""
         now = self.clock
         last = target.actions if now.place == target.place else None
         waiting = self.branch.actions_at(now.place)[now.actions : last]
@@ -204,7 +204,7 @@ class Timeline:
         return bool(waiting)
 
     def _apply(self, *actions: Action) -> None:
-        """Apply journalled actions of this place."""
+        """Apply journalled actions at the current step and operation."""
         clock = self.clock._replace(actions=self.clock.actions + len(actions))
         self._interrupted = True
         self.trainer.apply(*actions)
@@ -212,15 +212,15 @@ class Timeline:
         self._interrupted = False
 
     def _stops_after(self, moment: Clock) -> bool:
-        """Return whether conditions are checked on arrival, before moving the branch's end.
+        """Return whether to check stop conditions at a moment; call it before the branch grows.
 
-        They are checked in new steps, and in repeated ones during `advance`.
+        They are checked at new steps, and during `advance` also at repeated steps.
         """
         can_stop = self.trainer.settings.stops and not (self.asking or self.stops.are_ignored)
         return bool(can_stop) and (self.stops.everywhere or moment > self.branch.end)
 
     def repair(self) -> None:
-        """Recompute the numbers that belong to the clock after an interrupted portion."""
+        """After an interrupted portion, recompute the numbers so that they match the clock."""
         if self._interrupted or self.trainer.bank.away.is_lost:
             self._return_to(self.clock)
 
@@ -234,7 +234,7 @@ class Timeline:
             raise
 
     def settle(self) -> None:
-        """After an error or Ctrl-C in a call, end everything the call had in progress."""
+        """After an error or Ctrl-C, end whatever was in progress and repair the numbers."""
         home, self._home = self._home, None
         self.asking = self.visits.under_way = self.stops.everywhere = False
         if home is None:
@@ -243,7 +243,7 @@ class Timeline:
             self._return_to(home)
 
     def _take_steps(self, most: int) -> bool:
-        """Take at most `most` steps; return whether one was rejected at a stop condition."""
+        """Take up to `most` steps; return True if training stops before a rejected step."""
         self._interrupted = True
         first = self.clock.step
         if self.visits.any:
@@ -281,7 +281,7 @@ class Timeline:
         return False
 
     def _cut(self, first: int, outcome: RunOutcome) -> RunOutcome:
-        """Return the outcome of the steps up to the first stop; later ones are undone."""
+        """Return the outcome of the steps up to the first stop condition, and undo later steps."""
         count = self.stops.steps_until_stop(self, first, outcome.losses)
         is_whole = outcome.bad == NONE and outcome.overflow is None
         if count is None or (is_whole and count == len(outcome.losses)):
@@ -295,12 +295,12 @@ class Timeline:
 
     @property
     def seconds_a_step(self) -> float:
-        """Recent median time of a step; NaN before the first one."""
+        """Recent median duration of a step in seconds; NaN before the first step."""
         is_measured = self._times and self.trainer.recorded is None
         return float(np.median(self._times)) if is_measured else np.nan
 
     def _stop_before_step(self) -> None:
-        """Perform the moments of this step up to "step", which would not be finite."""
+        """Perform the operations of this step except the update, which would not be finite."""
         trainer, step = self.trainer, self.clock.step
         *before, _ = trainer.moments
         trainer.run.begin(step)
@@ -311,7 +311,7 @@ class Timeline:
         self.branch.end = max(self.branch.end, self.clock)
 
     def _take_operation(self) -> bool:
-        """Perform one operation; return whether it was rejected at a stop condition."""
+        """Perform one operation; return True if training stops before a rejected update."""
         (step, operation), trainer = self.clock.place, self.trainer
         self._interrupted = True
         if operation == 0:
@@ -332,9 +332,9 @@ class Timeline:
         return False
 
     def keep_frame(self) -> None:
-        """Store a keyframe on this arrival at a step, unless the last one is too recent.
+        """Store a keyframe if the clock is at the start of a step and the last one is old enough.
 
-        At least every `pace`-th step is stored, so slow steps always are.
+        At least every `pace`-th step gets a keyframe, so slow steps always do.
         """
         if self.clock.operation or self.clock.actions:
             return
@@ -353,10 +353,10 @@ class Timeline:
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Visit a moment with numbers: the current one, or the moment before the last "step".
+        """Visit a moment within a step: the current one or, between steps, before the last update.
 
         Raises:
-            OrderError: at the very start.
+            OrderError: at the start of training.
         """
         now = self.clock
         if now.operation:
@@ -368,14 +368,14 @@ class Timeline:
 
     @contextmanager
     def visit(self, moment: Clock) -> Iterator[None]:
-        """Visit another moment of this branch."""
+        """Visit another moment of this branch, and return to the current moment at the end."""
         with self._visiting():
             self.go(moment)
             yield
 
     @contextmanager
     def visit_end(self, step: int) -> Iterator[None]:
-        """Visit the moment before "step" of an earlier step."""
+        """Visit the moment before the update of an earlier step."""
         with self._visiting():
             self.enter(step)
             self.forward(Clock(step, len(self.trainer.moments) - 1))
@@ -383,7 +383,7 @@ class Timeline:
 
     @contextmanager
     def _visiting(self) -> Iterator[None]:
-        """Return to the current moment at the end, hidden from other threads."""
+        """Return to the current moment at the end of the block, unnoticed by other threads."""
         now, home = self.clock, self._home
         with self.unseen():
             self._home = home or now
@@ -396,7 +396,7 @@ class Timeline:
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
-        """Publish only the end of this block, such as a replay to go back."""
+        """Publish the position only at the end of this block, for example of a replay."""
         try:
             with meanwhile(self, asking=True):
                 yield
@@ -404,7 +404,7 @@ class Timeline:
             self.show()
 
     def set_back_writes(self) -> bool:
-        """Undo direct writes to the bank since the last `remember`; return whether any."""
+        """Undo direct writes to the bank since `remember`; return whether there were any."""
         if not self.has_outside_writes:
             return False
         self._interrupted = True
@@ -414,13 +414,13 @@ class Timeline:
     # Actions of the user.
 
     def note(self, kind: str, details: dict[str, Any]) -> Action:
-        """Apply and journal an action; changes of a step's structure wait for the next step."""
+        """Journal a user action, and apply it now or, if it must wait, at the next step."""
         actions = self.applied((kind, details))
         self.journal(*actions)
         return actions[0]
 
     def applied(self, *changes: tuple[str, dict[str, Any]]) -> list[Action]:
-        """Return actions of this moment, given kinds and details; apply those that do not wait."""
+        """Return user actions made from kinds and details; apply those that need not wait."""
         self.trainer.check_changes()
         self._apply_queued()
         here, made = self.clock.place, []
@@ -435,7 +435,7 @@ class Timeline:
 
     @whole
     def journal(self, *actions: Action) -> None:
-        """Journal actions that were `applied`."""
+        """Journal actions that `applied` has returned."""
         before, waiting = self.spot, self.branch.waiting_at(self.clock)
         if self.branch.end > self.clock:
             self.fork()
@@ -450,11 +450,11 @@ class Timeline:
 
     @property
     def spot(self) -> BranchMoment:
-        """The current moment and its branch."""
+        """The current branch and moment."""
         return BranchMoment(self.branch, self.clock)
 
     def _apply_queued(self) -> None:
-        """Apply actions requested within the previous step and due at this place."""
+        """Apply actions that were requested in the previous step and are due now."""
         for action in self.branch.actions_at(self.clock.place)[self.clock.actions :]:
             if action.asked is None:
                 break
@@ -463,25 +463,25 @@ class Timeline:
 
     @whole
     def fork(self) -> Branch:
-        """Start a branch at this moment."""
+        """Start a new branch at the current moment, and return it."""
         self.branch = self.branch.fork_at(len(self.branches), self.clock)
         self.branch.renames = WeakMethod(self._renamed)
         self.branches.append(self.branch)
         return self.branch
 
     def _renamed(self, branch: Branch, before: str) -> None:
-        """Note that a user renamed a branch."""
+        """Record the renaming of a branch for undo."""
         if not self.visits.under_way:
             self.undo_log.add(Change(self.spot, self.spot, name=(branch, before)))
 
     def switch(self, branch: Branch) -> None:
-        """Switch to another branch: to the same step if the branch reaches it, else to its end."""
+        """Switch to the same step of another branch, or to its end if that is earlier."""
         target = branch.end if branch.end.step <= self.clock.step else Clock(self.clock.step)
         self.restore(target.step, branch)
         self.forward(target)
 
     def take_over(self, branches: list[Branch], branch: Branch, clock: Clock) -> None:
-        """Continue a loaded or copied timeline at a moment of one of its branches."""
+        """Use loaded or copied branches, and go to a moment of one of them."""
         self.branches, self.branch = branches, branch
         for each in branches:
             each.renames = WeakMethod(self._renamed)
@@ -493,12 +493,12 @@ class Timeline:
         self.show()
 
     def remember(self) -> None:
-        """Record the current numbers, so that direct writes to the bank can be detected."""
+        """Store the current numbers, so that direct writes to the bank can be detected later."""
         self._outside_writes.remember(self.clock.operation > 0)
 
     @property
     def remembered(self) -> FloatArray:
-        """The weights when the session last used them, at the moment of its clock."""
+        """The weights as of the last `remember`, which match the clock."""
         self.trainer.bank.fetch()
         return self._outside_writes.value.array
 
@@ -510,8 +510,8 @@ class Timeline:
     def journal_outside_writes(self) -> None:
         """Journal direct writes to the bank since the last `remember`.
 
-        Numbers lost by a device are restored from the last keyframe. Raises OrderError if the
-        engine or activations of the network were changed without the session.
+        Numbers that a device has lost are restored from the last keyframe. Raises OrderError if the
+        engine or an activation of the network was changed outside the session.
         """
         if self.trainer.bank.away.is_lost:
             self.restore(self.clock.step)
@@ -526,17 +526,18 @@ class Timeline:
 
 
 def paced(steps: float, seconds: float, portion: float) -> float:
-    """Return the number of steps for about `portion` seconds, after a portion of `steps`.
+    """Return how many steps to take in about `portion` seconds, after a portion of `steps`.
 
     Args:
-        seconds: duration of a step in it; a portion is at most four times the previous one
+        seconds: duration of a step in the last portion; a portion has at most four times the steps
+            of the last one
     """
     return min(max(portion / max(seconds, 1e-9), 1.0), 4.0 * steps, MOST_STEPS)
 
 
 @contextmanager
 def holding(*timelines: Timeline) -> Iterator[None]:
-    """Let pictures show the same samples while whole steps are taken in this block."""
+    """Let pictures show the same samples throughout this block, while whole steps are taken."""
     with ExitStack() as stack:
         for each in timelines:
             stack.enter_context(meanwhile(each, holds=True))
@@ -544,11 +545,11 @@ def holding(*timelines: Timeline) -> Iterator[None]:
 
 
 class Position(NamedTuple):
-    """A consistent view of a Timeline for other threads; replaced as a whole, never changed.
+    """An immutable position of a Timeline, which other threads can read at any time.
 
-    `leaps` counts moves by more than single operations, such as whole steps; `end` is the current
-    end of the branch, which grows during training; `seen` is the step whose batch is shown in
-    pictures, which does not change during play of whole steps.
+    `leaps` counts moves other than by single operations, such as whole steps. `end` is the current
+    end of the branch, which grows during training. `seen` is the step whose batch is shown in
+    pictures, which does not change while whole steps are played.
     """
 
     clock: Clock
@@ -561,7 +562,7 @@ class Position(NamedTuple):
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a step, in order; made on first access."""
+        """All operations of a step, in order, from zero_grad to the update."""
         return self.program.moments
 
 
@@ -589,7 +590,7 @@ def check_unit(timeline: Timeline, unit: str) -> None:
 def advance(timeline: Timeline, count: int, unit: str) -> None:
     """Advance by `count` units, or until training stops automatically.
 
-    A recorded training run moves to the next recorded moment, for any unit.
+    A recorded training run always moves by recorded moments, whatever the unit.
     """
     unit = "step" if timeline.trainer.recorded is not None else unit
     with meanwhile(timeline.stops, everywhere=True):  # also in repeated steps
@@ -610,7 +611,7 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:
-    """Call `advance`, with a progress bar for several steps if `wanted`."""
+    """Call `advance`, with a progress bar if `wanted` and there are several steps."""
     steps = 1 if count == 1 and unit == "step" else steps_in(timeline, count, unit)
     if steps < 2 and wanted:
         return advance(timeline, count, unit)
@@ -626,7 +627,7 @@ def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) ->
 
 
 def steps_in(timeline: Timeline, count: int, unit: str) -> int:
-    """Return the approximate number of steps in some units."""
+    """Return the approximate number of steps in `count` units."""
     if unit == "epoch":
         return count * timeline.trainer.batches.steps_an_epoch
     return count // len(beginnings(timeline, unit)) if unit in ("operation", "phase") else count
@@ -647,7 +648,7 @@ def back(timeline: Timeline, count: int, unit: str) -> None:
 
 
 def beginnings(timeline: Timeline, unit: str) -> list[int]:
-    """Return the operations of the current step at which an operation, or a phase, begins."""
+    """Return the indices of a step's operations at which a unit (operation or phase) begins."""
     phases = ["", *(moment.phase for moment in timeline.trainer.moments)]
     return [
         i
@@ -657,7 +658,7 @@ def beginnings(timeline: Timeline, unit: str) -> list[int]:
 
 
 def after_phase(timeline: Timeline) -> Clock:
-    """Return the end of the current phase."""
+    """Return the moment at the end of the current phase."""
     step, operation = timeline.clock.place
     later = [first for first in beginnings(timeline, "phase") if first > operation]
     return Clock(step, later[0]) if later else Clock(step + 1)
@@ -682,8 +683,8 @@ class SavedFile:
 
     Attributes:
         path: absolute path of the file
-        branch: the current branch at that time
-        actions: the user's actions in this branch
+        branch: current branch at the time of saving or loading
+        actions: user actions in this branch at that time
     """
 
     path: Path
@@ -692,16 +693,16 @@ class SavedFile:
 
     @staticmethod
     def of(timeline: Timeline, path: object) -> SavedFile:
-        """Return the contents of a file just written or read."""
+        """Return a SavedFile for a file that has just been written or read."""
         return SavedFile(Path(str(path)).absolute(), timeline.branch, actions_of(timeline.branch))
 
     def has(self, branch: Branch) -> bool:
-        """Return whether all moments of a branch, in its current state, follow from the file."""
+        """Return whether the saved file is enough to reproduce all moments of a branch."""
         return branch is self.branch and actions_of(branch) == self.actions and self.path.is_file()
 
 
 def actions_of(branch: Branch) -> list[Action]:
-    """Return the user's actions; changes of engine in the same precision do not count."""
+    """Return the user actions, except engine changes that keep the precision."""
     start = branch.frame_before(0)
     precision = None if start is None else start.settings.precision
     found = []
@@ -715,15 +716,15 @@ def actions_of(branch: Branch) -> list[Action]:
 @final
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """Origin of a session whose network was changed, such as by adding a neuron.
+    """Origin of a session that was made by changing a network, such as by adding a neuron.
 
     Attributes:
-        did: the change, such as "1 neuron added to layer 0"
-        step: number of steps of the earlier session
-        operation: number of operations in its next step
+        did: description of the change, such as "1 neuron added to layer 0"
+        step: number of steps taken by the earlier session
+        operation: number of operations done in the next step of the earlier session
         session: the earlier Session, unchanged; None in a loaded session
-        rows: row of the earlier bank for each row of this bank, int64; -1 for a new weight; None in
-            a loaded session
+        rows: for each row of the bank, the row of the earlier bank, int64; -1 for a new weight.
+            None in a loaded session
     """
 
     did: str

@@ -1,4 +1,4 @@
-"""Trainer: runs the training steps of a network on its data, forward in time only."""
+"""Trainer: run the training steps of a network on its data, forward in time only."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings that a user can change during training, except the numbers of the bank."""
+    """Everything that a user can change during training, except the numbers of the bank."""
 
     optimizer: Optimizer
     data: DataSet
@@ -47,14 +47,13 @@ class Settings:
 
 @final
 class Trainer:
-    """Runner of the operations of training steps, one at a time or whole steps at once.
+    """Runs training steps, operation by operation or as a whole.
 
     Attributes:
-        recorded: function that makes the run of a recorded training; None if the training is run
-            here
+        recorded: function that makes the Run of a recorded training run; None for ordinary training
         knows: whether the numbers before the last step are known
-        explains: whether the optimizer acts according to `settings`
-        computes: whether the network computes the same as the followed model
+        explains: whether `settings` describes the optimizer that takes the steps
+        computes: whether the network computes the same function as the followed model
     """
 
     def __init__(
@@ -85,12 +84,12 @@ class Trainer:
 
     @property
     def loss(self) -> Loss:
-        """The loss of the current step."""
+        """The loss function of the current step."""
         return self.settings.loss
 
     @property
     def moments(self) -> tuple[Moment, ...]:
-        """All moments of a step, in order."""
+        """All operations of a step, in order, from zero_grad to the update."""
         return self.network.program.moments
 
     @property
@@ -99,10 +98,10 @@ class Trainer:
         return self.batches.size * self.network.program.products
 
     def restore(self, frame: Frame, *, anew: bool = False) -> None:
-        """Restore numbers and settings from a keyframe.
+        """Restore the numbers and settings of a keyframe.
 
         Args:
-            anew: whether a change may have been interrupted: then the run is made again
+            anew: whether to rebuild the run, because a change may have been interrupted
         """
         self.bank.away.end()
         self.adopt(frame.settings)
@@ -114,14 +113,14 @@ class Trainer:
         frame.restore(self.bank)
 
     def adopt(self, settings: Settings) -> None:
-        """Replace the settings; make a new run if any of them changed except the optimizer."""
+        """Replace the settings; make a new run unless only the optimizer or stops have changed."""
         before, self.settings = self.settings, settings
         is_same = settings.data is before.data and settings.batch == before.batch
         if self._set_network() or not is_same or settings.loss.key != before.loss.key:
             self.run = self._make_run()
 
     def _set_network(self) -> bool:
-        """Set engine, precision and activations of the network; return whether they changed."""
+        """Set the engine, precision and activations of the network; return whether any changed."""
         network, settings = self.network, self.settings
         wanted = settings.engine, settings.precision, settings.activations
         if (network.engine, network.precision, network.activations) == wanted:
@@ -132,7 +131,7 @@ class Trainer:
         return True
 
     def fitting(self, data: object, loss: Loss) -> DataSet:
-        """Return data for this network and a loss; raise InputError if it does not fit them."""
+        """Convert data for this network and a loss; raise InputError if it does not fit."""
         found = data_for(self.network, data, loss)
         check_fits(found, self.network)
         if found.weights is not None:
@@ -141,7 +140,7 @@ class Trainer:
         return found
 
     def check_changes(self) -> None:
-        """Raise OrderError if the training was recorded."""
+        """Raise OrderError if this is a recorded training run, which cannot be changed."""
         if self.recorded is not None:
             raise OrderError(
                 "this is the record of a training run in another program: it cannot be changed "
@@ -149,7 +148,7 @@ class Trainer:
             )
 
     def check_untouched(self) -> None:
-        """Raise OrderError if engine or activations were changed without the session; revert it."""
+        """Revert changes of engine or activations from outside the session, raising OrderError."""
         if self._set_network():
             self.run = self._make_run()
             raise OrderError(
@@ -158,7 +157,7 @@ class Trainer:
             )
 
     def apply(self, *actions: Action) -> None:
-        """Apply actions in order; the settings are adopted once, at the end."""
+        """Apply user actions in order; new settings are adopted only once, at the end."""
         bank, settings = self.bank, self.settings
         for action in actions:
             settings = after(settings, action, bank)
@@ -169,10 +168,10 @@ class Trainer:
 
 
 def data_for(network: Model, data: object, loss: Loss) -> DataSet:
-    """Return the data set for training, with one target for each output.
+    """Convert data to a data set for training, with one target for each output.
 
-    Labels become one-hot rows if the loss accepts labels, and targets are padded with zeros if it
-    requires fewer than outputs. Raises InputError for invalid labels.
+    Labels become one-hot rows if the loss accepts labels. Targets are padded with zeros if the loss
+    requires fewer targets than outputs. Raises InputError for invalid labels.
     """
     if isinstance(data, (tuple, list)) and len(data) == 2:
         data = network.input_rows(data[0]), data[1]
@@ -191,7 +190,7 @@ def settings_of(
     engine: str,
     precision: Precision,
 ) -> Settings:
-    """Return the initial settings of training; raise InputError or EngineError."""
+    """Return the initial Settings for the arguments of Session; raise InputError or EngineError."""
     found = data_for(network, data, loss)
     asks = engine == AUTO or found.weights is not None
     batches = found.batches(batch, 0) if asks else None
@@ -208,7 +207,7 @@ def settings_of(
 
 
 def rows_of(network: Model, part: object) -> Any:
-    """Return the bank rows, int64, of a part of the network, or of row numbers or a mask."""
+    """Return the bank rows (int64) of a part of the network, of row numbers or of a mask."""
     count = len(network.bank)
     found = network.find_rows(part)
     try:
@@ -227,7 +226,7 @@ def rows_of(network: Model, part: object) -> Any:
 
 
 def one_row(network: Model, part: object) -> int:
-    """Return the row of one weight; raise InputError if `part` has several."""
+    """Return the bank row of a single weight; raise InputError if `part` has several weights."""
     rows = rows_of(network, part)
     if len(rows) != 1:
         raise InputError(f"pass one weight, not {shorten(part)}, which has {len(rows)}")
@@ -235,10 +234,10 @@ def one_row(network: Model, part: object) -> int:
 
 
 def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
-    """Return one value for each row, from one number or one for each row.
+    """Convert a number for all rows, or one for each row, to an array of one value per row.
 
     Raises:
-        InputError: unless all are finite in `dtype`.
+        InputError: if a value is not finite in `dtype`.
     """
     given = as_floats(value, "edit")
     try:
@@ -256,6 +255,6 @@ def as_values(value: object, rows: Any, dtype: str) -> FloatArray:
 
 
 def settings_now(session: Session) -> Settings:
-    """Return the settings, including changes that take effect at the next step."""
+    """Return the settings of a session, including changes that take effect at the next step."""
     timeline = session.timeline
     return settings_after(session.trainer.settings, timeline.branch.waiting_at(timeline.clock))

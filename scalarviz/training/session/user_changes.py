@@ -1,14 +1,14 @@
-"""Changes by the user: undo and redo, and detection of direct writes.
+"""Changes by the user: undo, redo, and detection of direct writes to the bank.
 
 The rules of undo:
 
-- An undo goes to the moment before the last change. A redo goes to the moment after the change
-  undone last, on the branch left by the undo, where later steps can be reached again.
-- No undone change is ahead of the clock. If one would be, a branch begins at this moment; if the
-  change was the last action in its branch, it is removed from it, and a redo makes it again.
-- A change that waits for the next step continues to wait, also in that branch.
-- A new change clears the redo list; earlier undone changes are not restored by undo or redo of
-  older changes. Undo and redo never delete a branch.
+- An undo goes to the moment before the last change. A redo goes to the moment after the change that
+  was undone last, on the branch that the undo left, where later steps can be reached again.
+- An undone change is never ahead of the clock. If it would be, a branch begins at this moment; if
+  the change was the last action in its branch, it is removed, and a redo makes it again.
+- A change that waits for the next step continues to wait in the new branch.
+- A new change clears the redo list. Undo and redo of older changes do not restore earlier undone
+  changes. Undo and redo never delete a branch.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ MOST = 1000  # changes that can be undone
 
 
 class BranchMoment(NamedTuple):
-    """A moment of a branch."""
+    """A moment (clock) of a branch."""
 
     branch: Branch
     clock: Clock
@@ -47,17 +47,17 @@ class BranchMoment(NamedTuple):
 
 @dataclass(eq=False)
 class Change:
-    """Actions undone together; without actions, a reset or a change of branch.
+    """A change to undo as a whole: user actions, or a reset or a move to another branch.
 
     Attributes:
-        before: the moment before
-        after: the moment after; None while an undone change is in no branch
-        actions: the actions in order
-        waiting: actions requested earlier that waited for the next step
-        name: for a renamed branch: the branch and its other name
-        dropped: number of permanently undone actions when it was made
-        mark: number of the command that made it, and whether in several sessions; larger than all
-            if not made by a command
+        before: the moment before the change
+        after: the moment after the change; None while the change is undone and in no branch
+        actions: the actions, in order
+        waiting: earlier actions that were waiting for the next step at that time
+        name: for the renaming of a branch, the branch and its other name
+        dropped: number of permanently undone actions at the time of the change
+        mark: number of the command that made the change (infinite if no command did), and whether
+            the command changed several sessions
     """
 
     before: BranchMoment
@@ -69,7 +69,7 @@ class Change:
     mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
-        """Swap the names of the renamed branch, if present."""
+        """Exchange the current and the other name, if the change renamed a branch."""
         if self.name is not None:
             branch, name = self.name
             self.name = branch, branch.given_name
@@ -78,9 +78,9 @@ class Change:
 
 @final
 class UndoLog:
-    """The changes of a session, oldest first, and the undone ones, in `undone`.
+    """The changes of a session, oldest first, and the undone changes, in `undone`.
 
-    A new change starts a new list `undone`.
+    A new change clears `undone`.
     """
 
     def __init__(self) -> None:
@@ -97,35 +97,35 @@ class UndoLog:
             self.done.append(change)
 
     def drop(self) -> None:
-        """Make undone changes permanent: they cannot be redone."""
+        """Discard the undone changes, so that they cannot be redone."""
         self._dropped += [action for each in self.undone for action in each.actions]
         self.undone = []
 
     @property
     def last(self) -> Change | None:
-        """The latest change that was not undone."""
+        """The latest change that is not undone."""
         return self.done[-1] if self.done else None
 
     @whole
     def join(self) -> None:
-        """Merge the last two changes."""
+        """Merge the last two changes into one."""
         last = self.done.pop()
         self.done[-1].after = last.after
         self.done[-1].actions += last.actions
 
     def join_since(self, last: Change | None, before: BranchMoment, after: BranchMoment) -> None:
-        """Merge all changes since `last`, or a move without a change."""
+        """Merge all changes since `last` into one; a move without a change counts as one."""
         if self.last is last and before != after:
             self.add(Change(before, after))
         while len(self.done) > 1 and last not in (self.done[-1], self.done[-2]):
             self.join()
 
     def off(self) -> AbstractContextManager[None]:
-        """Ignore changes in this block, which were not requested by the user."""
+        """Return a context manager in which changes are not recorded for undo."""
         return meanwhile(self, _is_off=True)
 
     def undo(self, timeline: Timeline) -> None:
-        """Go to the moment before the last change; raise OrderError without changes."""
+        """Go to the moment before the last change; raise OrderError if nothing was changed."""
         if not self.done:
             raise OrderError("nothing to undo: nothing was changed in this session")
         change = self.done[-1]  # remains there if interrupted by Ctrl-C
@@ -143,7 +143,7 @@ class UndoLog:
 
     @whole
     def _note_undo(self, timeline: Timeline, left: Branch, was_last: bool) -> None:
-        """Note that the timeline is before the last change, which is in the branch `left`."""
+        """Update the undo and redo lists after an undo that left the branch `left`."""
         change = self.done.pop()
         self.undone.append(change)
         change.swap_names()
@@ -155,7 +155,7 @@ class UndoLog:
         self._leave_out(timeline, change, change.waiting)
 
     def redo(self, timeline: Timeline) -> None:
-        """Go to the moment after the change undone last, or make it again."""
+        """Go to the moment after the change that was undone last, or make that change again."""
         if not self.undone:
             raise OrderError("nothing to redo: nothing was undone since the last change")
         change = self.undone[-1]
@@ -167,7 +167,7 @@ class UndoLog:
 
     @whole
     def _note_redo(self, timeline: Timeline) -> None:
-        """Note that the change undone last is done, and journal repeated actions."""
+        """Update the undo and redo lists after a redo, and journal actions that were made again."""
         change = self.undone.pop()
         self.done.append(change)
         change.swap_names()
@@ -183,9 +183,9 @@ class UndoLog:
         self._leave_out(timeline, change, [*change.waiting, *change.actions])
 
     def _leave_out(self, timeline: Timeline, change: Change, waiting: Sequence[Action]) -> None:
-        """Start a branch if actions undone since a change was made are ahead.
+        """Start a branch without undone actions, if the current branch contains any.
 
-        Also if some of these actions were requested at this moment.
+        Also start one if a waiting action was requested at this moment and the branch continues.
         """
         clock, undone = timeline.clock, {each for past in self.undone for each in past.actions}
         undone.update(self._dropped[change.dropped :])
@@ -196,7 +196,7 @@ class UndoLog:
 
 
 def fork_with(timeline: Timeline, waiting: Sequence[Action]) -> None:
-    """Start a branch at this moment, with actions that wait there."""
+    """Start a branch at the current moment, and add the actions in `waiting` to its journal."""
     branch = timeline.fork()
     for action in waiting:
         if action not in branch.journal:
@@ -218,9 +218,9 @@ OutsideWrite = tuple[str, dict[str, Any]]
 
 @final
 class ArrayCopy:
-    """A copy of an array that can be compared with it bit for bit, NaN included.
+    """A copy of an array that can be compared with the original bit for bit, including NaN.
 
-    Bytes are compared in one call, which for small networks takes a tenth of numpy's time.
+    Bytes are compared in one call, which is ten times as fast as numpy for small networks.
     """
 
     def __init__(self, original: npt.NDArray[Any]) -> None:
@@ -234,13 +234,13 @@ class ArrayCopy:
 
     @property
     def is_same(self) -> bool:
-        """Return whether the original still has the numbers copied last."""
+        """Return whether the original is still equal to the last copy."""
         return self._bytes == self._original_bytes
 
 
 @final
 class BankDiff:
-    """The numbers of a bank when the session last used them, to compare with the current ones."""
+    """Detects direct writes to a bank by comparing it with the numbers last used by the session."""
 
     def __init__(self, trainer: Trainer) -> None:
         self._trainer = trainer
@@ -254,9 +254,9 @@ class BankDiff:
         bank.away.watcher = ref(self)
 
     def remember(self, mid_step: bool) -> None:
-        """Copy the current numbers; gradients only within a step, where they matter.
+        """Copy the current numbers; gradients are only copied within a step, where they matter.
 
-        Numbers on a device are copied when they are fetched.
+        Numbers on a device are copied later, when they are fetched.
         """
         bank = self._trainer.bank
         if bank.away.keeper is None:
@@ -266,7 +266,7 @@ class BankDiff:
         self._count = bank.step_count
 
     def changes(self) -> list[OutsideWrite]:
-        """Return writes since `remember`, as actions: kind and details."""
+        """Return the writes since the last `remember`, as kinds and details of actions."""
         bank = self._trainer.bank
         if bank.away.keeper is not None:
             if bank.step_count == self._count and self._state.is_same:
@@ -288,7 +288,7 @@ class BankDiff:
         return found
 
     def _written_rows(self) -> npt.NDArray[np.intp]:
-        """Return the rows whose values differ from the remembered ones."""
+        """Return the rows whose values differ from the copied ones."""
         value = self._trainer.bank.value
         bits = f"u{value.itemsize}"
         return np.flatnonzero(value.view(bits) != self.value.array.view(bits))
@@ -301,7 +301,7 @@ class BankDiff:
         self._is_comparable = True
 
     def arriving(self, copy: Callable[[], None]) -> None:
-        """Keep direct writes made meanwhile; within a call, later steps overwrite them."""
+        """Call `copy` to fetch numbers from a device, and keep values written in the meantime."""
         bank = self._trainer.bank
         rows = np.zeros(0, np.intp)
         if self._is_comparable and not bank.away.allowed and not self.value.is_same:
@@ -320,7 +320,7 @@ OF_THE_LOSS = {name for name, kind in ACTIONS.items() if kind.changes}  # action
 
 
 def changed_at(here: Position) -> int:
-    """Return the first step whose loss follows the last change by a user; 0 without changes."""
+    """Return the first step whose loss reflects the last user change; 0 if there are no changes."""
     place, branch = here.clock.place, here.branch
     coming = branch.actions_at(place)[here.clock.actions :]
     done = (each for each in reversed(branch.journal) if each.place <= place and each not in coming)

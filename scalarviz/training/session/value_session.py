@@ -1,4 +1,4 @@
-"""A session of a Value: its graph runs forward and backward node by node, and its leaves move."""
+"""A session that minimizes a Value; its graph runs forward and backward node by node."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ NOTHING = [[0.0]]  # a dummy input, and the target
 
 
 def session_of(value: Value) -> Session:
-    """Return a session whose loss is a Value: each step moves its leaves to reduce it.
+    """Return a session whose loss is a Value; each step changes the leaves to reduce it.
 
-    It uses copies of the leaves, with the same numbers and labels; the Value and its graph are
-    unchanged. Raises InputError for a leaf, or for a graph that is too large.
+    The session uses copies of the leaves, with the same numbers and labels; the Value and its graph
+    are not changed. Raises InputError for a leaf, or for a graph that is too large.
     """
     check_graph(value)
     trace = write_down(recorded_inputs(1), [value])
@@ -54,7 +54,7 @@ def session_of(value: Value) -> Session:
 
 
 def check_graph(value: Value) -> None:
-    """Raise InputError for a graph that is very large, or has a cycle."""
+    """Raise InputError if the graph is too large or has a cycle."""
     made = made_values(value)
     require(
         len(made) <= MOST_OPERATIONS,

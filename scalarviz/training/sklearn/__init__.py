@@ -1,4 +1,4 @@
-"""scikit-learn estimators: networks for its pipelines and searches; needs the extra `sklearn`.
+"""scikit-learn estimators: networks for pipelines and searches; needs the extra `sklearn`.
 
 flowers = sv.sklearn.Classifier(hidden=(8,), random_state=0).fit(X, y)
 flowers.predict(X)
@@ -21,7 +21,7 @@ __all__ = ["Classifier", "Regressor"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load a class when it is first used, since it loads scikit-learn."""
+    """Import a class on first use, since that also imports scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"sv.sklearn has no {name!r}: it has {' and '.join(__all__)}")
     try:

@@ -36,7 +36,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def whole_or_not(method: Method) -> Method:
-    """Decorator that restores an estimator, including its fitted attributes, after an error."""
+    """Wrap a method so that the estimator and its fitted attributes are restored after an error."""
 
     @wraps(method)
     def call(self: Any, *args: Any, **named: Any) -> Any:
@@ -52,10 +52,10 @@ def whole_or_not(method: Method) -> Method:
 
 
 class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without types
-    """A network of dense layers as an estimator: base class of Classifier and Regressor.
+    """Base class of Classifier and Regressor: a network of dense layers as an estimator.
 
-    See these for `hidden, activation, optimizer, lr, l2, loss, batch, epochs, early_stopping`,
-    `validation_fraction, patience, engine` and `random_state`.
+    See Classifier and Regressor for the parameters `hidden, activation, optimizer, lr, l2, loss`,
+    `batch, epochs, early_stopping, validation_fraction, patience, engine, random_state`.
     """
 
     _LOSS: ClassVar[str]  # by default
@@ -97,12 +97,13 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @abstractmethod
     def _arrays(self, X: Any, y: Any, *, first: bool = True, **options: Any) -> Arrays:
-        """Return checked samples and targets with their names.
+        """Return a data set of checked samples and targets, with their names.
 
         Args:
-            X, y: as given to `fit`
-            first: whether training starts; otherwise they must have the same form as the first ones
-            options: options of Arrays
+            X, y: samples and targets passed to `fit`
+            first: whether training starts; otherwise samples and targets must have the same form as
+                before
+            options: keyword arguments of Arrays
         """
 
     @final
@@ -111,12 +112,12 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         """Train a new network on `X` and `y`, and return the estimator.
 
         Args:
-            X: array of shape (samples, inputs), or a data frame, whose columns name the inputs
+            X: array of shape (samples, inputs), or a data frame whose columns name the inputs
             y: array of shape (samples,); for a Regressor also (samples, outputs)
-            sample_weight: non-negative weight of each sample; None, the default: equal weights
+            sample_weight: non-negative weight of each sample; None (default) means equal weights
 
-        Results are reproducible, bit for bit, for the same `random_state`. Raises ValueError, e.g.
-        InputError, for invalid data.
+        Results for the same `random_state` are equal bit for bit. Raises InputError, which is a
+        ValueError, or another ValueError for invalid data.
         """
         seed, epochs, held_out = self._seed(), size(self.epochs, "epochs"), 0.0
         if self.early_stopping:
@@ -139,11 +140,11 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @property
     def session_(self) -> Session:
-        """The Session that trained it, with its whole past: `sv.watch(estimator)` shows it.
+        """The Session that trained the estimator, with its history, shown by `sv.watch(estimator)`.
 
-        Its network is separate from `network_`, so later moves, such as `seek(0)`, do not change
-        predictions. Raises NotFittedError before `fit`, and in copies and unpickled estimators,
-        which have no session.
+        The session's network is separate from `network_`, so moving the session, for example with
+        `seek(0)`, does not change predictions. Raises NotFittedError before `fit`, and in copied or
+        unpickled estimators, which have no session.
         """
         check_is_fitted(self, "network_")
         if "_session" not in vars(self):
@@ -154,7 +155,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return self._session
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles contain the network, but no session."""
+        """Return the state for copies and pickles, which contain the network but no session."""
         state: dict[str, Any] = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_session"}
 
@@ -164,7 +165,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return int(given if is_seed else check_random_state(given).randint(2**31 - 1))
 
     def _begun(self, data: Arrays, seed: int, network: Network | None = None) -> Session:
-        """Return a session at its start, of a `network` or a new one."""
+        """Return an untrained session for a `network`, by default a new one."""
         sizes = [data.inputs, *np.array(self.hidden, object).ravel(), data.outputs]
         batch = self._batch(data)
         return Session(
@@ -196,7 +197,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 
     @whole_or_not
     def _go_on(self, X: Any, y: Any, sample_weight: Any, **classes: Any) -> Self:
-        """Train for one epoch of these samples, continuing from the current numbers if present."""
+        """Train for one epoch on these samples, from the current weights if fitted before."""
         require(
             not self.early_stopping,
             "early_stopping=True belongs to fit, and partial_fit holds no samples out: write "
@@ -226,7 +227,7 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
         return self
 
     def _rows(self, X: Any) -> Array:
-        """Return checked samples for prediction."""
+        """Check the samples of a prediction, and return them as an array."""
         check_is_fitted(self, "network_")
         rows: Array = validate_data(self, X, dtype="float32", reset=False)
         return rows
@@ -236,29 +237,31 @@ class NetworkEstimator(BaseEstimator):  # type: ignore[misc]  # a class without 
 class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a class without types
     """A scikit-learn classifier: a network with one output per class, followed by softmax.
 
-    Labels can be numbers, strings or booleans. Attributes after fitting: `classes_`; `network_`,
-    the Network for predictions; `session_`, the Session that trained it.
+    Labels can be numbers, strings or booleans. Attributes after fitting: `classes_`, the labels;
+    `network_`, the Network used for predictions; `session_`, the Session that trained it.
 
     Args:
-        hidden: sizes of the hidden layers, one number or several; by default (16,)
-        activation: activation of the hidden layers; by default "relu"
-        optimizer: a name or an Optimizer; by default "adam"
-        lr: learning rate for an optimizer given by name; None, the default: 0.01
-        l2: factor of the penalty l2 / 2 * w * w, for an optimizer given by name; None, the default:
-            0
-        loss: a loss on logits; None, the default: "softmax_cross_entropy"
-        batch: samples per step; by default 32; None: all
-        epochs: number of epochs, at least 1; by default 100
+        hidden: sizes of the hidden layers, one number or several; (16,) by default
+        activation: activation of the hidden layers; "relu" by default
+        optimizer: a name or an Optimizer; "adam" by default
+        lr: learning rate if the optimizer is given by name; None (default) means 0.01
+        l2: factor of the penalty l2 / 2 * w * w if the optimizer is given by name; None (default)
+            means 0
+        loss: a loss on logits; None (default) means "softmax_cross_entropy"
+        batch: number of samples per step; 32 by default; None means all samples
+        epochs: number of epochs, at least 1; 100 by default
         early_stopping: whether to stop when the held-out loss stops improving, and keep the weights
-            of the best epoch; by default False
-        validation_fraction: share of the samples of each class held out for early stopping; by
-            default 0.1
-        patience: epochs without improvement before stopping; by default 10
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
-        random_state: seed of initial numbers and batches, a non-negative integer or a RandomState;
-            None, the default: random
-        class_weight: weights of the classes: a dict by label, 1 for missing labels; "balanced":
-            equal total weight of each class; None, the default: equal weights of all samples
+            of the best epoch; False by default
+        validation_fraction: fraction of the samples of each class to hold out for early stopping;
+            0.1 by default
+        patience: number of epochs without improvement before stopping; 10 by default
+        engine: "python", "cpu", "cuda" or "auto"; "auto" (default) chooses the fastest one
+            available
+        random_state: seed of the initial weights and the batches, a non-negative integer or a
+            RandomState; None (default) chooses a random seed
+        class_weight: weights of the classes: a dict from labels to weights, where missing labels
+            have weight 1; "balanced", which gives each class the same total weight; or None
+            (default), which gives all samples the same weight
 
     >>> est = Classifier(hidden=(8,), engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], ["low", "low", "high", "high"])
@@ -334,7 +337,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         )
 
     def _class_weight(self) -> Any:
-        """Return the class weights by index in `classes_`."""
+        """Return `class_weight`; if it is a dict, with labels replaced by indices in `classes_`."""
         if not isinstance(self.class_weight, Mapping):
             return self.class_weight
         places = {label: place for place, label in enumerate(self.classes_.tolist())}
@@ -344,15 +347,15 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         return {places[key]: weight for key, weight in self.class_weight.items()}
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Train for one more epoch of these samples from the current weights; return the estimator.
+        """Train for one more epoch on these samples from the current weights; return the estimator.
 
         Args:
-            X, y, sample_weight: as in `fit`
-            classes: labels of all classes, required in the first call; None, the default: the known
-                classes
+            X, y, sample_weight: see `fit`
+            classes: labels of all classes, required in the first call; None (default) means the
+                known classes
 
-        The first call starts training, and further calls continue from the current moment of its
-        session, which collects the samples of all calls. Raises ValueError for invalid data.
+        The first call starts training. Further calls continue from the current moment of the
+        session, which records the samples of all calls. Raises ValueError for invalid data.
         """
         if classes is None and "network_" not in vars(self):
             raise InputError(
@@ -362,7 +365,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         return self._go_on(X, y, sample_weight, classes=classes)
 
     def predict_proba(self, X: Any) -> Array:
-        """Return the probability of each class, in the order of `classes_`, for the rows of `X`."""
+        """Return the class probabilities, in the order of `classes_`, for each row of `X`."""
         rows = self._rows(X)  # raises an error if not fitted
         return self.network_.predict_proba(rows)
 
@@ -375,28 +378,30 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
 
 @final
 class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ignore[misc]  # classes without types
-    """A scikit-learn regressor: a network with one output for each number of a target.
+    """A scikit-learn regressor: a network with one output for each target column.
 
-    Attributes after fitting: `network_`, the Network for predictions; `session_`, the Session that
-    trained it. For targets much larger or smaller than 1, use a TransformedTargetRegressor.
+    Attributes after fitting: `network_`, the Network used for predictions; `session_`, the Session
+    that trained it. If the targets are much larger or smaller than 1, use a
+    TransformedTargetRegressor.
 
     Attributes:
-        hidden: sizes of the hidden layers, one number or several; by default (16,)
-        activation: activation of the hidden layers; by default "relu"
-        optimizer: a name or an Optimizer; by default "adam"
-        lr: learning rate for an optimizer given by name; None, the default: 0.01
-        l2: factor of the penalty l2 / 2 * w * w, for an optimizer given by name; None, the default:
-            0
-        loss: a name or a Loss; None, the default: "mse"
-        batch: samples per step; by default 32; None: all
-        epochs: number of epochs, at least 1; by default 100
+        hidden: sizes of the hidden layers, one number or several; (16,) by default
+        activation: activation of the hidden layers; "relu" by default
+        optimizer: a name or an Optimizer; "adam" by default
+        lr: learning rate if the optimizer is given by name; None (default) means 0.01
+        l2: factor of the penalty l2 / 2 * w * w if the optimizer is given by name; None (default)
+            means 0
+        loss: a name or a Loss; None (default) means "mse"
+        batch: number of samples per step; 32 by default; None means all samples
+        epochs: number of epochs, at least 1; 100 by default
         early_stopping: whether to stop when the held-out loss stops improving, and keep the weights
-            of the best epoch; by default False
-        validation_fraction: share of the samples held out for early stopping; by default 0.1
-        patience: epochs without improvement before stopping; by default 10
-        engine: "python", "cpu", "cuda" or "auto", the default: the fastest available
-        random_state: seed of initial numbers and batches, a non-negative integer or a RandomState;
-            None, the default: random
+            of the best epoch; False by default
+        validation_fraction: fraction of the samples to hold out for early stopping; 0.1 by default
+        patience: number of epochs without improvement before stopping; 10 by default
+        engine: "python", "cpu", "cuda" or "auto"; "auto" (default) chooses the fastest one
+            available
+        random_state: seed of the initial weights and the batches, a non-negative integer or a
+            RandomState; None (default) chooses a random seed
 
     >>> est = Regressor(hidden=(8,), lr=0.1, engine="python", random_state=0)
     >>> est.fit([[0.0], [1.0], [2.0], [3.0]], [0.0, 1.0, 2.0, 3.0]).predict([[1.5]]).round(1)
@@ -423,18 +428,18 @@ class Regressor(MultiOutputMixin, RegressorMixin, NetworkEstimator):  # type: ig
         return Arrays(x, targets, input_names=inputs, output_names=names, **options)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train for one more epoch of these samples from the current weights; return the estimator.
+        """Train for one more epoch on these samples from the current weights; return the estimator.
 
         Args:
-            X, y, sample_weight: as in `fit`
+            X, y, sample_weight: see `fit`
 
-        The first call starts training, and further calls continue from the current moment of its
-        session, which collects the samples of all calls. Raises ValueError for invalid data.
+        The first call starts training. Further calls continue from the current moment of the
+        session, which records the samples of all calls. Raises ValueError for invalid data.
         """
         return self._go_on(X, y, sample_weight)
 
     def predict(self, X: Any) -> Array:
-        """Return the targets of the rows of `X`: one number each, or rows as in `fit`."""
+        """Return predictions for each row of `X`: one number, or a row of numbers, as in `fit`."""
         rows = self._rows(X)
         outputs: Array = self.network_(rows).astype(np.float64)
         return outputs.reshape(len(rows), *self._shape)
