@@ -29,7 +29,7 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import require
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.formula import pick, table
+from scalarviz.core.formulas.formula import FloatFunction, pick, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 
 NONE = -1  # first parameter row of an operation without parameters
@@ -99,6 +99,16 @@ class Operation:
         """Index of the formula in the table of this kind; 0 for kinds without formulas."""
         formulas = self.about.formulas
         return 0 if formulas is None else list(formulas).index(self.formula)
+
+    @property
+    def curve(self) -> FloatFunction:
+        """The function of an activation."""
+        return ACTIVATIONS[self.formula].value
+
+    @property
+    def windows(self) -> Windows:
+        """The windows of a convolution."""
+        return Windows.of(self)
 
     @property
     def name(self) -> str:
@@ -425,6 +435,8 @@ class Program:
     is_graph = (
         False  # whether each operation computes one number from others, as in a compiled function
     )
+
+    is_chain = False  # whether each bias follows the weights of its neuron
 
     def __init__(self, inputs: int) -> None:
         self.buffers: list[Buffer] = []

@@ -147,6 +147,7 @@ class Chain:
     inputs: Buffer
     operations: list[Operation]
     places: Mapping[str, Sequence[int]]
+    is_chain = True
 
     def numbers(
         self, values: Sequence[float] | npt.NDArray[np.float64]

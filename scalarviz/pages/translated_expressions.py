@@ -77,6 +77,7 @@ FUNCTIONS = {
     "reversed": ("py.reversed", "found", "list[T]"),
     "round": ("py.round", "x digits", ""),
     "set": ("py.set", "found", "set[T]"),
+    "slice": ("py.span", "start stop", "slice"),
     "sorted": ("py.sorted", "found key reverse", "list[T]"),
     "str": ("py.str", "x", "str"),
     "sum": ("py.sum", "found start", ""),
@@ -85,6 +86,7 @@ FUNCTIONS = {
     "dict.fromkeys": ("py.fromkeys", "found value", "dict"),
     "contextvars.ContextVar": ("", "*", "ContextVar"),
     "dataclasses.replace": ("", "*", "S"),
+    "itertools.pairwise": ("py.pairwise", "found", "list"),
     "math.ceil": ("py.ceil", "x", "int"),
     "math.cos": ("py.math.cos", "x", "float"),
     "math.exp": ("py.math.exp", "x", "float"),
@@ -554,6 +556,8 @@ class Expressions:
                 kinds = ["int", self.item_of(found)]
             case ast.Call(func=ast.Name(id="zip"), args=lists):
                 kinds = [self.item_of(each) for each in lists]
+            case ast.Call(func=ast.Name(id="pairwise"), args=[found]):
+                kinds = [self.item_of(found)] * 2
             case ast.Call(func=ast.Attribute(attr="items", value=found)):
                 kinds = [self.item_of(found), value_of(bare(self.type_of(found)))]
             case _:

@@ -67,6 +67,7 @@ SOURCES = {
     "story/dragging.js": "stage/dragging.py",
     "story/ways.js": "scene/layout/ways.py",
     "story/wall_ways.js": "scene/layout/wall_ways.py",
+    "story/trays.js": "scene/layout/trays.py",
     "story/legend.js": "scene/legend.py",
     "story/camera_control.js": "stage/camera_control.py",
     "story/pace.js": "scene/pace.py",
@@ -140,10 +141,12 @@ BY_HAND = {
         {
             "dot3": Meaning("function", signature=Signature(result="float")),
             "minus3": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+            "points3": Meaning("function", signature=Signature(result="FloatArray")),
             "reach_of": Meaning("function"),
             "row3": Meaning("function", signature=Signature(result="list[float]")),
             "sphere_on": Meaning("function", signature=Signature(result="tuple")),
             "square_on": Meaning("function", signature=Signature(result="tuple")),
+            "vector": Meaning("function", signature=Signature(result="FloatArray")),
         },
     ),
     "scalarviz.scene.cube_faces": (
@@ -180,10 +183,11 @@ BY_HAND = {
         },
     ),
 }
-LIBRARIES = ("math", "re", "dataclasses", "functools", "contextvars")
+LIBRARIES = ("math", "re", "dataclasses", "functools", "itertools", "contextvars")
 TYPES = ("__future__", "typing", "collections.abc")
 DATACLASSES = {
     "dataclass",
+    "dataclass(eq=False)",
     "dataclass(frozen=True)",
     "dataclass(frozen=True, eq=False)",
     "dataclass(frozen=True, slots=True)",

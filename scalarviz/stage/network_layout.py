@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.plates import RIGHT, UP, Layout, WrittenWords
 from scalarviz.scene.layout.squares import squares_layout
-from scalarviz.scene.layout.trays import About, trays_layout
+from scalarviz.scene.layout.trays import About, Layered, Names, trays_layout
 from scalarviz.scene.layout.walls import walls
 from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
@@ -31,6 +32,8 @@ from scalarviz.training.session.session import Session
 FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # modules in a row; cells, pixels of names
 UNKNOWN = 0.05  # radius of neurons without known values
 LONG_ROW, LONGEST_ROW = 20, 128  # weights in a tray of cubes, and in one of tiles
+KEPT_LAYOUTS = 4  # layouts of a program
+KNOWN: WeakKeyDictionary[Layered, dict[object, Layout]] = WeakKeyDictionary()
 # Functions from values to neuron colors, one row each.
 TINTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "rgb": np.diag,
@@ -42,6 +45,29 @@ def shape_of(box: Box) -> float:
     """Return the aspect ratio of a box, rounded to steps of about 10 %."""
     shape = max(box.width, 1.0) / max(box.height, 1.0)
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
+
+
+def kept_layout(
+    program: Layered,
+    about: About,
+    names: Names,
+    aspect: float,
+    *,
+    tied: bool = False,
+    squares: Sequence[str] = (),
+) -> Layout:
+    """Return `trays_layout` of the same arguments; a program keeps the last ones."""
+    known = KNOWN.setdefault(program, {})
+    words = [about(operation.label) for operation in program.operations]
+    seen = [(each, tuple(found)) for each, found in names.items()]
+    key = len(words), *words, *seen, aspect, tied, tuple(squares)
+    found = known.pop(key, None) or trays_layout(
+        program, about, names, aspect, tied=tied, squares=squares
+    )
+    known[key] = found
+    for old in list(known)[:-KEPT_LAYOUTS]:
+        known.pop(old)
+    return found
 
 
 def layout_of(
@@ -74,7 +100,7 @@ def layout_of(
         return walls(program, about, own, shape, squares)
     if squares and has_walls(now):
         return squares_layout(program, own, shape, squares)
-    made = trays_layout(program, about, own, shape, tied=tied, squares=squares)
+    made = kept_layout(program, about, own, shape, tied=tied, squares=squares)
     return made if now.computes else without_balls(made)
 
 
@@ -86,7 +112,7 @@ def without_balls(layout: Layout) -> Layout:
 def of_modules(program: Program, about: About, shape: float) -> Layout:
     """Return the layout of a followed model, whose modules are known only by name and weights."""
     is_large = longest_row(program) > LONG_ROW or len(program.operations) > FEW_MODULES
-    made = (walls if is_large else trays_layout)(program, about, {}, shape)
+    made = (walls if is_large else kept_layout)(program, about, {}, shape)
     written = []
     for label in made.labels:
         plates = [each for each in made.plates if label.rows.start <= each.first < label.rows.stop]
@@ -151,7 +177,7 @@ def values_of(
             return of_walls(network.all_walls, shape)
         squares = [*chain.places][:-1] if square else []
         names_in = {program.inputs.name: inputs}
-        return trays_layout(chain, lambda label: (label, ""), names_in, shape, squares=squares)
+        return kept_layout(chain, lambda label: (label, ""), names_in, shape, squares=squares)
     has_inputs = np.isin(program.trace.operands, range(program.trace.inputs)).any()
     if has_inputs and not network.walls:
         nodes = {at: (name, program.node_at.get(at, NONE)) for name, at in program.place_of.items()}

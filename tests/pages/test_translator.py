@@ -35,6 +35,7 @@ import re
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 """
 
 
@@ -238,6 +239,7 @@ CONSTRUCTS = {
             [n * 2 for n in INTS if n % 2]; [m + n for m in INTS for n in INTS];
             [m for m in INTS if m for n in INTS if n > m]; [k for k, n in enumerate(INTS) if n];
             [k + n for k, n in zip(INTS, INTS)]; sorted({n % 3 for n in INTS});
+            [n - k for k, n in pairwise(INTS)];
             list({n: n for n in INTS}); list({w: len(w) for w in TEXTS if w}.values());
             [*map(abs, INTS)];
             [k + 1 for k, (m, n) in enumerate(zip(INTS, INTS, strict=True)) if m <= n];

@@ -40,6 +40,8 @@ import { Attention } from "./story/pace.js";
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
+  shape: 0.6, // logarithm of the aspect ratio of a first layout
+  step: 0.1, // between those of layouts, as in stage/network_layout.py
   fine: 1.5, // device pixels of a logical one from which on edges need no finer picture
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
@@ -56,6 +58,7 @@ export class Picture {
     this.scene = unpackedAll(scene);
     this.opened = false; // whether walls are shown
     this.layouts = this.scene.layouts.map((each) => new Layout(each));
+    if (!this.layouts.length) this.layOut(PICTURE.shape); // cubes ask what plates there are
     this.palettes = Object.fromEntries(
       Object.entries(this.scene.themes).map(([name, each]) => [name, new Palette(each)]),
     );
@@ -230,6 +233,16 @@ export class Picture {
     return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
   }
 
+  /** Make a layout for an aspect ratio, a logarithm in steps, if the page can and has none. */
+  layOut(shape) {
+    const { layoutAt, layouts, shapes } = this.scene;
+    const aspect = Math.exp(Math.round(shape / PICTURE.step) * PICTURE.step);
+    if (!layoutAt || shapes.some(([each]) => each === aspect)) return;
+    shapes.push([aspect, layouts.length]);
+    layouts.push(layoutAt(aspect));
+    this.layouts.push(new Layout(layouts.at(-1)));
+  }
+
   /** Choose the layout that is made for the shape of the box; a card does not change it. */
   place(box, pinned, wanted = false) {
     const shape = Math.log(Math.min(Math.max(box.width / box.height, 0.3), 6));
@@ -237,6 +250,7 @@ export class Picture {
     const every = wanted && this.scene.walls.length > 0;
     const opens = every !== this.opened && (!this.eyes || this.eyes.fold());
     if (opens) this.opened = every;
+    this.layOut(shape);
     const [, number] = this.scene[this.opened ? "walls" : "shapes"].reduce((best, each) =>
       far(each) < far(best) ? each : best,
     );

@@ -72,7 +72,14 @@ export function reach_of(points) {
   };
 }
 
+/** Rows of three numbers, of points or of several such lists. */
+export function points3(parts) {
+  return Array.isArray(parts[0]?.[0]) ? parts.flat() : parts;
+}
+
 // Vectors of three numbers.
+
+export const vector = (x, y, z) => [x, y, z];
 
 /** The inner product of two vectors. */
 export function dot3(a, b) {

@@ -175,6 +175,9 @@ export function slice(found, first, last, step) {
   return typeof found === "string" ? parts.join("") : parts;
 }
 
+/** A slice of Python that is a value. */
+export const span = (start, stop) => [start, stop];
+
 export const get = (d, key, other = null) => (has(d, key) ? at(d, key) : other);
 
 export function setdefault(d, key, value = null) {
@@ -259,6 +262,10 @@ export function zip(found, isStrict = false) {
   return range(least).map((i) => lists.map((one) => one[i]));
 }
 
+export const pairwise = (found) =>
+  each(found)
+    .slice(1)
+    .map((x, i) => [found[i], x]);
 export const enumerate = (found, start = 0) => each(found).map((x, i) => [i + start, x]);
 export const reversed = (found) => list(found).reverse();
 export const any = (found) => found_in(found, true);

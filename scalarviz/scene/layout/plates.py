@@ -22,14 +22,12 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.program import Places, Shape
 from scalarviz.scene.layout.camera import Camera
-from scalarviz.scene.layout.points import row3
+from scalarviz.scene.layout.points import row3, vector
 from scalarviz.scene.layout.projection import Found
 from scalarviz.story.facts import NONE, Neuron
 
-RIGHT: FloatArray = np.array([1.0, 0.0, 0.0])
-UP: FloatArray = np.array([0.0, 1.0, 0.0])
-NEAR: FloatArray = np.array([0.0, 0.0, 1.0])
-DOWN: FloatArray = -UP
+RIGHT, UP, NEAR = vector(1.0, 0.0, 0.0), vector(0.0, 1.0, 0.0), vector(0.0, 0.0, 1.0)
+DOWN = -1.0 * UP
 Step = tuple[int, int, int]  # of a thread: fan, unit after it, and column
 SIDE = 1.1  # side of an input color, in cells
 RGB = "R", "G", "B"  # names of the channels of a color

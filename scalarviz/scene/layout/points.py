@@ -13,6 +13,16 @@ from scalarviz.scene.layout.projection import Projection
 Vector = Sequence[float] | FloatArray
 
 
+def vector(x: float, y: float, z: float) -> FloatArray:
+    """Return a vector in space."""
+    return np.array([x, y, z], np.float64)
+
+
+def points3(parts: Sequence[FloatArray]) -> FloatArray:
+    """Return points, or several arrays of points, as one array, (n, 3)."""
+    return np.reshape(np.array(parts, np.float64), (-1, 3))
+
+
 def dot3(one: Vector, other: Vector) -> float:
     """Return the dot product of two vectors."""
     return float(one[0] * other[0] + one[1] * other[1] + one[2] * other[2])

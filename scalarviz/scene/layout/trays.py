@@ -1,26 +1,24 @@
 """The layout of rows: the weights of each neuron form a row in front of its sphere.
 
-Data flows from left to right, and each line of neurons is vertical. In front of each neuron is its
-tray, a row with one cube per input and the bias last; the columns are shared by all rows of the
-layer. The row ends at the gate and the sphere of the neuron, so the rows of a layer are the rows of
-its weight matrix. Images of a convolution are squares, and its kernels are tiles of cubes on the
-trays. The camera sees the scene nearly from the front.
+The lines of neurons are vertical, along the flow from left to right. Before each neuron is its
+tray, along the flow: a cube for each input, in columns shared by all rows of the layer, and the
+bias last. At its end are the gate and the ball, so the rows of a layer are the rows of its matrix.
+Images of a convolution are squares, its kernels tiles of cubes on the trays. The scene is seen
+nearly from the front.
+
+Pages run it as JavaScript, see docs/TRANSLATOR.md; only points.py uses numpy.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
-from weakref import WeakKeyDictionary
-
-import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import plural, text
-from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.program import NONE, Buffer, Operation, Program, Shape, Windows
+from scalarviz.core.program import Buffer, Operation, Program, Shape, Windows
 from scalarviz.core.trace_program import Chain
 from scalarviz.scene.layout.camera import FRONT, Camera
 from scalarviz.scene.layout.plates import (
@@ -39,7 +37,9 @@ from scalarviz.scene.layout.plates import (
     Wires,
     WrittenWords,
 )
+from scalarviz.scene.layout.points import points3, vector
 from scalarviz.scene.layout.ways import GATE, HEAD, HEADS, REACH, SMALLER
+from scalarviz.story.facts import NONE
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)  # nearly from the front
 HIGH, SEEN = 10.0, 1.03  # cells of the height of all rows, and their height including cubes
@@ -82,7 +82,6 @@ PASSING = 1.0  # from the rows to a skip connection
 FOLDED = 1.4  # aspect below which a second layer is below the first
 TALLER = 1.5  # rows of the second layer by those of the first, which are shorter
 NAMED = 0.6  # cells for the letter above biases
-KEPT_LAYOUTS = 4  # layouts of a program
 
 Layered = Program | Chain
 Names = Mapping[str, Sequence[str]]
@@ -131,7 +130,7 @@ class Station:
     before: Units
     shape: Shape = ()
     tile: Shape = ()
-    neurons: Neurons = field(default_factory=lambda: Neurons(np.zeros((0, 3)), "", ""))
+    neurons: Neurons = Neurons(points3([]), "", "")  # noqa: RUF009  # frozen
     joins: int = NONE
     wired: bool = False
     first: int = 0
@@ -177,15 +176,6 @@ class Station:
         return 1.5 if self.deep else 0.75 if self.tile else 1.0
 
     @property
-    def along(self) -> FloatArray:
-        """Unit vector along the rows; `toward` is the unit vector from them to the viewer."""
-        return NEAR if self.deep else RIGHT
-
-    @property
-    def toward(self) -> FloatArray:
-        return -RIGHT if self.deep else NEAR
-
-    @property
     def form(self) -> str:
         """Form of the wires to the cubes, see `Fan`."""
         count = self.before.count
@@ -205,26 +195,46 @@ class Station:
         is_whole = self.inputs == self.before.count * prod(self.tile)
         return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 
-    def rows_at(self, units: Sequence[int] | range) -> FloatArray:
-        """Return the offsets of units below each other from the station's center, (n, 3)."""
-        down = (np.asarray(units, np.float64) - (self.units.count - 1) / 2.0) * self.pitch
-        return np.asarray(down[:, np.newaxis] * DOWN)
 
-    def columns_at(self, columns: Sequence[int] | range) -> FloatArray:
-        """Return the offsets of columns, (n, 3); the column after the last one is the bias."""
-        count, numbers = self.before.count, np.asarray(columns, np.float64)
-        if self.form == "upright":
-            return np.asarray(((numbers - (count - 1) / 2.0) * self.drop)[:, np.newaxis] * DOWN)
-        if self.form == "nested":
-            numbers = np.where(numbers < count, count - 1 - numbers, numbers)
-        numbers = numbers + (self.bias - 1.0) * (numbers == count)
-        middle = (count + self.bias - 1.0) / 2.0
-        return np.asarray(((numbers - middle) * self.step)[:, np.newaxis] * self.along)
+def along_of(station: Station) -> FloatArray:
+    """Return the unit vector along the rows of a station."""
+    return NEAR if station.deep else RIGHT
 
-    @property
-    def origin(self) -> FloatArray:
-        """Position of the station's center."""
-        return np.asarray(self.x * RIGHT - self.lift * DOWN + self.aside * NEAR)
+
+def toward_of(station: Station) -> FloatArray:
+    """Return the unit vector from the rows of a station to the viewer."""
+    return -1.0 * RIGHT if station.deep else NEAR
+
+
+def origin_of(station: Station) -> FloatArray:
+    """Return the center of a station."""
+    return station.x * RIGHT + station.lift * UP + station.aside * NEAR
+
+
+def row_at(station: Station, unit: float) -> FloatArray:
+    """Return the position of a unit from the center of its station; a fraction is in between."""
+    return (unit - (station.units.count - 1) / 2.0) * station.pitch * DOWN
+
+
+def rows_at(station: Station, units: Sequence[int]) -> FloatArray:
+    """Return the positions of units, (n, 3), from the center of their station."""
+    return points3([row_at(station, each) for each in units])
+
+
+def column_at(station: Station, column: int) -> FloatArray:
+    """Return the position of a column from the center; the one after the last is the bias."""
+    count, bias = station.before.count, station.bias
+    if station.form == "upright":
+        return (column - (count - 1) / 2.0) * station.drop * DOWN
+    place = column + (bias - 1.0) * (column == count)
+    if station.form == "nested" and column < count:
+        place = count - 1.0 - column
+    return (place - (count + bias - 1.0) / 2.0) * station.step * along_of(station)
+
+
+def columns_at(station: Station, columns: Sequence[int]) -> FloatArray:
+    """Return the positions of columns, (n, 3), from the center of their station."""
+    return points3([column_at(station, each) for each in columns])
 
 
 # Items along the flow.
@@ -290,7 +300,7 @@ def stations_of(program: Layered, names: Names, squares: Sequence[str] = ()) -> 
                     line.first = units.count - before.count
             found.append(line)
     for each in found:
-        square = not each.shape and not {*squares}.isdisjoint(each.neurons.buffers)
+        square = not each.shape and any(name in squares for name in each.neurons.buffers)
         each.neurons = replace(each.neurons, square=square, told=square)
     for line, behind in pairwise(found):
         evened = is_evened(program, line)
@@ -308,9 +318,9 @@ def is_evened(program: Layered, line: Station) -> bool:
 
 
 def with_curve(line: Neurons, operation: Operation) -> Neurons:
-    """Return the neurons with the curve of their activation around 0."""
-    value = ACTIVATIONS[operation.formula].value
-    bends = tuple(float(value(REACH * each / BENDS)) for each in range(-BENDS, BENDS + 1))
+    """Return a line with the curve of its activation around 0."""
+    places = [REACH * each / BENDS for each in range(-BENDS, BENDS + 1)]
+    bends = tuple([float(operation.curve(each)) for each in places])
     return replace(line, bends=bends, curve=operation.formula)
 
 
@@ -320,10 +330,10 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
     if units.images:
         shape = shape_at(program, place) if place != NONE else buffer.shape
         if shape[:1] != (units.count,):  # as its own operation writes them
-            windows = Windows.of(program.operations[place])
+            windows = program.operations[place].windows
             shape = units.count, windows.out_height, windows.out_width
-    neurons = Neurons(np.zeros((0, 3)), "", buffer.name, names.get(buffer.name, ()), layer, shape)
-    if isinstance(program, Chain) and place != NONE and program.operations[place].formula:
+    neurons = Neurons(points3([]), "", buffer.name, names.get(buffer.name, ()), layer, shape)
+    if program.is_chain and place != NONE and program.operations[place].formula:
         neurons = with_curve(neurons, program.operations[place])
     return Station("line", place, units, units, shape=shape, neurons=neurons)
 
@@ -331,7 +341,8 @@ def line_of(program: Layered, place: int, units: Units, buffer: Buffer, names: N
 def parts_of(program: Layered, station: Station) -> list[tuple[range, range]]:
     """Return the output units of each group of a layer, and the input units that it reads."""
     operation = program.operations[station.place]
-    groups = Windows.of(operation).groups if operation.kind == "convolution" else 1
+    windows: Windows | None = operation.windows if operation.kind == "convolution" else None
+    groups = 1 if windows is None else windows.groups
     rows, columns = station.units.count // groups, station.before.count // groups
     return [
         (range(i * rows, (i + 1) * rows), range(i * columns, (i + 1) * columns))
@@ -377,7 +388,7 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         before: cells reserved in front of the inputs; default 0
     """
     size(stations)
-    rows = [each for each in stations if each.kind == "rows"]
+    rows: list[Station] = [each for each in stations if each.kind == "rows"]
     if aspect < FOLDED and len(stations) == 5 and [each.form for each in rows] == ["", "nested"]:
         place_bands(stations, aspect, before)
         return
@@ -388,9 +399,9 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         each.step = TILE * each.pitch if each.tile else wide * each.edge
         if each.opens:
             each.step = min(each.step, SHORT / each.before.count)
-    others = [each for each in stations if each.kind == "scale"]
+    others: list[Station] = [each for each in stations if each.kind == "scale"]
     rows = [each for each in rows if each.form != "upright"]
-    lines = [each for each in stations if each.kind == "line"]
+    lines: list[Station] = [each for each in stations if each.kind == "line"]
     if along(stations, 1.0) > free and rows:
         most = max(each.length for each in rows)
         for _ in range(240):  # the longest rows shrink first
@@ -440,8 +451,8 @@ def place_bands(stations: list[Station], aspect: float, before: float) -> None:
 
 
 def size(stations: list[Station]) -> None:
-    """Set the distance between units in all lines, and the size of the largest cubes."""
-    lines = [each for each in stations if each.kind == "line"]
+    """Set the pitches of all lines, and the largest cubes of their rows."""
+    lines: list[Station] = [each for each in stations if each.kind == "line"]
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
         line.pitch = min(HIGH / line.units.count, most)
@@ -457,7 +468,8 @@ def size(stations: list[Station]) -> None:
             elif station.opens:
                 room = OPENED + SAID
                 behind.pitch = min(behind.pitch, (HIGH - room) / behind.units.count)
-                station.lift = behind.lift = 0.5 * (SAID - OPENED)
+                behind.lift = 0.5 * (SAID - OPENED)
+                station.lift = behind.lift
             station.pitch = behind.pitch
         elif behind.form == "upright":
             behind.drop, behind.lift = station.pitch, station.lift
@@ -491,7 +503,8 @@ def make_room(station: Station, behind: Station, has_foot: bool) -> None:
             behind.pitch, (HIGH + REST * is_long - runs - station.edge) / (rows + has_foot)
         )
         station.edge = min(station.edge, behind.pitch / (CLOSE if is_long else ROOM))
-    station.lift = behind.lift = min(0.0, 0.5 * (HIGH - rows * behind.pitch) - runs)
+    behind.lift = min(0.0, 0.5 * (HIGH - rows * behind.pitch) - runs)
+    station.lift = behind.lift
 
 
 def along(stations: list[Station], looser: float) -> float:
@@ -501,7 +514,8 @@ def along(stations: list[Station], looser: float) -> float:
         looser: factor for the space around wires
     """
     x, last = 0.0, stations[0]
-    for station in stations[1:]:
+    others: list[Station] = stations[1:]
+    for station in others:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
             says = SAYS[station.before.count > ALONE]
@@ -518,7 +532,8 @@ def along(stations: list[Station], looser: float) -> float:
         else:
             gap = (STRUNG if station.ball in BEADS else NEXT) * looser
             x += station.half + (last.half + gap if x == last.x else 0.0)
-            station.x, last = x, station
+            station.x = x
+            last = station
     ends = stations[0].half + stations[-1].half
     return x + ends + SCORED * stations[-1].neurons.scores
 
@@ -533,12 +548,13 @@ def rows(program: Layered, station: Station) -> list[Plate]:
     inputs = len(parts[0][1]) * prod(station.tile)
     about = "weight", station.place, operation.layer
     sign = -1.0 if station.form == "nested" else 1.0
-    along, across = sign * station.step * station.along, station.pitch * DOWN
+    along, across = sign * station.step * along_of(station), station.pitch * DOWN
     seat = 0.5 * SEAT * station.edge
     stride = stride_of(program, operation, inputs)
+    toward = toward_of(station)
     for units, read in parts:
-        first = operation.weights + units.start * stride
-        begin = corner(station, units.start, read.start)
+        first = operation.weights + units[0] * stride
+        begin = corner(station, units[0], read[0])
         if station.tile:
             found.append(kernels(station, first, units, read, begin, about))
             continue
@@ -546,38 +562,40 @@ def rows(program: Layered, station: Station) -> list[Plate]:
         if station.form == "upright":
             shape, across = (len(read), 1, 1), station.drop * DOWN
         origin = begin - 0.5 * (along + across)
-        found.append(Plate(first, *shape, origin, along, across, station.toward, *about, seat=seat))
+        found.append(Plate(first, *shape, origin, along, across, toward, *about, None, seat))
     if operation.biases != NONE:
         begin = corner(station, 0, station.before.count)
-        along = (station.grain if station.tile else station.step) * station.along
+        along = (station.grain if station.tile else station.step) * along_of(station)
         bias = "bias", station.place, operation.layer
         count = station.units.count
-        own = column(operation.biases, count, begin, (along, across, station.toward), bias)
+        own = column(station, operation.biases, count, begin, along, across, bias)
         own = replace(own, stride=stride if stride != inputs else 1)
         found.append(own if station.tile else replace(own, seat=seat))
     return found
 
 
 def stride_of(program: Layered, operation: Operation, inputs: int) -> int:
-    """Return the bank indices from the weights of one neuron to the next."""
-    return inputs + (isinstance(program, Chain) and operation.biases != NONE)
+    """Return the bank indices between the weights of successive neurons."""
+    return inputs + (program.is_chain and operation.biases != NONE)
 
 
 def corner(station: Station, row: int, column: int) -> FloatArray:
-    """Return the center of a cell of the rows."""
-    inside = station.rows_at([row])[0] + station.columns_at([column])[0]
-    return np.asarray(station.origin + inside)
+    """Return the center of a cell of rows."""
+    return origin_of(station) + row_at(station, row) + column_at(station, column)
 
 
 def column(
+    station: Station,
     first: int,
     count: int,
     begin: FloatArray,
-    axes: tuple[FloatArray, FloatArray, FloatArray],
+    along: FloatArray,
+    across: FloatArray,
     about: AboutPlate,
 ) -> Plate:
-    """Return a plate with one cube per row, the first one centered at `begin`."""
-    return Plate(first, count, 1, 1, begin - 0.5 * (axes[0] + axes[1]), *axes, *about)
+    """Return a plate with one cube in each row, the first around `begin`."""
+    origin = begin - 0.5 * (along + across)
+    return Plate(first, count, 1, 1, origin, along, across, toward_of(station), *about)
 
 
 def kernels(
@@ -587,11 +605,11 @@ def kernels(
     height, width = station.tile
     pixels = height * width
     down, right = (max(1, round(each / station.grain)) for each in (station.pitch, station.step))
-    along, across = station.step / right * station.along, station.pitch / down * DOWN
+    along, across = station.step / right * along_of(station), station.pitch / down * DOWN
     tiles = Tiles((height, width), (down, right), (len(read) * pixels, pixels))
     origin = begin - 0.5 * (width * along + height * across)
     shape = (len(units) - 1) * down + height, (len(read) - 1) * right + width, width
-    return Plate(first, *shape, origin, along, across, station.toward, *about, tiles)
+    return Plate(first, *shape, origin, along, across, toward_of(station), *about, tiles)
 
 
 def scale(program: Layered, station: Station) -> list[Plate]:
@@ -601,15 +619,15 @@ def scale(program: Layered, station: Station) -> list[Plate]:
     parts = [(role, first) for role, first in parts if first != NONE]
     count = operation.shape[0]
     for (role, first), side in zip(parts, sides_of(station, len(parts)), strict=True):
-        at = station.origin + side * RIGHT
+        at = origin_of(station) + side * RIGHT
         about = role, station.place, operation.layer
         if units.images and count != units.count and count % units.count == 0:
             found.append(by_pixel(program, station, first, at, about))
             continue
         each = 1 if count == units.count else max(1, units.count // count)  # several share one
-        middle = station.rows_at(range(each)).mean(axis=0) + at
-        axes = station.step * station.along, each * station.pitch * DOWN, station.toward
-        found.append(column(first, count, middle, axes, about))
+        middle = row_at(station, 0.5 * (each - 1)) + at
+        along, across = station.step * along_of(station), each * station.pitch * DOWN
+        found.append(column(station, first, count, middle, along, across, about))
     return found
 
 
@@ -621,11 +639,10 @@ def by_pixel(
     rows = max(height, width) + 1
     cell = station.pitch / rows
     tiles = Tiles((height, width), (rows, rows), (height * width, 0))
-    origin = station.rows_at([0])[0] + at - 0.5 * cell * (width * station.along + height * DOWN)
+    along, across = cell * along_of(station), cell * DOWN
+    origin = row_at(station, 0) + at - 0.5 * (width * along + height * across)
     shape = (count - 1) * rows + height, width, width
-    return Plate(
-        first, *shape, origin, cell * station.along, cell * DOWN, station.toward, *about, tiles
-    )
+    return Plate(first, *shape, origin, along, across, toward_of(station), *about, tiles)
 
 
 # The sums of the rows, and wires from line to line.
@@ -642,29 +659,31 @@ def fans_of(
     station, line, behind = stations[number], stations[number - 1], stations[number + 1]
     operation, found = program.operations[station.place], []
     biased = operation.biases != NONE
-    starts = line.rows_at(range(station.before.count)) + line.origin
+    starts = rows_at(line, range(station.before.count)) + origin_of(line)
     pixels = prod(line.shape[1:])
     foot = (
-        0.5 * station.grain * (station.tile[0] * DOWN - station.tile[1] * station.along)
+        0.5 * station.grain * (station.tile[0] * DOWN - station.tile[1] * along_of(station))
         if station.tile
-        else 0.5 * SEAT * station.edge * (station.toward + DOWN)
+        else 0.5 * SEAT * station.edge * (toward_of(station) + DOWN)
     )
     for units, read in parts_of(program, station):
         inputs = len(read) * max(1, prod(station.tile))
+        columns = columns_at(station, [*read, *[station.before.count] * biased])
         found.append(
             Fan(
-                operation.weights + units.start * inputs,
+                operation.weights + units[0] * inputs,
                 inputs,
-                operation.biases + units.start * biased,
-                starts[read.start : read.stop],
-                station.columns_at([*read, *[station.before.count] * biased]) + station.origin,
-                behind.rows_at(units) + behind.origin,
-                station.rows_at(units),
+                operation.biases + units[0] * biased,
+                starts[read[0] : read[-1] + 1],
+                columns + origin_of(station),
+                rows_at(behind, units) + origin_of(behind),
+                rows_at(station, units),
                 station.place,
-                *lines,
-                0.55 * station.step * station.along,
+                lines[0],
+                lines[1],
+                0.55 * station.step * along_of(station),
                 foot,
-                slice(read.start * pixels, read.stop * pixels),
+                slice(read[0] * pixels, (read[-1] + 1) * pixels),
                 behind.half,
                 stride_of(program, operation, inputs),
                 form=station.form,
@@ -681,8 +700,8 @@ def straight(stations: list[Station], number: int, line: int) -> list[Wires]:
     count, is_part = before.units.count, station.joins != NONE
     if before.kind == "rows" or (count != station.units.count and not is_part):
         return []
-    starts = before.rows_at(range(count)) + before.origin
-    ends = station.rows_at(range(station.units.count)) + station.origin
+    starts = rows_at(before, range(count)) + origin_of(before)
+    ends = rows_at(station, range(station.units.count)) + origin_of(station)
     ends = ends[station.first : station.first + count]
     return [Wires(starts, ends, station.place, line - 1, True)] if len(ends) == count else []
 
@@ -695,12 +714,11 @@ def way_of(stations: list[Station], number: int) -> FloatArray | None:
     between = stations[station.joins : number + 1]
     tops = [0.5 * each.pitch * each.units.count + each.lift for each in between]
     (x, far), top = (between[0].x, between[-1].x), max(tops) + PASSING
-    return np.array([(x, tops[0], 0), (x, top, 0), (far, top, 0), (far, tops[-1], 0)], np.float64)
+    corners = (x, tops[0]), (x, top), (far, top), (far, tops[-1])
+    return points3([vector(right, up, 0.0) for right, up in corners])
 
 
 # The layout.
-
-KNOWN: WeakKeyDictionary[Layered, dict[object, Layout]] = WeakKeyDictionary()
 
 
 def trays_layout(
@@ -721,28 +739,7 @@ def trays_layout(
         tied: whether the inputs represent a color, which is drawn in front of them
         squares: names of the buffers whose neurons are squares
     """
-    own = {} if names is None else names
-    known = KNOWN.setdefault(program, {})
-    words = [about(operation.label) for operation in program.operations]
-    seen = [(each, tuple(found)) for each, found in own.items()]
-    key = len(words), *words, *seen, aspect, tied, tuple(squares)
-    found = known.pop(key, None) or laid_out(program, about, own, aspect, tied, squares)
-    known[key] = found
-    for old in list(known)[:-KEPT_LAYOUTS]:
-        known.pop(old)
-    return found
-
-
-def laid_out(
-    program: Layered,
-    about: About,
-    names: Names,
-    aspect: float,
-    tied: bool,
-    squares: Sequence[str],
-) -> Layout:
-    """Return the layout of a program for a stage of this aspect ratio."""
-    stations = stations_of(program, names, squares)
+    stations = stations_of(program, names or {}, squares)
     place_all(stations, aspect, TIED + 0.3 if tied else 0.0)
     return layout_at(program, about, stations, CAMERA, tied=tied)
 
@@ -776,7 +773,7 @@ def layout_at(
         elif not station.units.images:
             heads += heads_of_scale(program, stations, number)
     if tied:
-        middle = neurons[0].points.mean(axis=0) - TIED * RIGHT
+        middle = origin_of(stations[0]) - TIED * RIGHT
         neurons[0] = replace(neurons[0], tied=middle)
     views = {
         "perspective": view,
@@ -800,7 +797,7 @@ def headings(stations: Sequence[Station]) -> list[WrittenWords]:
         elif before.kind != "rows":
             continue
         up = station.lift + 0.5 * station.units.count * station.pitch + HEADED
-        x = station.columns_at([0])[0] * bool(station.tile) + station.x * RIGHT
+        x = bool(station.tile) * column_at(station, 0) + station.x * RIGHT
         found.append(WrittenWords(words, x + up * UP, 0.1 * RIGHT, 12.0))
     return found
 
@@ -808,35 +805,35 @@ def headings(stations: Sequence[Station]) -> list[WrittenWords]:
 def line_at(stations: list[Station], number: int) -> Neurons:
     """Return the neurons of a line with their positions."""
     station = stations[number]
-    points = station.rows_at(range(station.units.count)) + station.origin
-    pixel = 1.0
+    points = rows_at(station, range(station.units.count)) + origin_of(station)
+    pixel, along = 1.0, along_of(station)
     if station.shape:
         _, height, width = station.shape
         pixel = 2.0 * station.half / max(height, width)
-        y, x = np.mgrid[:height, :width].reshape(2, -1, 1)
-        inside = (x - (width - 1) / 2) * station.along + (y - (height - 1) / 2) * DOWN
-        points = (points[:, np.newaxis] + pixel * inside).reshape(-1, 3)
+        line = points3([pixel * (x - (width - 1) / 2) * along for x in range(width)])
+        inside = points3([line + pixel * (y - (height - 1) / 2) * DOWN for y in range(height)])
+        points = points3([inside + each for each in points])
     way = way_of(stations, number)
     radius = station.half if not station.shape else 0.5 * pixel
-    along = tuple(station.along.tolist())
-    return replace(station.neurons, points=points, side=pixel, way=way, radius=radius, along=along)
+    ways = tuple([float(each) for each in along])
+    return replace(station.neurons, points=points, side=pixel, way=way, radius=radius, along=ways)
 
 
 def heads_of_scale(program: Layered, stations: list[Station], number: int) -> list[WrittenWords]:
     """Return the signs above gains and shifts, and a heading for the line before them."""
     station, line = stations[number], stations[number - 1]
-    top = station.rows_at([0])[0] + min(0.72 * station.pitch, HEADED_SCALE) * UP
+    top = row_at(station, 0) + min(0.72 * station.pitch, HEADED_SCALE) * UP
     operation = program.operations[station.place]
     signs = [("×", operation.weights), ("+", operation.biases)]
     words = [sign for sign, first in signs if first != NONE]
-    places = [station.origin + top + side * RIGHT for side in sides_of(station, len(words))]
+    places = [origin_of(station) + top + side * RIGHT for side in sides_of(station, len(words))]
     if is_evened(program, line):
-        low = station.rows_at([station.units.count - 1])[0] - BELOW_ROWS * UP
+        low = row_at(station, station.units.count - 1) - BELOW_ROWS * UP
         long = text("plates.norm.evened", count=station.units.count)
         short = text("plates.norm.evened.short")
         above = station.lift < 0.0  # where no call-outs are
         words = [*words, short if above else long]
-        places.append(line.origin + top + LINE * UP if above else station.origin + low)
+        places.append(origin_of(line) + top + LINE * UP if above else origin_of(station) + low)
     half = 0.1 * station.step * RIGHT
     return [WrittenWords(said, at, half, 12.0) for said, at in zip(words, places, strict=True)]
 
@@ -847,9 +844,10 @@ def sides_of(station: Station, count: int) -> list[float]:
 
 
 def heads_of(station: Station, line: Neurons) -> Neurons:
-    """Return copies of a line's neurons, placed above the columns of the rows that read them."""
-    up = HEADS * UP + 0.5 * SEAT * station.edge * (station.toward + DOWN)
-    points = station.columns_at(range(line.count)) + station.rows_at([0]) + station.origin + up
+    """Return the neurons of a line again, above the columns of the rows that read them."""
+    up = HEADS * UP + 0.5 * SEAT * station.edge * (toward_of(station) + DOWN)
+    points = columns_at(station, range(station.before.count)) + origin_of(station)
+    points = points + row_at(station, 0) + up
     return replace(line, points=points, names=(), radius=HEAD * station.step, way=None)
 
 
@@ -859,8 +857,16 @@ def label_of(words: tuple[str, str], plates: Sequence[Plate], above: float = 0.0
     Args:
         above: cells between plates and label; default 0
     """
-    corners = np.concatenate([plate.corners(0.0) for plate in plates])
-    low, high = corners.min(axis=0), corners.max(axis=0)
-    place = np.array([corners[:, 0].mean(), high[1] + above, (low[2] + high[2]) / 2.0])
-    first = min(plate.indices.start for plate in plates)
-    return Label(*words, place, slice(first, max(plate.indices.stop for plate in plates)))
+    corners = [
+        each.origin
+        + column * each.along
+        + row * each.across
+        + each.lowered(each.half) * each.toward
+        for each in plates
+        for column in (0, each.columns)
+        for row in (0, each.rows)
+    ]
+    x, y, z = ([float(each[axis]) for each in corners] for axis in range(3))
+    place = vector(sum(x) / len(x), max(y) + above, 0.5 * (min(z) + max(z)))
+    stops = [each.index_of(each.rows - 1, each.columns - 1) + 1 for each in plates]
+    return Label(*words, place, slice(min(each.first for each in plates), max(stops)))
