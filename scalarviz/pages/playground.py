@@ -1,18 +1,19 @@
 """The playground: a page in which a visitor builds the network that trains in it.
 
-sv.page shows one network; this page makes any network of dense layers itself, with kernels for
-all offered activations and optimizers.
+It makes any network of dense layers by itself, from kernels and tables of `playground_data`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from scalarviz.base import __version__
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
 from scalarviz.pages.bundle import bundle, html, packed_bytes, texts_of
+from scalarviz.pages.exhibit_data import exhibit_data, metric_data
 from scalarviz.pages.page import (
-    SAY,
     Page,
     first_style,
     loader,
@@ -21,57 +22,73 @@ from scalarviz.pages.page import (
     rules_in,
     rules_of_page,
     said_in,
+    spec_of,
 )
-from scalarviz.base import __version__
+from scalarviz.pages.playground_data import OFFERED, OPTIMIZERS, SHAPES, playground_data
+from scalarviz.pages.scene_data import scene_data
+from scalarviz.stage.neuron_maps import SIDES
+from scalarviz.stage.show import Show
 
 BAND = '<section class="band"'  # the parts of build.html are in front of it
 OWN = "build.words."  # prefix of texts that replace others in a playground
-SETTINGS: dict[str, Any] = {
-    "shape": "circle",
-    "noise": 0,
-    "share": 0.5,
-    "seed": 1,
-    "features": ["x", "y"],
-    "hidden": [4, 2],
-    "activation": ["tanh", "tanh"],
-    "init": "pytorch",
-    "opt": "sgd",
-    "lr": 0.03,
-    "batch": 10,
-    "l1": 0,
-    "l2": 0,
-}
+SPEED = 40  # initial steps per second
 OFFER = {
-    "shapes": "circle spiral gaussians quadrants moons".split(),
+    "shapes": SHAPES,
     "features": "x y x2 y2 xy sinx siny".split(),
-    "activations": "tanh relu sigmoid linear leaky_relu sin".split(),
-    "inits": "pytorch xavier_uniform he_uniform zeros".split(),
-    "optimizers": "sgd momentum adam".split(),
+    "activations": OFFERED,
+    "optimizers": [each.name for each in OPTIMIZERS],
     "batches": [1, 2, 4, 8, 10, 16, 32, 64],
+    "settings": {
+        **{"shape": "circle", "noise": 0, "share": 0.5, "seed": 1, "features": ["x", "y"]},
+        **{"hidden": [4, 2], "activation": ["tanh", "tanh"], "init": "pytorch", "opt": "sgd"},
+        **{"lr": 0.03, "batch": 10, "l1": 0, "l2": 0},
+    },
 }
 
 
-def playground_page(module: bytes, tables: dict[str, Any], theme: str = "") -> Page:
+def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     """Return the playground as a page.
 
     Args:
-        module: a WebAssembly module of all offered kernels
-        tables: what web/dense_page.js needs to make the data of a network
+        make: returns the show of a network for settings: of the scene `circle`
         theme: "dark", "light", or "" for the theme of the reader's system
     """
-    markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
-    words = said_in(markup) | {"minus": text("legend.minus"), "plus": text("legend.plus")}
-    words |= {"title": text("build.title"), "task": text("build.first"), "version": __version__}
-    words |= {"about": text("build.about")}
+    module, tables = playground_data(make)
     script = bundle("playground.js", module_text)
     own = {key.removeprefix(OWN): said for key, said in texts().items() if key.startswith(OWN)}
     data = {
-        "theme": theme,
-        "build": {**OFFER, "settings": SETTINGS, "tables": tables},
+        "build": {**OFFER, "tables": tables, "base": base_of(make(engine="python"), theme, own)},
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
-    parts, rules = {"module": packed_bytes(module)}, rules_of_page() + rules_in("build.css")
-    raw = {"links": ""}
-    page = html(markup, words, first_style(), script, loader(), data, parts, raw, rules=rules)
-    return Page(page.encode("utf-8", "replace"), len(parts["module"]))
+    markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
+    words = {name: text(f"build.{name}") for name in ("title", "task", "about")}
+    words |= {name: text(f"legend.{name}") for name in ("minus", "plus")}
+    page = html(
+        markup,
+        words | said_in(markup) | {"version": __version__},
+        first_style(),
+        script,
+        loader(),
+        data,
+        {"module": packed_bytes(module)},
+        {"links": ""},
+        rules=rules_of_page() + rules_in("build.css"),
+    )
+    return Page(page.encode("utf-8", "replace"), len(module))
+
+
+def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
+    """Return the data of the page of a show, without its engine, memory and layouts."""
+    session = show.session
+    scene = {**scene_data(show, [1.0]), "layouts": [], "shapes": [], "walls": []}
+    scene["maps"]["side"] = SIDES[0]  # of all networks on offer, on the engine of pages
+    spec = spec_of(show, theme, scene, exhibit_data(session))
+    measured = metric_data(session, spec["facts"]["loss"])
+    assert measured is not None
+    names = {texts()[key]: said for key, said in own.items()}
+    for each in measured.shown["series"]:
+        each["name"] = names.get(each["name"], each["name"])
+    spec["engine"] = {"metrics": measured.engine}
+    spec["page"] |= {"measured": measured.shown, "speed": SPEED, "film": False}
+    return spec

@@ -1,6 +1,7 @@
 // A playground: settings become a network, and each change of them begins a training that goes on
 // from the weights of the last one.
 
+import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
 import { DataTiles, InputShelf, LayerLine, LearningFields, MOST } from "./build_parts.js";
 import { Client } from "./client.js";
@@ -13,6 +14,7 @@ import { text } from "./texts.js";
 
 const MOST_PAST = 50; // changes that can be undone
 const STEPS_BACK = 30; // from where numbers have left all bounds
+const INITS = ["pytorch", "xavier_uniform", "he_uniform", "zeros"];
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
@@ -32,7 +34,7 @@ export class Playground {
     this.makeParts(build);
   }
 
-  makeParts({ shapes, features, activations, inits, optimizers, batches }) {
+  makeParts({ shapes, features, activations, optimizers, batches }) {
     const bend = (place, name) => this.change({ activation: this.settings.activation.with(place, name) }); // prettier-ignore
     this.layers = new LayerLine(byId("layers"), activations, {
       resize: (place, by) => this.resize(place, by),
@@ -41,7 +43,7 @@ export class Playground {
     });
     this.tiles = new DataTiles(byId("tiles"), shapes, (shape) => this.change({ shape }));
     this.shelf = new InputShelf(byId("shelf"), features, (name) => this.toggleInput(name));
-    const rows = [["opt", optimizers], ["lr"], ["batch", batches], ["init", inits], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
+    const rows = [["opt", optimizers], ["lr"], ["batch", batches], ["init", INITS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
     const more = madeButton("", text("build.more_settings"), () => this.showMore());
@@ -121,9 +123,20 @@ export class Playground {
 
   /** Begin with settings. */
   async begin(settings) {
-    const made = await specOf(this.build.tables, settings, {});
-    await this.show({ settings, ...made, resume: null });
+    await this.show(this.entryOf(settings));
     return this.app;
+  }
+
+  /** The data of a training with settings, from its first step. */
+  entryOf(settings) {
+    const { base, tables } = this.build;
+    const given = { ...settings, activations: settings.activation };
+    const { spec, image, held } = specOf(base, tables, given);
+    const { facts } = spec;
+    const layoutAt = (shape) => layoutOf(facts, shape);
+    spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
+    spec.page = { ...spec.page, title: base.page.title };
+    return { settings, spec, image, held: bytesOfSamples(held), resume: null };
   }
 
   /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
@@ -148,7 +161,7 @@ export class Playground {
     const { now, app } = this;
     const plays = app.player.playing;
     const state = await app.player.rest();
-    const made = await specOf(this.build.tables, settings, {});
+    const made = this.entryOf(settings);
     const { engine } = made.spec;
     const [place, length] = engine.arrays.value;
     const value = new Float32Array(made.image.buffer, made.image.byteOffset + place - engine.first, length); // prettier-ignore
@@ -161,7 +174,7 @@ export class Playground {
     this.past = [...this.past, { ...now, resume: app.client.resume }].slice(-MOST_PAST);
     this.future = [];
     this.hasBuilt = true;
-    await this.show({ settings, ...made, resume: null }, plays);
+    await this.show(made, plays);
     this.say(now.settings, settings, isFresh);
   }
 
@@ -237,7 +250,7 @@ export class Playground {
     setWords(byId("share-words"), `${byId("test-share").value} %`);
     const sizes = sizesOf(settings).join(" → ");
     const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
-    setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.first"));
+    setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
     setWords(name, text(`build.opt.${opt}`));
@@ -335,4 +348,13 @@ export class Playground {
     event.stopPropagation();
     act();
   }
+}
+
+/** The bytes of samples as `Metrics` reads them: inputs, then targets. */
+function bytesOfSamples([inputs, targets]) {
+  const parts = [Float32Array.from(inputs), Float64Array.from(targets)];
+  const bytes = new Uint8Array(parts[0].byteLength + parts[1].byteLength);
+  bytes.set(new Uint8Array(parts[0].buffer));
+  bytes.set(new Uint8Array(parts[1].buffer), parts[0].byteLength);
+  return bytes;
 }

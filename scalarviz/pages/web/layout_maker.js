@@ -5,8 +5,9 @@ import { along3 } from "./projection.js";
 import { NONE } from "./story/facts.js";
 import { trays_layout } from "./story/trays.js";
 
-/** Rows of points as a flat array. */
-const flat = (points) => points && Float32Array.from(points.flat());
+/** Rows of points as a flat array, which knows how many they are. */
+const flat = (points) =>
+  points && Object.assign(Float32Array.from(points.flat()), { shape: [points.length, 3] });
 
 /**
  * Return the layout of a network of dense layers, as `layout_data` in scene_data.py has it, with

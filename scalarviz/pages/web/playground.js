@@ -2,7 +2,7 @@
 
 import { Playground } from "./build.js";
 import { dress, markupOfPage } from "./app.js";
-import { byId, dataOfPage, fail, failWith } from "./dom.js";
+import { dataOfPage, fail, failWith } from "./dom.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
 
@@ -11,12 +11,12 @@ async function start() {
   if (typeof WebAssembly === "undefined") return fail(text("page.lack.wasm"));
   const markup = markupOfPage();
   document.body.classList.add("playground");
-  dress({ page: { theme: data.theme } });
+  dress(data.build.base);
   const module = await WebAssembly.compile(await unzipped(data.module));
   const playground = new Playground({ ...data, module }, markup);
   const app = await playground.begin(data.build.settings);
   if (!app.calm) app.play();
-  return byId("play").focus;
+  return undefined;
 }
 
 if (typeof document !== "undefined") start().catch(failWith);
