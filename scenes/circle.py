@@ -38,7 +38,9 @@ def scene(
     share: Annotated[float, OptionInfo(changes="data")] = 0.5,
     features="x,y",
     hidden="4,2",
-    activation: Annotated[str, OptionInfo(ACTIVATIONS, changes="activations")] = "tanh",
+    activation: Annotated[
+        str, OptionInfo(ACTIVATIONS, changes="activations", others=True)
+    ] = "tanh",
     lr=0.03,
     batch=10,
     l1: Annotated[float, OptionInfo(changes="penalties")] = 0.0,
@@ -53,8 +55,8 @@ def scene(
         noise: noise of the points
         share: share of the 500 points to train on; the others are held out
         features: inputs of the network: some of x, y, x2, y2, xy, sinx and siny
-        hidden: sizes of the hidden layers
-        activation: activation of the hidden layers; the output is tanh
+        hidden: sizes of the hidden layers; empty for none
+        activation: activation of the hidden layers, or of each: tanh,relu; the output is tanh
         lr: learning rate
         batch: points per step
         l1: L1 regularization: pulls all weights to 0 equally
@@ -64,8 +66,11 @@ def scene(
     """
     points = pick(SHAPES, shape, "shape")
     learned = points(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)
-    sizes = [learned.inputs, *whole_numbers(hidden, "hidden"), 1]
-    network = sv.Network(sizes, activation=activation, output="tanh", seed=seed)
+    sizes = [learned.inputs, *whole_numbers(hidden, "hidden", 0), 1]
+    names = activation.split(",")
+    network = sv.Network(sizes, names[0], "tanh", seed=seed)
+    for layer, name in enumerate(names[1:], 1):
+        network.set_activation(layer, name)
     session = sv.Session(
         network,
         learned,

@@ -77,9 +77,7 @@ INITIALIZERS = {
     "kaimingnormal": "he_normal",
     **dict.fromkeys(("glorot", "glorotuniform", "xavier"), "xavier_uniform"),
     "glorotnormal": "xavier_normal",
-    **dict.fromkeys(
-        ("zeros", "constant", "ones"), "write Init('uniform', low=0, high=0), for example"
-    ),
+    **dict.fromkeys(("constant", "ones"), "write Init('uniform', low=1, high=1), for example"),
     "default": "pytorch",
 }
 ENGINES = {

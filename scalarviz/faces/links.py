@@ -3,32 +3,51 @@
     rgb#step=120&op=7&pin=42
     rgb?hidden=4&map=grey#step=120
     run.safetensors#step=20
+    play?v=1&shape=spiral&hidden=6,4#step=120
 
 The part before the # is a built-in scene, with options after a ?, or the file of a session. The
 part after it is the same as in URLs of pages, see story/moments.py. A link never refers to code.
+
+`play` is a network built in a playground, with its settings, see story/build_link.py. The address
+of the page opens the same network: only the part after the # is read.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+import zlib
+from base64 import urlsafe_b64decode
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os.path import lexists
 from typing import Any, final
 from urllib.parse import parse_qsl, quote, unquote
 
+import numpy as np
+import numpy.typing as npt
+
 from scalarviz.base.checks import require, shorten
 from scalarviz.base.shell_commands import program
+from scalarviz.base.texts import text as words_of
 from scalarviz.errors import InputError
 from scalarviz.scene.look import IS_TICK, OFFERS
 from scalarviz.stage.commands import link_words
+from scalarviz.story.build_link import (
+    LONGEST,
+    count_of,
+    is_setting,
+    read_build,
+    shortest,
+    write_build,
+)
 from scalarviz.story.facts import Neuron
 from scalarviz.story.moments import read_part
 
-LONGEST = 2_000  # characters
 # Option values: neither URLs nor paths, nor names of files in the same folder.
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
+PLAY = "play"
+OPTION = {"opt": "optimizer"}  # options of scenes whose names differ from those of settings
 
 
 @final
@@ -48,6 +67,8 @@ class Link:
         hide: hidden parts of a page
         tour: "no": without the tour; else ""
         look: fields of Look
+        weights: initial weights; None: those of the seed
+        bad: sentences about parts of a built network that are left out
     """
 
     target: str
@@ -61,6 +82,8 @@ class Link:
     hide: tuple[str, ...] = ()
     tour: str = ""
     look: Mapping[str, Any] = field(default_factory=dict)
+    weights: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    bad: tuple[str, ...] = ()
 
     @property
     def names_moment(self) -> bool:
@@ -148,21 +171,57 @@ def read_link(text: str) -> Link:
     require(len(text) <= LONGEST, f"a link has at most {LONGEST:,} characters, not {len(text):,}")
     place, _, fragment = text.strip().partition("#")
     name, _, query = place.partition("?")
+    moment = pairs_of(fragment)
+    if name == PLAY or ("://" in name and any(is_setting(key) for key, _ in moment)):
+        return read_play((pairs_of(query) if name == PLAY else []) + moment)
     require(name, f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
     options = dict(pairs_of(query))
     for key, value in options.items():
         check_plain(key, value, "of a link")
-    found: dict[str, Any] = {}
-    look: dict[str, Any] = {}
-    for key, value in pairs_of(fragment):
+    found, bad = read_moment(moment)
+    if bad:
+        raise InputError(f"{bad[0]} of a link is unknown: {GRAMMAR}")
+    return Link(unquote(name), options, **found)
+
+
+def read_moment(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a Link that parts of a link name, and the invalid parts."""
+    found: dict[str, Any] = {"look": {}}
+    bad = []
+    for key, value in parts:
         read = read_part(key, value.strip(), {"look": link_words()})
         if read is None:
-            raise InputError(f"{shorten(f'{key}={value}')} of a link is unknown: {GRAMMAR}")
-        if key in OFFERS:
-            look[key] = read == "yes" if IS_TICK[key] else read
+            bad.append(shorten(f"{key}={value}"))
+        elif key in OFFERS:
+            found["look"][key] = read == "yes" if IS_TICK[key] else read
         else:
             found["operation" if key == "op" else key] = read
-    return Link(unquote(name), options, look=look, **found)
+    return found, bad
+
+
+def read_play(parts: Sequence[tuple[str, str]]) -> Link:
+    """Return the link to a network built in a playground; invalid parts are left out."""
+    settings, bad = read_build(parts)
+    found, unknown = read_moment([(key, value) for key, value in parts if not is_setting(key)])
+    packed, settings["w"] = settings["w"], ""
+    weights = unpacked(packed, count_of(settings)) if packed else None
+    bad += [words_of("build.cut")] if packed and weights is None else []
+    bad += [words_of("page.link.bad", parts=", ".join(unknown))] if unknown else []
+    options = dict(pairs_of(write_build(settings))[1:]) | {"lr": shortest(settings["lr"])}
+    options = {OPTION.get(name, name): value for name, value in options.items()}
+    return Link("circle", options, weights=weights, bad=tuple(bad), **found)
+
+
+def unpacked(words: str, count: int) -> npt.NDArray[np.float32] | None:
+    """Return packed numbers; None if they are damaged, not finite, or not `count` numbers."""
+    try:
+        opener = zlib.decompressobj(-zlib.MAX_WBITS)
+        opened = opener.decompress(urlsafe_b64decode(words + "=" * (-len(words) % 4)), 4 * count)
+    except (ValueError, zlib.error):
+        return None
+    value = np.frombuffer(opened[: len(opened) // 4 * 4], "<f4")
+    is_whole = opener.eof and not opener.unused_data and len(opened) == 4 * count
+    return value if is_whole and np.isfinite(value).all() else None
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:

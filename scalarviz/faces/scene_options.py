@@ -381,7 +381,7 @@ def show_of(scene: Scene, given: Mapping[str, Any], typed: Collection[str]) -> S
     }
     values = {name: chosen[name] for name in changed} | extra
     for name, value in values.items():
-        (own | SHARED)[name].check(value, name)
+        (SHARED | own)[name].check(value, name)
     if given.get("resume") is None:
         if "optimizer" in extra and "lr" in values:  # a rate given for another optimizer
             extra["lr"] = values["lr"]

@@ -419,7 +419,7 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
     sv.Schedule("step", every=10, factor=0.1), sv.Schedule("cosine", steps=10, floor=0.1)
     sv.Momentum(0.1, momentum=0.9), sv.Nesterov(0.1, momentum=0.9)
     sv.Adam(l2=0.1), sv.AdamW(decay=0.1), sv.Adam(beta1=0.9, beta2=0.999)
-    sv.Init("uniform", low=0, high=0), sv.Network([sv.Dense(3, 8, "tanh"), sv.Dense(8, 3)])
+    sv.Init("uniform", low=1, high=1), sv.Network([sv.Dense(3, 8, "tanh"), sv.Dense(8, 3)])
     s = sv.Session(network(), data.Arrays(*PAIR), optimizer=sv.SGD(0.1), engine="python")
     s.advance(1, "epoch")
 

@@ -21,6 +21,7 @@ from scalarviz.errors import (
     UnknownNameError,
 )
 from scalarviz.faces.cli import commands
+from scalarviz.faces.cli.watch_scene import opened
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.links import Link, link_to, read_link
 from scalarviz.faces.scene_file import find, load, scenes
@@ -257,7 +258,7 @@ def test_a_link_says_what_to_open_and_where_and_reads_back_when_written(text: st
      "rgb#pin=1.5", "rgb#step=١٢", "rgb#neuron=tanh 0", "rgb#sample=-1", "rgb#play=0",
      "rgb#play=nan", "rgb#theme=blue", "rgb#tour=yes", "rgb#hide=all", "rgb#hide=", "rgb#hide=,",
      "rgb#alert(1)=2", "rgb#__proto__=1", "rgb?hidden=../x", "rgb?picture=/etc/passwd",
-     "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 2001,
+     "rgb?folder=\\\\host\\x", "rgb?picture=http://host/x", "rgb?hidden=$(id)", "x" * 8001,
      "rgb?picture=mine.png", "rgb?folder=..", "rgb#numbers=true", "rgb#camera=flatt"],
 )  # fmt: skip
 def test_what_means_nothing_is_refused_in_one_sentence(text: str) -> None:
@@ -290,6 +291,21 @@ def test_a_session_has_a_link_to_its_moment(colours: sv.Session) -> None:
     assert link_to(colours, "rgb", pinned=("tanh 0", 1)).fragment.endswith(
         "neuron=tanh%200:1&sample=1"
     )
+
+
+def test_a_built_network_opens_in_a_terminal_by_its_address() -> None:
+    fragment = "v=1&shape=moons&hidden=4,3&activation=relu,sin&init=he_uniform&bias=no&opt=adam"
+    link = read_link(f"https://example.org/p/playground.html?x=1#{fragment}&seed=5&step=2&pin=3")
+    assert (link.step, link.pin, link.bad) == (2, 3, ())
+    session = opened(link, {})[0].session
+    layers = [(each.outputs, each.activation, each.has_bias) for each in session.network.layers]
+    assert layers == [(4, "relu", False), (3, "sin", False), (1, "tanh", False)]
+    assert repr(session.network.init) == "Init('he_uniform')" and session.network.seed == 5
+    assert (session.trainer.settings.optimizer.name, session.learning_rate) == ("adam", 0.001)
+    assert len(opened(read_link("play?hidden=&features=x2,y2"), {})[0].session.network.layers) == 1
+    for text in ("https://example.org/#step=1", "rgb#v=1"):
+        with pytest.raises(InputError):
+            opened(read_link(text), {})
 
 
 SMALL = {"texture": {"hidden": 4, "depth": 2, "size": 16}}

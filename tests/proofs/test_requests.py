@@ -35,10 +35,11 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.cli import watch_scene
-from scalarviz.faces.links import LONGEST, Link, pairs_of, read_link
+from scalarviz.faces.links import Link, pairs_of, read_link
 from scalarviz.pages import web_server as module
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.web_server import PageServer, answer
+from scalarviz.story.build_link import LONGEST
 from scalarviz.story.moments import HIDEABLE
 from tests.faces.browser.test_served_in_browser import serving
 from tests.pages.node import in_web

@@ -42,6 +42,7 @@ INITIALIZERS: dict[str, tuple[dict[str, float], Callable[[Recorder, Recorder], A
     "he_normal": ({}, lambda w, b: nn.init.kaiming_normal_(w, nonlinearity="relu")),
     "lecun_uniform": ({}, lambda w, b: nn.init.kaiming_uniform_(w, nonlinearity="linear")),
     "lecun_normal": ({}, lambda w, b: nn.init.kaiming_normal_(w, nonlinearity="linear")),
+    "zeros": ({}, lambda w, b: nn.init.uniform_(w, 0.0, 0.0)),
 }
 
 

@@ -89,6 +89,7 @@ INITIALIZERS = table(
         InitializerRow(Law("he_normal", "normal", 2.0)),
         InitializerRow(Law("lecun_uniform", "uniform", 3.0)),
         InitializerRow(Law("lecun_normal", "normal", 1.0)),
+        InitializerRow(ZEROS),
     ]
 )
 

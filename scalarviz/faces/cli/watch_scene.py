@@ -47,6 +47,7 @@ from scalarviz.faces.scene_options import (
     WATCHING,
     as_kind,
     kind_of,
+    made_again,
     make_show,
     own_options,
 )
@@ -260,6 +261,8 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     """
     opening_over()  # computing the moment comes first, with a separate bar
     link = read_link(words)
+    for sentence in link.bad:
+        say(sentence)
     show, recipe = opened(link, given)
     keep = autosave_of(given)
     keep.check(show.session)
@@ -283,7 +286,11 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     """Return the show of the scene or the file of a link; raise InputError for anything else."""
     target = link.target
     if target in scenes():
-        return show_with(load(scenes()[target]), target, link.options)
+        show, recipe = show_with(load(scenes()[target]), target, link.options)
+        if link.weights is not None:
+            show.session.network.bank.value[:] = link.weights
+            return replace(show, session=made_again(show.session, {})), None
+        return show, recipe
     if target.lower().endswith(".py"):
         raise InputError(
             f"a link opens scenes of the package and saved training runs, but {shorten(target)} "
