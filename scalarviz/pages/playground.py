@@ -24,7 +24,7 @@ from scalarviz.pages.page import (
     said_in,
     spec_of,
 )
-from scalarviz.pages.playground_data import OFFERED, OPTIMIZERS, SHAPES, playground_data
+from scalarviz.pages.playground_data import playground_data
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.stage.neuron_maps import SIDES
 from scalarviz.stage.show import Show
@@ -32,18 +32,6 @@ from scalarviz.stage.show import Show
 BAND = '<section class="band"'  # the parts of build.html are in front of it
 OWN = "build.words."  # prefix of texts that replace others in a playground
 SPEED = 40  # initial steps per second
-OFFER = {
-    "shapes": SHAPES,
-    "features": "x y x2 y2 xy sinx siny".split(),
-    "activations": OFFERED,
-    "optimizers": [each.name for each in OPTIMIZERS],
-    "batches": [1, 2, 4, 8, 10, 16, 32, 64],
-    "settings": {
-        **{"shape": "circle", "noise": 0, "share": 0.5, "seed": 1, "features": ["x", "y"]},
-        **{"hidden": [4, 2], "activation": ["tanh", "tanh"], "init": "pytorch", "opt": "sgd"},
-        **{"lr": 0.03, "batch": 10, "l1": 0, "l2": 0},
-    },
-}
 
 
 def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
@@ -57,7 +45,7 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     script = bundle("playground.js", module_text)
     own = {key.removeprefix(OWN): said for key, said in texts().items() if key.startswith(OWN)}
     data = {
-        "build": {**OFFER, "tables": tables, "base": base_of(make(engine="python"), theme, own)},
+        "build": {"tables": tables, "base": base_of(make(engine="python"), theme, own)},
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
@@ -90,5 +78,5 @@ def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
     for each in measured.shown["series"]:
         each["name"] = names.get(each["name"], each["name"])
     spec["engine"] = {"metrics": measured.engine}
-    spec["page"] |= {"measured": measured.shown, "speed": SPEED, "film": False}
+    spec["page"] |= {"measured": measured.shown, "speed": SPEED, "title": text("build.title")}
     return spec

@@ -528,7 +528,7 @@ export class App {
       more: () => this.setSheet(byId("sheet").hidden),
       "whole-network": () => this.picture.home(),
       reload: () => location.reload(),
-      "copy link": () => copyLink(this),
+      "copy link": () => (this.around ? this.around.copyLink() : copyLink(this)),
       "look at everything": () => this.close(),
       ...this.ticks,
     };

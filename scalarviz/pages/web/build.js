@@ -3,18 +3,21 @@
 
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
-import { DataTiles, InputShelf, LayerLine, LearningFields, MOST } from "./build_parts.js";
+import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
 import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
-import { grown, sizesOf, weightsOf } from "./growth.js";
+import { grown } from "./growth.js";
+import { putOnClipboard } from "./links.js";
 import { generalNumber } from "./numbers.js";
+import { readBuild, writeBuild } from "./packed_link.js";
+import { ACTIVATIONS, BATCHES, FEATURES, INITIALIZERS, MOST_LAYERS, MOST_NEURONS, RATES, SHAPES, count_of, sizes_of } from "./story/build_link.js";
 import { text } from "./texts.js";
 
 const MOST_PAST = 50; // changes that can be undone
 const STEPS_BACK = 30; // from where numbers have left all bounds
-const INITS = ["pytorch", "xavier_uniform", "he_uniform", "zeros"];
+const MOST_TEST = 450; // test points on the map
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
@@ -31,19 +34,19 @@ export class Playground {
     this.app = null;
     this.hasBuilt = false;
     this.hidesTest = false;
-    this.makeParts(build);
+    this.makeParts();
   }
 
-  makeParts({ shapes, features, activations, optimizers, batches }) {
+  makeParts() {
     const bend = (place, name) => this.change({ activation: this.settings.activation.with(place, name) }); // prettier-ignore
-    this.layers = new LayerLine(byId("layers"), activations, {
+    this.layers = new LayerLine(byId("layers"), ACTIVATIONS, {
       resize: (place, by) => this.resize(place, by),
       bend,
       add: () => this.addLayer(),
     });
-    this.tiles = new DataTiles(byId("tiles"), shapes, (shape) => this.change({ shape }));
-    this.shelf = new InputShelf(byId("shelf"), features, (name) => this.toggleInput(name));
-    const rows = [["opt", optimizers], ["lr"], ["batch", batches], ["init", INITS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
+    this.tiles = new DataTiles(byId("tiles"), SHAPES, (shape) => this.change({ shape }));
+    this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
+    const rows = [["opt", Object.keys(RATES)], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
     const more = madeButton("", text("build.more_settings"), () => this.showMore());
@@ -62,7 +65,7 @@ export class Playground {
     byId("new-points").addEventListener("click", () => this.change({ seed: this.settings.seed + 1 })); // prettier-ignore
     byId("test-points").addEventListener("click", () => this.showTest(byId("test-points").ariaPressed === "false")); // prettier-ignore
     byId("more-points").addEventListener("click", () => this.showSliders(!remembered("sliders")));
-    byId("share").addEventListener("click", () => this.app.run("copy link"));
+    byId("share").addEventListener("click", () => this.copyLink());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -87,7 +90,7 @@ export class Playground {
   resize(place, by) {
     const { hidden, activation } = this.settings;
     const count = hidden[place] + by;
-    if (count > MOST.neurons) return;
+    if (count > MOST_NEURONS) return;
     if (count > 0) this.change({ hidden: hidden.with(place, count) });
     else
       this.change({ hidden: hidden.toSpliced(place, 1), activation: activation.toSpliced(place, 1) }); // prettier-ignore
@@ -95,15 +98,15 @@ export class Playground {
 
   addLayer() {
     const { hidden, activation, features } = this.settings;
-    if (hidden.length === MOST.layers) return;
-    const size = Math.min(hidden.at(-1) ?? features.length, MOST.neurons);
+    if (hidden.length === MOST_LAYERS) return;
+    const size = Math.min(hidden.at(-1) ?? features.length, MOST_NEURONS);
     this.change({ hidden: [...hidden, size], activation: [...activation, activation.at(-1) ?? "tanh"] }); // prettier-ignore
   }
 
   toggleInput(name) {
     const { features } = this.settings;
     const isOn = (each) => features.includes(each) !== (each === name);
-    const next = this.build.features.filter(isOn);
+    const next = FEATURES.filter(isOn);
     if (next.length) this.change({ features: next });
   }
 
@@ -112,26 +115,31 @@ export class Playground {
     const { app } = this;
     if (name === "lr") app.run("learning rate", value);
     else if (name === "batch") app.run("batch", Number(value));
-    else if (name === "opt") {
-      const place = app.spec.engine.optimizers.findIndex((each) => each.name === value);
-      app.run("optimizer", place);
-    } else if (name === "init") this.change({ init: value }, true);
+    else if (name === "opt") this.change({ opt: value, lr: RATES[value] });
+    else if (name === "init") this.change({ init: value }, true);
     else this.change({ [name]: Number(value) });
   }
 
   // Trainings.
 
-  /** Begin with settings. */
-  async begin(settings) {
-    await this.show(this.entryOf(settings));
+  /** Begin with settings, and with weights if they are not those of the seed. */
+  async begin(settings, value = null) {
+    await this.show(this.entryOf(settings, value));
     return this.app;
   }
 
+  /** Follow another link in this page. */
+  async follow(hash) {
+    const { settings, value, bad } = await readBuild(hash);
+    this.change(settings, true, value);
+    if (bad) this.app.tell(bad);
+  }
+
   /** The data of a training with settings, from its first step. */
-  entryOf(settings) {
+  entryOf(settings, value = null) {
     const { base, tables } = this.build;
     const given = { ...settings, activations: settings.activation };
-    const { spec, image, held } = specOf(base, tables, given);
+    const { spec, image, held } = specOf(base, tables, given, { value, most: MOST_TEST });
     const { facts } = spec;
     const layoutAt = (shape) => layoutOf(facts, shape);
     spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
@@ -140,16 +148,16 @@ export class Playground {
   }
 
   /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
-  change(fields, isFresh = false) {
-    this.wanted = { settings: { ...this.settings, ...fields }, isFresh };
+  change(fields, isFresh = false, given = null) {
+    this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given };
     this.showSettings();
     this.going ??= this.goOn();
   }
 
   async goOn() {
     while (this.wanted) {
-      const { settings, isFresh } = this.wanted;
-      await this.make(settings, isFresh);
+      const { settings, isFresh, given } = this.wanted;
+      await this.make(settings, isFresh, given);
       if (this.wanted?.settings === settings) this.wanted = null;
     }
     this.going = null;
@@ -157,11 +165,11 @@ export class Playground {
   }
 
   /** Begin a training with other settings where the present one stands. */
-  async make(settings, isFresh) {
+  async make(settings, isFresh, given) {
     const { now, app } = this;
     const plays = app.player.playing;
     const state = await app.player.rest();
-    const made = this.entryOf(settings);
+    const made = this.entryOf(settings, given);
     const { engine } = made.spec;
     const [place, length] = engine.arrays.value;
     const value = new Float32Array(made.image.buffer, made.image.byteOffset + place - engine.first, length); // prettier-ignore
@@ -212,13 +220,21 @@ export class Playground {
 
   /** Say which weights stay, for a change of the network, and offer to begin anew. */
   say(old, next, isFresh) {
-    const [before, after] = [old, next].map(weightsOf);
+    const [before, after] = [old, next].map(count_of);
     const counts = { stay: Math.min(before, after), fresh: after - before, gone: before - after };
     const way = Math.sign(after - before) + 1;
     const key = isFresh ? "fresh" : ["fewer", "same", "more"][way];
     const words = text(`build.weights.${key}`, { ...counts, count: after });
     if (isFresh) this.app.tell(words);
     else this.app.tell(words, text("build.anew"), () => this.change({}, true));
+  }
+
+  /** Put the address of the network as it stands on the clipboard, and say so. */
+  async copyLink() {
+    const { step, value } = this.app.state;
+    const link = await writeBuild(this.settings, step ? value : null);
+    const done = await putOnClipboard(location.href.split("#")[0] + link);
+    this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
   }
 
   async undo() {
@@ -243,12 +259,13 @@ export class Playground {
   showSettings() {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
+    writeBuild(settings).then((link) => history.replaceState(null, "", link));
     const { noise, share, shape, opt, batch, l1, l2 } = settings;
     byId("noise").value = noise;
     byId("test-share").value = Math.round(100 * (1 - share));
     setWords(byId("noise-words"), generalNumber(noise, 2));
     setWords(byId("share-words"), `${byId("test-share").value} %`);
-    const sizes = sizesOf(settings).join(" → ");
+    const sizes = sizes_of(settings).join(" → ");
     const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
     setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
@@ -285,7 +302,7 @@ export class Playground {
     setWords(this.test, text("build.test", { right, count: parts[1].length }));
     ["learn", "test"].forEach((name, i) => {
       setShown(this.losses[i], parts[i].length > 0);
-      setWords(this.losses[i], text(`build.loss.${name}`, { loss: generalNumber(meanOf(parts[i]), 2).replace(/^0\./, ".") })); // prettier-ignore
+      setWords(this.losses[i], text(`build.loss.${name}`, { loss: meanOf(parts[i]).toFixed(2).replace(/^0/, "") })); // prettier-ignore
     });
   }
 
@@ -342,7 +359,7 @@ export class Playground {
       "]": () => boxes[(now + 1) % boxes.length]?.number.focus(),
       f: () => this.open("inputs"),
     };
-    const act = number in this.build.shapes ? () => this.change({ shape: this.build.shapes[number] }) : acts[event.key]; // prettier-ignore
+    const act = number in SHAPES ? () => this.change({ shape: SHAPES[number] }) : acts[event.key]; // prettier-ignore
     if (!act || (!boxes.length && event.key !== "f" && !(number >= 0))) return;
     event.preventDefault();
     event.stopPropagation();

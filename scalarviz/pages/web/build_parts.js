@@ -6,9 +6,9 @@ import { byId, isNews, made, putImage, setWords, styled } from "./dom.js";
 import { fillOptions, followArrows, madeButton } from "./events.js";
 import { generalNumber, numberTyped } from "./numbers.js";
 import { bytesOf } from "./plane_exhibit.js";
+import { MOST_LAYERS, MOST_NEURONS } from "./story/build_link.js";
 import { plural, text } from "./texts.js";
 
-export const MOST = { layers: 5, neurons: 12 };
 const WIDE = 3; // layers up to which a box names its neurons
 const TILE = 44; // pixels of a tile
 const DOT = 1.3; // radius of its points
@@ -26,7 +26,7 @@ class LayerBox {
     this.number.role = "spinbutton";
     this.number.tabIndex = 0;
     this.number.ariaValueMin = "0";
-    this.number.ariaValueMax = String(MOST.neurons);
+    this.number.ariaValueMax = String(MOST_NEURONS);
     followArrows(this.number, ([, down]) => resize(place, -down));
     this.kind = made("select");
     this.kind.addEventListener("change", () => bend(place, this.kind.value));
@@ -46,7 +46,7 @@ class LayerBox {
     setWords(this.number, isTight ? String(count) : words);
     Object.assign(this.number, { ariaValueNow: String(count), ariaValueText: words });
     fillOptions(this.kind, activation, kinds.map((name) => [name, name.replace("_", " ")])); // prettier-ignore
-    this.more.disabled = count === MOST.neurons;
+    this.more.disabled = count === MOST_NEURONS;
     this.less.ariaLabel = this.less.title = text(count > 1 ? "build.less" : "build.last", {
       number: this.element.ariaLabel.match(/\d+/)[0],
     });
@@ -68,7 +68,7 @@ export class LayerLine {
     this.shown = this.boxes.slice(0, hidden.length);
     this.shown.forEach((box, i) => box.show(hidden[i], activation[i], this.kinds, isTight));
     this.element.classList.toggle("tight", isTight);
-    this.plus.disabled = hidden.length === MOST.layers;
+    this.plus.disabled = hidden.length === MOST_LAYERS;
     if (!isNews(this.element, hidden.length)) return;
     const focused = /** @type {any} */ (document.activeElement);
     this.element.replaceChildren(...this.shown.map((box) => box.element), this.plus, this.output);

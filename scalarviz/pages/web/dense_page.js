@@ -17,25 +17,35 @@ const FAR = 0.15; // from the points to the words in a corner
 const CORNER = [0.7, 0.1]; // sizes of these words
 
 /** The sizes and activations of a network, from the inputs to the outputs. */
-export function netOf({ features, hidden, activations }) {
+export function netOf({ features, hidden, activations, bias = true }) {
   return {
     sizes: [features.length, ...hidden, 1],
     activations: [...activations, "tanh"],
-    biases: true,
+    biases: bias,
   };
 }
 
-/** How the weights of each seed are drawn, as `initial_data` in engine_data.py.
+/** The bounds of weights and of biases by the name of an initializer, from the numbers of inputs
+ * and of outputs; 0: they are not drawn.
  */
-export function initialOf({ sizes, activations }, seed) {
+const BOUNDS = {
+  pytorch: (wide) => [Math.sqrt(1 / wide), Math.sqrt(1 / wide)],
+  xavier_uniform: (wide, high) => [Math.sqrt(6 / (wide + high)), 0],
+  he_uniform: (wide) => [Math.sqrt(6 / wide), 0],
+  zeros: () => [0, 0],
+};
+
+/** How the weights of each seed are drawn, as `initial_data` in engine_data.py. */
+export function initialOf({ sizes, activations, biases }, seed, init = "pytorch") {
   const draws = [];
   let row = 0;
   activations.forEach((_, layer) => {
-    const [wide, count] = [sizes[layer], sizes[layer] * sizes[layer + 1]];
-    const bound = Math.sqrt(1 / wide);
-    draws.push([row, count, false, -bound, bound]);
-    draws.push([row + count, sizes[layer + 1], false, -bound, bound]);
-    row += count + sizes[layer + 1];
+    const [wide, high] = sizes.slice(layer);
+    const bounds = BOUNDS[init](wide, high);
+    [wide * high, biases ? high : 0].forEach((count, i) => {
+      if (count) draws.push([row, count, false, -bounds[i], bounds[i]]);
+      row += count;
+    });
   });
   return { seed, draws, fixed: [], state: [], seeds: [] };
 }
@@ -45,10 +55,10 @@ export function initialOf({ sizes, activations }, seed) {
  * @param {any} base the data of the page of another network of this kind
  * @param {any} tables
  * @param {any} settings shape, noise, share, seed; features, hidden, activations (one for each
- *   hidden layer); opt, lr, batch, l1, l2
- * @param {any} given {value: the weights, if they are not those of the seed; layouts}
+ *   hidden layer), init, bias; opt, lr, batch, l1, l2
+ * @param {any} given {value: the weights, if they are not those of the seed; layouts; most: test points on the map}
  */
-export function specOf(base, tables, settings, { value = null, layouts = {} } = {}) {
+export function specOf(base, tables, settings, { value = null, layouts = {}, most = HELD } = {}) {
   const { features, opt, lr, l1, l2, batch, seed } = settings;
   const net = netOf(settings);
   const program = denseProgram(tables.image, net);
@@ -57,11 +67,11 @@ export function specOf(base, tables, settings, { value = null, layouts = {} } = 
   const inputs = featuresOf(data.points, features);
   const heldInputs = featuresOf(data.held.points, features);
   const exhibit = exhibitOf(base.page.exhibit, tables, settings, data, {
-    inputs, isPlane, output: program.buffers.at(-1).name,
+    inputs, isPlane, most, output: program.buffers.at(-1).name,
   }); // prettier-ignore
   const grid = featuresOf(cellsOf(exhibit), features);
-  const probe = [...grid, ...inputs.slice(0, DOTS), ...heldInputs.slice(0, HELD)].flat();
-  const initial = initialOf(net, seed);
+  const probe = [...grid, ...inputs.slice(0, DOTS), ...heldInputs.slice(0, most)].flat();
+  const initial = initialOf(net, seed, settings.init);
   const others = Object.keys(tables.optimizers).filter(
     (name) => name !== opt && name !== "momentum",
   );
@@ -217,12 +227,12 @@ function momentOf({ kind, operation, values, gradients }, operations, last) {
 
 /** The map of the plane with the points, as `exhibit_data`. */
 function exhibitOf(base, tables, { shape, features }, { points, targets, held }, given) {
-  const { inputs, isPlane, output } = given;
+  const { inputs, isPlane, most, output } = given;
   const [low, high] = [base.low, base.high];
   const placed = (some) =>
     some.map((point) => point.map((x, k) => (x - low[k]) / (high[k] - low[k])));
   const shown = Math.min(points.length, DOTS);
-  const dots = [...placed(points.slice(0, shown)), ...placed(held.points.slice(0, HELD))];
+  const dots = [...placed(points.slice(0, shown)), ...placed(held.points.slice(0, most))];
   return {
     ...base,
     output,
@@ -232,7 +242,7 @@ function exhibitOf(base, tables, { shape, features }, { points, targets, held },
     features: isPlane ? [] : features.map((name) => tables.features[name].tree),
     corner: freeCorner(placed(points.slice(0, shown))),
     dots,
-    targets: [...targets.slice(0, shown), ...held.targets.slice(0, HELD)],
+    targets: [...targets.slice(0, shown), ...held.targets.slice(0, most)],
     held: shown,
   };
 }

@@ -1,22 +1,13 @@
 // The weights of a network after a change: those that fit stay, new ones say nothing at first.
 
-/** The sizes of a network from its inputs to its output. */
-export function sizesOf({ features, hidden }) {
-  return [features.length, ...hidden, 1];
-}
-
-/** The number of weights of a network. */
-export function weightsOf(settings) {
-  const sizes = sizesOf(settings);
-  return sizes.slice(1).reduce((sum, size, i) => sum + size * (sizes[i] + 1), 0);
-}
+import { sizes_of } from "./story/build_link.js";
 
 /** Return the weights of the network of `next`, of which `drawn` are new ones: those of `old` stay.
  *
  * A new neuron has the inputs that are drawn for it, and outputs of 0; a new input has weights of 0.
  */
 export function grown(old, next, weights, drawn) {
-  const [before, after] = [old, next].map(sizesOf);
+  const [before, after] = [old, next].map(sizes_of);
   const found = Float32Array.from(drawn);
   const ends = before.length - after.length; // layers that go
   let row = 0;

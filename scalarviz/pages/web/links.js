@@ -172,7 +172,7 @@ export async function copyLink(app) {
 }
 
 /** Put words on the clipboard; return whether the browser allows it. */
-async function putOnClipboard(words) {
+export async function putOnClipboard(words) {
   const field = document.createElement("textarea");
   field.value = words;
   Object.assign(field.style, { position: "fixed", top: 0, opacity: 0 });

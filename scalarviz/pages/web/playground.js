@@ -3,6 +3,8 @@
 import { Playground } from "./build.js";
 import { dress, markupOfPage } from "./app.js";
 import { dataOfPage, fail, failWith } from "./dom.js";
+import { followLink } from "./links.js";
+import { readBuild } from "./packed_link.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
 
@@ -14,8 +16,11 @@ async function start() {
   dress(data.build.base);
   const module = await WebAssembly.compile(await unzipped(data.module));
   const playground = new Playground({ ...data, module }, markup);
-  const app = await playground.begin(data.build.settings);
-  if (!app.calm) app.play();
+  const { settings, value, rest, bad } = await readBuild(location.hash);
+  const app = await playground.begin(settings, value);
+  addEventListener("hashchange", () => playground.follow(location.hash));
+  if (!(await followLink(app, rest)) && !app.calm) app.play();
+  if (bad) app.tell(bad);
   return undefined;
 }
 
