@@ -46,7 +46,7 @@ export class Playground {
     });
     this.tiles = new DataTiles(byId("tiles"), SHAPES, (shape) => this.change({ shape }));
     this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
-    const rows = [["opt", Object.keys(RATES)], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
+    const rows = [["opt", [...RATES.keys()]], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
     const more = madeButton("", text("build.more_settings"), () => this.showMore());
@@ -115,7 +115,7 @@ export class Playground {
     const { app } = this;
     if (name === "lr") app.run("learning rate", value);
     else if (name === "batch") app.run("batch", Number(value));
-    else if (name === "opt") this.change({ opt: value, lr: RATES[value] });
+    else if (name === "opt") this.change({ opt: value, lr: RATES.get(value) });
     else if (name === "init") this.change({ init: value }, true);
     else this.change({ [name]: Number(value) });
   }
