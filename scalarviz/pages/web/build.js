@@ -6,7 +6,7 @@ import { appAnew, appOf, pictureOf } from "./app.js";
 import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
-import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
+import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
 import { grown } from "./growth.js";
 import { putOnClipboard } from "./links.js";
@@ -30,7 +30,8 @@ export class Playground {
     this.past = []; // those before it, and those undone
     this.future = [];
     this.wanted = null; // the settings of the last change, until it is made
-    this.going = null;
+    this.going = Promise.resolve(); // fulfilled when nothing leads to another training
+    this.busy = 0; // what leads there
     this.app = null;
     this.hasBuilt = false;
     this.hidesTest = false;
@@ -151,22 +152,21 @@ export class Playground {
   change(fields, isFresh = false, given = null) {
     this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given };
     this.showSettings();
-    this.going ??= this.goOn();
+    this.enqueue(() => this.make());
   }
 
-  async goOn() {
-    while (this.wanted) {
-      const { settings, isFresh, given } = this.wanted;
-      await this.make(settings, isFresh, given);
-      if (this.wanted?.settings === settings) this.wanted = null;
-    }
-    this.going = null;
-    this.showSettings();
+  /** Do something that leads to another training, after all of that kind that is under way. */
+  enqueue(work) {
+    this.busy += 1;
+    this.going = this.going.then(work).catch(failWith);
+    this.going.then(() => (this.busy -= 1));
   }
 
-  /** Begin a training with other settings where the present one stands. */
-  async make(settings, isFresh, given) {
-    const { now, app } = this;
+  /** Begin a training with the settings that are wanted where the present one stands. */
+  async make() {
+    const { now, app, wanted } = this;
+    if (!wanted) return; // a later change has been made already
+    const { settings, isFresh, given } = wanted;
     const plays = app.player.playing;
     const state = await app.player.rest();
     const made = this.entryOf(settings, given);
@@ -183,6 +183,8 @@ export class Playground {
     this.future = [];
     this.hasBuilt = true;
     await this.show(made, plays);
+    if (this.wanted === wanted) this.wanted = null;
+    this.showSettings();
     this.say(now.settings, settings, isFresh);
   }
 
@@ -237,17 +239,17 @@ export class Playground {
     this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
   }
 
-  async undo() {
-    await this.travel(this.past, this.future);
+  undo() {
+    this.enqueue(() => this.travel(this.past, this.future));
   }
 
-  async redo() {
-    await this.travel(this.future, this.past);
+  redo() {
+    this.enqueue(() => this.travel(this.future, this.past));
   }
 
   /** Go to the last training of a list, and keep the present one in another list. */
   async travel(from, to) {
-    if (!from.length || this.going) return;
+    if (!from.length) return;
     const plays = this.app.player.playing;
     await this.app.player.rest();
     to.push({ ...this.now, resume: this.app.client.resume });

@@ -80,6 +80,7 @@ export class LayerLine {
     const lines = picture.placed.neurons.map(({ values, sums }) => [values || sums, 0]);
     const start = leftOf(picture.canvas) - leftOf(this.element);
     const xs = lines.map((neuron) => start + (picture.placeOf({ neuron })?.x ?? 0));
+    if (xs.length !== this.shown.length + 2) return; // it is the one before
     const middles = xs.slice(1).map((x, i) => xs[i] + TRAYS * (x - xs[i]));
     const end = this.element.clientWidth;
     const parts = [...this.shown.map((box) => box.element), this.output, this.plus];
