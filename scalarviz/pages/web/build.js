@@ -12,7 +12,18 @@ import { grown } from "./growth.js";
 import { putOnClipboard } from "./links.js";
 import { generalNumber } from "./numbers.js";
 import { readBuild, writeBuild } from "./packed_link.js";
-import { ACTIVATIONS, BATCHES, FEATURES, INITIALIZERS, MOST_LAYERS, MOST_NEURONS, RATES, SHAPES, count_of, sizes_of } from "./story/build_link.js";
+import {
+  ACTIVATIONS,
+  BATCHES,
+  FEATURES,
+  INITIALIZERS,
+  MOST_LAYERS,
+  MOST_NEURONS,
+  RATES,
+  SHAPES,
+  count_of,
+  sizes_of,
+} from "./story/build_link.js";
 import { text } from "./texts.js";
 
 const MOST_PAST = 50; // changes that can be undone
@@ -23,7 +34,9 @@ const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
 export class Playground {
   constructor({ build, module, worker }, markup) {
-    Object.assign(this, { build, module, markup });
+    this.build = build;
+    this.module = module;
+    this.markup = markup;
     const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
     this.makeWorker = () => new Worker(url);
     this.now = null; // {settings, spec, image, held, resume}: the training that is shown
@@ -57,7 +70,7 @@ export class Playground {
     this.test = made("p", "test");
     this.losses = [made("b"), made("span")];
     const sliders = { noise: ["noise", 1], "test-share": ["share", 100] };
-    for (const [id, [name, factor]] of Object.entries(sliders)) {
+    for (const [id, [name, factor]] of /** @type {[string, any][]} */ (Object.entries(sliders))) {
       byId(id).addEventListener("input", ({ target }) => {
         const value = Number(target.value) / factor;
         this.change({ [name]: name === "share" ? Number((1 - value).toFixed(1)) : value });
@@ -370,7 +383,7 @@ export class Playground {
 }
 
 /** The bytes of samples as `Metrics` reads them: inputs, then targets. */
-function bytesOfSamples([inputs, targets]) {
+function bytesOfSamples(/** @type {number[][]} */ [inputs, targets]) {
   const parts = [Float32Array.from(inputs), Float64Array.from(targets)];
   const bytes = new Uint8Array(parts[0].byteLength + parts[1].byteLength);
   bytes.set(new Uint8Array(parts[0].buffer));
