@@ -166,7 +166,7 @@ export class App {
       hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
-    });
+    }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
@@ -767,6 +767,7 @@ export function appAnew(app, markup, spec, client = app.client) {
   const focused = document.activeElement?.id;
   app.end();
   renew(markup);
+  byId("cubes").replaceWith(picture.canvas); // which knows its shaders
   setWords(byId("title"), spec.page.title);
   setWords(byId("about"), spec.page.about);
   const next = appOf(spec, client, pictureOf(spec));
