@@ -219,13 +219,12 @@ def made_page(
     show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
 ) -> Page:
     """Return the page of a session that is paused; for the arguments, see `page_of`."""
-    does_train, step = trains(show.session, engine), show.session.step_index
+    does_train = trains(show.session, engine)
     if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
         steps = show.session.current_branch.end.step - show.session.step_index
         every = max(every, steps // STEPS)
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
-    films = show.film and show.session.step_index == 0
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
     scene = scene_data(show)
@@ -239,31 +238,8 @@ def made_page(
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
         engine_spec = {}
-    spec: dict[str, Any] = {
-        "fixed": show.session.trainer.recorded is not None,
-        "engine": engine_spec,
-        "scene": scene,
-        "facts": caption_data(show.session),
-        "page": {
-            "title": show.title,
-            "about": show.about,
-            "came": came_from(show.session),
-            "theme": theme or "",
-            "look": page_look(Look()),
-            "speed": first_speed(show),
-            "film": films,
-            "clock": {
-                "steps": [*(n for n in FILM if n < show.steps), show.steps],
-                "seconds": PICTURE,
-            },
-            "tint": show.session.data.input_tint,
-            "exhibit": exhibit,
-            "first": first_groups(),
-            **page_keys(recorded=show.session.trainer.recorded is not None),
-            "measured": measured_data({}),
-            "earlier": earlier_data(show.session.losses[:step], step),
-        },
-    }
+    spec = spec_of(show, theme or "", scene, exhibit)
+    spec["engine"] = engine_spec
     if does_train:
         measured = metric_data(show.session, spec["facts"]["loss"])
         if measured is not None and measured.engine["names"]:
@@ -299,6 +275,38 @@ def made_page(
     reason = "" if does_train or engine is False or is_recorded else why_not(show.session)
     left_out = measured.left_out if measured is not None else ()
     return Page(content, len(parts.get("module", "")), made, reason, left_out)
+
+
+def spec_of(
+    show: Show, theme: str, scene: Mapping[str, Any], exhibit: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the data of a page about a paused session, without those of its engine."""
+    step = show.session.step_index
+    return {
+        "fixed": show.session.trainer.recorded is not None,
+        "engine": {},
+        "scene": scene,
+        "facts": caption_data(show.session),
+        "page": {
+            "title": show.title,
+            "about": show.about,
+            "came": came_from(show.session),
+            "theme": theme,
+            "look": page_look(Look()),
+            "speed": first_speed(show),
+            "film": show.film and step == 0,
+            "clock": {
+                "steps": [*(n for n in FILM if n < show.steps), show.steps],
+                "seconds": PICTURE,
+            },
+            "tint": show.session.data.input_tint,
+            "exhibit": exhibit,
+            "first": first_groups(),
+            **page_keys(recorded=show.session.trainer.recorded is not None),
+            "measured": measured_data({}),
+            "earlier": earlier_data(show.session.losses[:step], step),
+        },
+    }
 
 
 def filled(

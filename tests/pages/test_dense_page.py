@@ -18,6 +18,7 @@ from scalarviz.pages.scene_data import scene_data
 from tests.pages.node import floats, in_web
 from tests.pages.test_dense_image import FEATURES
 
+USUAL = {"opt": "sgd", "init": "pytorch", "bias": True, "points": ""}
 make = load(find("circle"))
 SCRIPT = """
 setTexts(data.texts);
@@ -82,7 +83,7 @@ def test_a_page_says_of_a_network_what_python_says(count: int) -> None:
     shows = [show_of(each) for each in cases]
     tables = playground_data(make).tables
     given = [
-        each | {"opt": "sgd", "activations": [each["activation"]] * len(each["hidden"])}
+        each | {"activation": [each["activation"]] * len(each["hidden"])} | USUAL
         for each in cases
     ]
     made = in_web(

@@ -14,6 +14,7 @@ import {
   remember,
   remembered,
   setShown,
+  setWords,
   unitLength,
 } from "./dom.js";
 import { CaptionBox, captionFor, showSide } from "./caption_box.js";
@@ -63,7 +64,8 @@ export class App {
     const { earlier } = spec.page; // losses, as of a state, from before the page
     this.losses = new LossRecord(earlier?.from);
     if (earlier) {
-      const losses = { ...earlier, values: unpacked(earlier.values) };
+      const { values } = earlier; // packed by Python, or those of the app before this one
+      const losses = { ...earlier, values: values.dtype ? unpacked(values) : values };
       this.losses.take({ losses, last: Infinity });
     }
     this.growing = new Growing();
@@ -88,6 +90,8 @@ export class App {
     this.pressed = 0; // counts commands
     this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
+    /** What builds the network and may undo more than the training: {undo, redo, seen}, or null. */
+    this.around = null;
     this.drawn = this.isNew = false;
     this.life = new AbortController(); // its signal ends what listens
     this.makeParts();
@@ -162,7 +166,7 @@ export class App {
       hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
-    });
+    }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
@@ -316,6 +320,7 @@ export class App {
     const asked = this.guess.question && { row: this.guess.question.row };
     if (this.spec.facts.is_graph || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
     if (state.exact) this.client.know(state, () => this.request());
+    this.around?.seen(this, seen);
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
     if (moving || moves || (this.tour && !this.calm)) this.request();
@@ -488,8 +493,8 @@ export class App {
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
       reset: () => still("reset"),
-      undo: () => still("undo"),
-      redo: () => still("redo"),
+      undo: () => (this.state.undoable ? still("undo") : this.around?.undo()),
+      redo: () => (this.state.redoable ? still("redo") : this.around?.redo()),
       branches: (key, step) => this.chooseBranch(key, step),
       optimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
       batch: (size) => this.act() && player.ask("batch", { size: Number(size) }),
@@ -523,7 +528,7 @@ export class App {
       more: () => this.setSheet(byId("sheet").hidden),
       "whole-network": () => this.picture.home(),
       reload: () => location.reload(),
-      "copy link": () => copyLink(this),
+      "copy link": () => (this.around ? this.around.copyLink() : copyLink(this)),
       "look at everything": () => this.close(),
       ...this.ticks,
     };
@@ -750,4 +755,48 @@ export function appOf(spec, client, picture) {
   globalThis.scalarviz = app; // for the console: scalarviz.state
   app.resize();
   return app;
+}
+
+/** Return an app in place of another one, with what its user has chosen.
+ *
+ * The elements of the page are made anew from its markup, but those with `data-stays`.
+ */
+export function appAnew(app, markup, spec, client = app.client) {
+  const { picture, pinned, unit, look, player } = app;
+  const [isOpen, isWhole] = [!byId("sheet").hidden, byId("others").open];
+  const focused = document.activeElement?.id;
+  app.end();
+  renew(markup);
+  byId("cubes").replaceWith(picture.canvas); // which knows its shaders
+  setWords(byId("title"), spec.page.title);
+  setWords(byId("about"), spec.page.about);
+  const next = appOf(spec, client, pictureOf(spec));
+  next.picture.takeUp(picture);
+  const { speed, other } = player;
+  next.setUnit(unit);
+  Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
+  next.choose(look);
+  if (!(pinned?.row >= spec.facts.rows)) next.pin(pinned);
+  next.setSheet(isOpen, isWhole);
+  if (focused) byId(focused)?.focus();
+  return next;
+}
+
+/** Return a copy of the page's elements, before anything is written into them. */
+export function markupOfPage() {
+  const markup = document.body.cloneNode(true);
+  for (const script of /** @type {any} */ (markup).querySelectorAll("script")) script.remove();
+  return markup;
+}
+
+/** Put new elements into the page, in their order around those that stay. */
+function renew(markup) {
+  for (const each of document.body.querySelectorAll(":scope > :not([data-stays])")) each.remove();
+  let last = null;
+  for (const each of [...markup.cloneNode(true).children]) {
+    const next = "stays" in each.dataset ? byId(each.id) : each;
+    if (next === each && last) last.after(each);
+    else if (next === each) document.body.prepend(each);
+    last = next;
+  }
 }

@@ -1,6 +1,7 @@
 // The data sets of the plane, as data/plane.py makes them: the same points, bit for bit.
 
 import { philoxWords } from "./engine.js";
+import { points_in } from "./story/build_link.js";
 
 const PLACES = 16; // streams of the random generator
 const NOISE = 17;
@@ -53,10 +54,16 @@ export function featuresOf(points, features) {
 }
 
 /** The points of a set, {points, targets, held}: [x, y] and -1 or 1 each, then the test points.
+ * A visitor's own `points`, packed as in a link, are all trained on.
  *
- * @param {{shape: string, noise: number, share: number, seed: number}} settings
+ * @param {{shape: string, noise: number, share: number, seed: number, points?: string}} settings
  */
-export function pointsOf({ shape, noise, share, seed }) {
+export function pointsOf({ shape, noise, share, seed, points: packed = "" }) {
+  const own = points_in(packed);
+  if (own.length) {
+    const targets = own.map(([, , kind]) => kind);
+    return { points: own.map(([x, y]) => [x, y]), targets, held: { points: [], targets: [] } };
+  }
   const key = [seed % 2 ** 32, Math.floor(seed / 2 ** 32)];
   const pair = (stream, i) =>
     philoxWords([i, 0, 0, stream], key).map((word) => (word + 0.5) / 2 ** 32);

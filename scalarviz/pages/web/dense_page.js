@@ -7,6 +7,8 @@
 import { denseEngine, denseProgram } from "./dense_image.js";
 import { featuresOf, pointsOf } from "./data_sets.js";
 import { initialNumbers } from "./engine.js";
+import { initialOf } from "./growth.js";
+import { sizes_of } from "./story/build_link.js";
 import { text } from "./texts.js";
 import { longest, pauses } from "./story/pace.js";
 
@@ -16,52 +18,29 @@ const FEW_POINTS = 8; // up to which no corner of the map has words
 const FAR = 0.15; // from the points to the words in a corner
 const CORNER = [0.7, 0.1]; // sizes of these words
 
-/** The sizes and activations of a network, from the inputs to the outputs. */
-export function netOf({ features, hidden, activations }) {
-  return {
-    sizes: [features.length, ...hidden, 1],
-    activations: [...activations, "tanh"],
-    biases: true,
-  };
-}
-
-/** How the weights of each seed are drawn, as `initial_data` in engine_data.py.
- */
-export function initialOf({ sizes, activations }, seed) {
-  const draws = [];
-  let row = 0;
-  activations.forEach((_, layer) => {
-    const [wide, count] = [sizes[layer], sizes[layer] * sizes[layer + 1]];
-    const bound = Math.sqrt(1 / wide);
-    draws.push([row, count, false, -bound, bound]);
-    draws.push([row + count, sizes[layer + 1], false, -bound, bound]);
-    row += count + sizes[layer + 1];
-  });
-  return { seed, draws, fixed: [], state: [], seeds: [] };
-}
-
 /** The data of a page, and the memory of its engine: {spec, image, held}.
  *
  * @param {any} base the data of the page of another network of this kind
  * @param {any} tables
- * @param {any} settings shape, noise, share, seed; features, hidden, activations (one for each
- *   hidden layer); opt, lr, batch, l1, l2
- * @param {any} given {value: the weights, if they are not those of the seed; layouts}
+ * @param {any} settings of all names in story/build_link.py
+ * @param {any} given {value: the weights, if they are not those of the seed; layouts; most: test
+ *   points on the map}
  */
-export function specOf(base, tables, settings, { value = null, layouts = {} } = {}) {
+export function specOf(base, tables, settings, { value = null, layouts = {}, most = HELD } = {}) {
   const { features, opt, lr, l1, l2, batch, seed } = settings;
-  const net = netOf(settings);
+  const activations = [...settings.activation, "tanh"];
+  const net = { sizes: sizes_of(settings), activations, biases: settings.bias };
   const program = denseProgram(tables.image, net);
   const data = pointsOf(settings);
   const isPlane = features.join() === "x,y";
   const inputs = featuresOf(data.points, features);
   const heldInputs = featuresOf(data.held.points, features);
   const exhibit = exhibitOf(base.page.exhibit, tables, settings, data, {
-    inputs, isPlane, output: program.buffers.at(-1).name,
+    inputs, isPlane, most, output: program.buffers.at(-1).name,
   }); // prettier-ignore
   const grid = featuresOf(cellsOf(exhibit), features);
-  const probe = [...grid, ...inputs.slice(0, DOTS), ...heldInputs.slice(0, HELD)].flat();
-  const initial = initialOf(net, seed);
+  const probe = [...grid, ...inputs.slice(0, DOTS), ...heldInputs.slice(0, most)].flat();
+  const initial = initialOf(settings);
   const others = Object.keys(tables.optimizers).filter(
     (name) => name !== opt && name !== "momentum",
   );
@@ -73,8 +52,10 @@ export function specOf(base, tables, settings, { value = null, layouts = {} } = 
     value: value ?? initialNumbers(initial, seed, program.rows).value,
     inputs: inputs.flat(), targets: data.targets, probe, seed, batch, optimizers,
   }); // prettier-ignore
-  const metrics = { ...base.engine.metrics, held: heldInputs.length };
-  const page = { ...base.page, ...tables.shapes[settings.shape].page, exhibit };
+  const isOwn = settings.points !== "";
+  const metrics = isOwn ? undefined : { ...base.engine.metrics, held: heldInputs.length };
+  const words = isOwn ? { measured: undefined } : tables.shapes[settings.shape].page;
+  const page = { ...base.page, ...words, exhibit };
   const facts = factsOf(base.facts, tables, settings, program, optimizers);
   return {
     image,
@@ -90,18 +71,18 @@ export function specOf(base, tables, settings, { value = null, layouts = {} } = 
 }
 
 /** The facts of a network for captions and cards, as `caption_data`. */
-function factsOf(base, tables, { features, activations }, program, optimizers) {
+function factsOf(base, tables, { features, activation }, program, optimizers) {
   const { buffers, operations, moments, rows } = program;
   const last = buffers.at(-1);
   const output = operations.length - 2; // the sums of the output
-  const hasLayers = activations.length > 1;
+  const hasLayers = activation.length > 1;
   const names = features.map((name) => tables.features[name].label);
   const known = buffers.map(({ name, size }, i) => {
     const role = i === 0 ? "input" : i > output ? "output" : "hidden";
     const layer = i > 0 && hasLayers ? String(operations[i - 1].layer) : "";
     return [name, { size, shape: [], role, names: i ? [] : names, layer, wave: false }];
   });
-  const used = [...new Set([...activations, "tanh"])].filter((name) => name !== "linear").sort();
+  const used = [...new Set([...activation, "tanh"])].filter((name) => name !== "linear").sort();
   const cells = moments.map((moment, i) => {
     const operation = operations[moment.operation];
     const isForward = moment.kind === "forward";
@@ -216,23 +197,23 @@ function momentOf({ kind, operation, values, gradients }, operations, last) {
 }
 
 /** The map of the plane with the points, as `exhibit_data`. */
-function exhibitOf(base, tables, { shape, features }, { points, targets, held }, given) {
-  const { inputs, isPlane, output } = given;
+function exhibitOf(base, tables, { shape, features, points: own }, { points, targets, held }, given) {
+  const { inputs, isPlane, most, output } = given;
   const [low, high] = [base.low, base.high];
   const placed = (some) =>
     some.map((point) => point.map((x, k) => (x - low[k]) / (high[k] - low[k])));
   const shown = Math.min(points.length, DOTS);
-  const dots = [...placed(points.slice(0, shown)), ...placed(held.points.slice(0, HELD))];
+  const dots = [...placed(points.slice(0, shown)), ...placed(held.points.slice(0, most))];
   return {
     ...base,
     output,
-    sides: tables.shapes[shape].sides,
+    sides: own ? [text("build.side.low"), text("build.side.high")] : tables.shapes[shape].sides,
     axes: isPlane ? [0, 1] : [],
     rest: inputs[0],
     features: isPlane ? [] : features.map((name) => tables.features[name].tree),
     corner: freeCorner(placed(points.slice(0, shown))),
     dots,
-    targets: [...targets.slice(0, shown), ...held.targets.slice(0, HELD)],
+    targets: [...targets.slice(0, shown), ...held.targets.slice(0, most)],
     held: shown,
   };
 }

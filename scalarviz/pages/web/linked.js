@@ -5,7 +5,7 @@ import { byId, dataOfPage, failWith, made, setShown, setWords } from "./dom.js";
 import { followLink } from "./links.js";
 import { showTour } from "./guide.js";
 import { LinkClient } from "./link_client.js";
-import { appOf, dress, pictureOf } from "./app.js";
+import { appAnew, appOf, dress, markupOfPage, pictureOf } from "./app.js";
 import { setTexts } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { arrange } from "./controls.js";
@@ -39,33 +39,10 @@ function join(client, app) {
   };
 }
 
-/** Replace an app by one for a new description; keep what the user has chosen. */
-function appAnew(app, markup, { spec, texts }) {
-  const { client, picture, pinned, unit, look, player } = app;
-  const [isOpen, isWhole] = [!byId("sheet").hidden, byId("others").open];
-  const focused = document.activeElement?.id;
-  app.end();
-  document.body.replaceChildren(...markup.cloneNode(true).childNodes);
-  setTexts(texts);
-  setWords(byId("title"), spec.page.title);
-  setWords(byId("about"), spec.page.about);
-  const next = appOf(spec, client, pictureOf(spec));
-  next.picture.takeUp(picture);
-  const { speed, other } = player;
-  next.setUnit(unit);
-  Object.assign(next.player, { speed, other, playing: player.playing, told: player.told });
-  next.choose(look);
-  if (!(pinned?.row >= spec.facts.rows)) next.pin(pinned);
-  next.setSheet(isOpen, isWhole);
-  if (focused) byId(focused)?.focus();
-  return next;
-}
-
 async function startLinked() {
   const data = await dataOfPage();
   const { spec, link } = data;
-  const markup = document.body.cloneNode(true); // before anything is written into it
-  for (const script of /** @type {any} */ (markup).querySelectorAll("script")) script.remove();
+  const markup = markupOfPage();
   document.documentElement.classList.add("linked");
   dress(spec);
   const channel = channelOf(link);
@@ -79,7 +56,8 @@ async function startLinked() {
   client.onoffers = (list) => offers.show(list);
   client.ondescribed = (described) => {
     const focused = document.activeElement;
-    app = appAnew(app, markup, described);
+    setTexts(described.texts);
+    app = appAnew(app, markup, described.spec);
     join(client, app);
     offers.place(focused);
   };

@@ -171,7 +171,7 @@ export async function copyLink(app) {
 }
 
 /** Copy a text to the clipboard; return whether the browser allows this. */
-async function putOnClipboard(words) {
+export async function putOnClipboard(words) {
   const field = document.createElement("textarea");
   field.value = words;
   Object.assign(field.style, { position: "fixed", top: 0, opacity: 0 });

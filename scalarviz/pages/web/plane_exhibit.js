@@ -44,6 +44,7 @@ export class PlaneMap {
     this.fine = null; // answers of a finer grid, and the probe that they belong to
     this.wait = 0;
     this.point = null; // of the user's own, from 0 to 1
+    this.hidesTest = false; // whether held-out samples are left out
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
     this.isCurve = data.axes.length === 1; // of the answers over one input
@@ -264,7 +265,7 @@ export class PlaneMap {
     const hasWay = here && !classes && !this.isCurve && this.result.entry !== null && !awaits;
     const way = hasWay ? way_on_map(new Box(0, 0, size, size), ...here) : [];
     if (way.length) draw_to_shown(paper, way, RIM, WHITE, ON_MAP);
-    dots.forEach((_, i) => draw(i, radius));
+    dots.slice(0, this.hidesTest ? held : dots.length).forEach((_, i) => draw(i, radius));
     if (this.isCurve) this.drawCurve(paper, size);
     if (!here) return;
     shapeAt(paper, at(here), SHOWN * radius, false, WHITE);

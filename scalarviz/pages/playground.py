@@ -1,0 +1,82 @@
+"""The playground: a page in which a visitor builds the network that trains in it.
+
+It makes any network of dense layers by itself, from kernels and tables of `playground_data`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from scalarviz.base import __version__
+from scalarviz.base.package_files import text_beside
+from scalarviz.base.texts import text, texts
+from scalarviz.pages.bundle import bundle, html, packed_bytes, texts_of
+from scalarviz.pages.exhibit_data import exhibit_data, metric_data
+from scalarviz.pages.page import (
+    Page,
+    first_style,
+    loader,
+    markup_of_page,
+    module_text,
+    rules_in,
+    rules_of_page,
+    said_in,
+    spec_of,
+)
+from scalarviz.pages.playground_data import playground_data
+from scalarviz.pages.scene_data import scene_data
+from scalarviz.stage.neuron_maps import SIDES
+from scalarviz.stage.show import Show
+
+BAND = '<section class="band"'  # the parts of build.html are in front of it
+OWN = "build.words."  # prefix of texts that replace others in a playground
+SPEED = 40  # initial steps per second
+
+
+def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
+    """Return the playground as a page.
+
+    Args:
+        make: returns the show of a network for settings: of the scene `circle`
+        theme: "dark", "light", or "" for the theme of the reader's system
+    """
+    module, tables = playground_data(make)
+    script = bundle("playground.js", module_text)
+    own = {key.removeprefix(OWN): said for key, said in texts().items() if key.startswith(OWN)}
+    data = {
+        "build": {"tables": tables, "base": base_of(make(engine="python"), theme, own)},
+        "worker": bundle("worker.js", module_text),
+        "texts": texts_of(script, {**texts(), **own}),
+    }
+    markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
+    words = {name: text(f"build.{name}") for name in ("title", "task", "about")}
+    words |= {name: text(f"legend.{name}") for name in ("minus", "plus")}
+    page = html(
+        markup,
+        words | said_in(markup) | {"version": __version__},
+        first_style(),
+        script,
+        loader(),
+        data,
+        {"module": packed_bytes(module)},
+        {"links": ""},
+        rules=rules_of_page() + rules_in("build.css"),
+    )
+    return Page(page.encode("utf-8", "replace"), len(module))
+
+
+def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
+    """Return the data of the page of a show, without its engine, memory and layouts."""
+    session = show.session
+    scene = {**scene_data(show, [1.0]), "layouts": [], "shapes": [], "walls": []}
+    scene["maps"]["side"] = SIDES[0]  # of all networks on offer, on the engine of pages
+    spec = spec_of(show, theme, scene, exhibit_data(session))
+    measured = metric_data(session, spec["facts"]["loss"])
+    assert measured is not None
+    names = {texts()[key]: said for key, said in own.items()}
+    for each in measured.shown["series"]:
+        each["name"] = names.get(each["name"], each["name"])
+    spec["engine"] = {"metrics": measured.engine}
+    spec["page"] |= {"measured": measured.shown, "speed": SPEED, "title": text("build.title")}
+    return spec

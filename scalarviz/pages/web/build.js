@@ -1,0 +1,393 @@
+// A playground: settings become a network, and each change of them begins a training that goes on
+// from the weights of the last one.
+
+import { layoutOf } from "./layout_maker.js";
+import { appAnew, appOf, pictureOf } from "./app.js";
+import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.js";
+import { Client } from "./client.js";
+import { specOf } from "./dense_page.js";
+import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
+import { madeButton, takesKey } from "./events.js";
+import { grownWeights, growthSeed } from "./growth.js";
+import { putOnClipboard } from "./links.js";
+import { generalNumber } from "./numbers.js";
+import { readBuild, writeBuild } from "./packed_link.js";
+import {
+  ACTIVATIONS,
+  BATCHES,
+  FEATURES,
+  INITIALIZERS,
+  MOST_LAYERS,
+  MOST_NEURONS,
+  RATES,
+  SHAPES,
+  count_of,
+  sizes_of,
+} from "./story/build_link.js";
+import { text } from "./texts.js";
+
+const MOST_PAST = 50; // changes that can be undone
+const STEPS_BACK = 30; // from where numbers have left all bounds
+const MOST_TEST = 450; // test points on the map
+const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
+
+/** The page: `data` are those that Python wrote, `markup` its elements as they were. */
+export class Playground {
+  constructor({ build, module, worker }, markup) {
+    this.build = build;
+    this.module = module;
+    this.markup = markup;
+    const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
+    this.makeWorker = () => new Worker(url);
+    this.now = null; // {settings, spec, image, held, resume}: the training that is shown
+    this.past = []; // those before it, and those undone
+    this.future = [];
+    this.wanted = null; // the settings of the last change, until it is made
+    this.going = Promise.resolve(); // fulfilled when nothing leads to another training
+    this.busy = 0; // what leads there
+    this.app = null;
+    this.hasBuilt = false;
+    this.hidesTest = false;
+    this.makeParts();
+  }
+
+  makeParts() {
+    const bend = (place, name) => this.change({ activation: this.settings.activation.with(place, name) }); // prettier-ignore
+    this.layers = new LayerLine(byId("layers"), ACTIVATIONS, {
+      resize: (place, by) => this.resize(place, by),
+      bend,
+      add: () => this.addLayer(),
+    });
+    this.tiles = new DataTiles(byId("tiles"), SHAPES, (shape) => this.change({ shape }));
+    this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
+    const rows = [["opt", [...RATES.keys()]], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
+    this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
+    const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
+    const more = madeButton("", text("build.more_settings"), () => this.showMore());
+    byId("learning").append(draw, more);
+    this.opener = madeButton("opener", made("span", "", made("b"), made("i")));
+    this.opener.dataset.panel = "learning";
+    this.test = made("p", "test");
+    this.losses = [made("b"), made("span")];
+    const sliders = { noise: ["noise", 1], "test-share": ["share", 100] };
+    for (const [id, [name, factor]] of /** @type {[string, any][]} */ (Object.entries(sliders))) {
+      byId(id).addEventListener("input", ({ target }) => {
+        const value = Number(target.value) / factor;
+        this.change({ [name]: name === "share" ? Number((1 - value).toFixed(1)) : value });
+      });
+    }
+    byId("new-points").addEventListener("click", () => this.change({ seed: this.settings.seed + 1 })); // prettier-ignore
+    byId("test-points").addEventListener("click", () => this.showTest(byId("test-points").ariaPressed === "false")); // prettier-ignore
+    byId("more-points").addEventListener("click", () => this.showSliders(!remembered("sliders")));
+    byId("share").addEventListener("click", () => this.copyLink());
+    document.addEventListener("click", ({ target }) => {
+      const button = /** @type {any} */ (target).closest("button[data-panel]");
+      if (button) this.open(button.dataset.panel);
+    });
+    addEventListener("keydown", (event) => this.press(event), { capture: true });
+    this.showSliders(remembered("sliders") ?? false);
+    this.open("");
+  }
+
+  // Settings.
+
+  /** The settings that are wanted: of those of learning a user changes some in the training. */
+  get settings() {
+    if (this.wanted) return this.wanted.settings;
+    const { state, spec } = this.app ?? {};
+    if (!state) return this.now.settings;
+    const { optimizer = 0, size, rate } = state;
+    const opt = spec.engine.optimizers[optimizer].name;
+    return { ...this.now.settings, opt, lr: rate, batch: size ?? this.now.settings.batch };
+  }
+
+  resize(place, by) {
+    const { hidden, activation } = this.settings;
+    const count = hidden[place] + by;
+    if (count > MOST_NEURONS) return;
+    if (count > 0) this.change({ hidden: hidden.with(place, count) });
+    else
+      this.change({ hidden: hidden.toSpliced(place, 1), activation: activation.toSpliced(place, 1) }); // prettier-ignore
+  }
+
+  addLayer() {
+    const { hidden, activation, features } = this.settings;
+    if (hidden.length === MOST_LAYERS) return;
+    const size = Math.min(hidden.at(-1) ?? features.length, MOST_NEURONS);
+    this.change({ hidden: [...hidden, size], activation: [...activation, activation.at(-1) ?? "tanh"] }); // prettier-ignore
+  }
+
+  toggleInput(name) {
+    const { features } = this.settings;
+    const isOn = (each) => features.includes(each) !== (each === name);
+    const next = FEATURES.filter(isOn);
+    if (next.length) this.change({ features: next });
+  }
+
+  /** Change a setting of learning: in the training, or by another one. */
+  learn(name, value) {
+    const { app } = this;
+    if (name === "lr") app.run("learning rate", value);
+    else if (name === "batch") app.run("batch", Number(value));
+    else if (name === "opt") this.change({ opt: value, lr: RATES.get(value) });
+    else if (name === "init") this.change({ init: value }, true);
+    else this.change({ [name]: Number(value) });
+  }
+
+  // Trainings.
+
+  /** Begin with settings, and with weights if they are not those of the seed. */
+  async begin(settings, value = null) {
+    await this.show(this.entryOf(settings, value));
+    return this.app;
+  }
+
+  /** Follow another link in this page. */
+  async follow(hash) {
+    const { settings, value, bad } = await readBuild(hash);
+    this.change(settings, true, value);
+    if (bad) this.app.tell(bad);
+  }
+
+  /** The data of a training with settings, from its first step. */
+  entryOf(settings, value = null) {
+    const { base, tables } = this.build;
+    const { spec, image, held } = specOf(base, tables, settings, { value, most: MOST_TEST });
+    const { facts } = spec;
+    const layoutAt = (shape) => layoutOf(facts, shape);
+    spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
+    spec.page = { ...spec.page, title: base.page.title };
+    return { settings, spec, image, held: bytesOfSamples(held), resume: null };
+  }
+
+  /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
+  change(fields, isFresh = false, given = null) {
+    this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given };
+    this.showSettings();
+    this.enqueue(() => this.make());
+  }
+
+  /** Do something that leads to another training, after all of that kind that is under way. */
+  enqueue(work) {
+    this.busy += 1;
+    this.going = this.going.then(work).catch(failWith);
+    this.going.then(() => (this.busy -= 1));
+  }
+
+  /** Begin a training with the settings that are wanted where the present one stands. */
+  async make() {
+    const { now, app, wanted } = this;
+    if (!wanted) return; // a later change has been made already
+    const { settings, isFresh, given } = wanted;
+    const plays = app.player.playing;
+    const state = await app.player.rest();
+    const made = this.entryOf(settings, given);
+    const { engine } = made.spec;
+    const [place, length] = engine.arrays.value;
+    const value = new Float32Array(made.image.buffer, made.image.byteOffset + place - engine.first, length); // prettier-ignore
+    let grown = null;
+    if (!isFresh) {
+      grown = grownWeights(now.settings, settings, state.value, {
+        seed: growthSeed(settings.seed, settings.seed, state.step),
+      });
+      value.set(grown.value);
+      engine.step = state.step;
+      made.spec.facts.first = -state.step;
+      made.spec.page.earlier = app.losses.told;
+    }
+    this.past = [...this.past, { ...now, resume: app.client.resume }].slice(-MOST_PAST);
+    this.future = [];
+    this.hasBuilt = true;
+    await this.show(made, plays);
+    if (this.wanted === wanted) this.wanted = null;
+    this.showSettings();
+    this.say(now.settings, grown ?? { kept: 0, fresh: value.length });
+  }
+
+  /** Show a training, and play it on; the last one stays until its first state is there. */
+  async show(entry, plays = false) {
+    const { spec, image, held, resume } = entry;
+    const client = new Client(this.makeWorker, { module: this.module, image, held, spec, resume });
+    const states = [];
+    client.onstate = (state) => states.push(state);
+    await client.opened;
+    const before = this.app;
+    this.now = entry;
+    this.app = before
+      ? appAnew(before, this.markup, spec, client)
+      : appOf(spec, client, pictureOf(spec));
+    before?.client.end();
+    this.app.around = this;
+    this.place();
+    for (const state of states) this.app.take(state);
+    if (plays) this.app.player.play();
+    this.app.draw();
+  }
+
+  /** Put into the new elements of the page what stays of it. */
+  place() {
+    byId("picture").after(byId("legend"));
+    byId("back").before(byId("undo"), byId("redo"));
+    byId("back").after(byId("play"));
+    byId("more").before(this.opener);
+    byId("loss").before(...this.losses);
+    byId("exhibit").querySelector(".yet").after(this.test);
+    this.app.exhibit.hidesTest = this.hidesTest;
+    this.showSettings();
+  }
+
+  /** Say which weights stay after a change, and offer to begin anew. */
+  say(old, { kept, fresh }) {
+    const gone = Math.max(0, count_of(old) - kept);
+    const key = !kept ? "fresh" : fresh ? "more" : gone ? "fewer" : "same";
+    const words = text(`build.weights.${key}`, { stay: kept, fresh, gone, count: kept + fresh });
+    if (!kept) this.app.tell(words);
+    else this.app.tell(words, text("build.anew"), () => this.change({}, true));
+  }
+
+  /** Put the address of the network as it stands on the clipboard, and say so. */
+  async copyLink() {
+    const { step, value } = this.app.state;
+    const link = await writeBuild(this.settings, step ? value : null);
+    const done = await putOnClipboard(location.href.split("#")[0] + link);
+    this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+  }
+
+  undo() {
+    this.enqueue(() => this.travel(this.past, this.future));
+  }
+
+  redo() {
+    this.enqueue(() => this.travel(this.future, this.past));
+  }
+
+  /** Go to the last training of a list, and keep the present one in another list. */
+  async travel(from, to) {
+    if (!from.length) return;
+    const plays = this.app.player.playing;
+    await this.app.player.rest();
+    to.push({ ...this.now, resume: this.app.client.resume });
+    await this.show(from.pop(), plays);
+  }
+
+  // What is seen.
+
+  showSettings() {
+    const settings = this.settings ?? this.now.settings;
+    for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
+    writeBuild(settings).then((link) => history.replaceState(null, "", link));
+    const { noise, share, shape, opt, batch, l1, l2 } = settings;
+    byId("noise").value = noise;
+    byId("test-share").value = Math.round(100 * (1 - share));
+    setWords(byId("noise-words"), generalNumber(noise, 2));
+    setWords(byId("share-words"), `${byId("test-share").value} %`);
+    const sizes = sizes_of(settings).join(" → ");
+    const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
+    setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
+    const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
+    const [name, more] = this.opener.firstElementChild.children;
+    setWords(name, text(`build.opt.${opt}`));
+    setWords(more, [text("build.batch_of", { batch }), penalty].filter(Boolean).join(", "));
+  }
+
+  /** Follow a picture: the boxes of layers stand over it, and both losses beside the curve. */
+  seen(app, state) {
+    if (app.picture.placed && app.picture.see) this.layers.place(app.picture);
+    byId("undo").disabled = !app.state.undoable && !this.past.length;
+    byId("redo").disabled = !app.state.redoable && !this.future.length;
+    if (!this.wanted) this.followLearning(this.settings);
+    const { answers, data } = app.exhibit ?? {};
+    if (answers) this.judge(answers, data);
+    this.warn(app, state);
+  }
+
+  followLearning(settings) {
+    const { opt, lr, batch } = settings;
+    if (isNews(this.opener, [opt, lr, batch])) this.showSettings();
+    this.tiles.show(settings); // in the colors of the theme
+    this.shelf.show(settings);
+  }
+
+  /** Say how many test points are right, and the mean losses of all points. */
+  judge(answers, { targets, held }) {
+    const own = targets.map((target, i) => [target, answers[i]]);
+    const parts = [own.slice(0, held), own.slice(held)];
+    const meanOf = (pairs) => pairs.reduce((sum, [t, a]) => sum + 0.5 * (a - t) ** 2, 0) / pairs.length; // prettier-ignore
+    const right = parts[1].filter(([target, answer]) => target * answer > 0).length;
+    setShown(this.test, parts[1].length > 0);
+    setWords(this.test, text("build.test", { right, count: parts[1].length }));
+    ["learn", "test"].forEach((name, i) => {
+      setShown(this.losses[i], parts[i].length > 0);
+      setWords(this.losses[i], text(`build.loss.${name}`, { loss: meanOf(parts[i]).toFixed(2).replace(/^0/, "") })); // prettier-ignore
+    });
+  }
+
+  /** Where numbers have left all bounds, offer to go back and to lower the rate. */
+  warn(app, { stopped, step, rate }) {
+    if (!stopped || !isNews(this.test, [step, rate])) return;
+    const back = Math.max(app.spec.engine.step, step - STEPS_BACK);
+    const slower = Number((rate / 10).toPrecision(2));
+    app.tell(text("build.lost", { step, rate }), text("build.lost.back", { step: back, rate: slower }), async () => {
+      await app.still("seek", { step: back, operation: 0 });
+      app.setRate(slower);
+    }); // prettier-ignore
+  }
+
+  showTest(isShown) {
+    byId("test-points").ariaPressed = String(isShown);
+    this.hidesTest = this.app.exhibit.hidesTest = !isShown;
+    this.app.request();
+  }
+
+  showSliders(isShown) {
+    remember("sliders", isShown);
+    document.body.classList.toggle("slides", isShown);
+    byId("more-points").ariaExpanded = String(isShown);
+  }
+
+  showMore() {
+    this.open("");
+    this.app.run("more");
+  }
+
+  /** Open a panel by its name, or close it; "" closes all. */
+  open(name) {
+    const { dataset } = document.body;
+    const opened = dataset.panel === name ? "" : name;
+    dataset.panel = opened;
+    for (const each of /** @type {any} */ (document.querySelectorAll("button[data-panel]")))
+      if (each.dataset.panel) each.ariaExpanded = String(each.dataset.panel === opened);
+    if (opened) setWords(byId("panel-title"), text(`build.panel.${opened}`));
+    this.app?.resize();
+  }
+
+  /** Keys: 1 to 5 choose data, + and − the neurons of the layer in use, [ and ] that layer. */
+  press(event) {
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (event.ctrlKey || event.altKey || event.metaKey || takesKey(target, event.key)) return;
+    const boxes = this.layers.shown ?? [];
+    const now = boxes.findIndex(({ element }) => element.contains(target));
+    const number = Number(event.key) - 1;
+    const acts = {
+      "+": () => this.resize(now < 0 ? boxes.length - 1 : now, 1),
+      "-": () => this.resize(now < 0 ? boxes.length - 1 : now, -1),
+      "[": () => boxes.at(now < 0 ? -1 : now - 1)?.number.focus(),
+      "]": () => boxes[(now + 1) % boxes.length]?.number.focus(),
+      f: () => this.open("inputs"),
+    };
+    const act = number in SHAPES ? () => this.change({ shape: SHAPES[number] }) : acts[event.key]; // prettier-ignore
+    if (!act || (!boxes.length && event.key !== "f" && !(number >= 0))) return;
+    event.preventDefault();
+    event.stopPropagation();
+    act();
+  }
+}
+
+/** The bytes of samples as `Metrics` reads them: inputs, then targets. */
+function bytesOfSamples(/** @type {number[][]} */ [inputs, targets]) {
+  const parts = [Float32Array.from(inputs), Float64Array.from(targets)];
+  const bytes = new Uint8Array(parts[0].byteLength + parts[1].byteLength);
+  bytes.set(new Uint8Array(parts[0].buffer));
+  bytes.set(new Uint8Array(parts[1].buffer), parts[0].byteLength);
+  return bytes;
+}

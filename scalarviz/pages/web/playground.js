@@ -1,0 +1,27 @@
+// Starts a playground: unpacks its kernels, and begins with the network of its link.
+
+import { Playground } from "./build.js";
+import { dress, markupOfPage } from "./app.js";
+import { dataOfPage, fail, failWith } from "./dom.js";
+import { followLink } from "./links.js";
+import { readBuild } from "./packed_link.js";
+import { text } from "./texts.js";
+import { unzipped } from "./zipped.js";
+
+async function start() {
+  const data = await dataOfPage();
+  if (typeof WebAssembly === "undefined") return fail(text("page.lack.wasm"));
+  const markup = markupOfPage();
+  document.body.classList.add("playground");
+  dress(data.build.base);
+  const module = await WebAssembly.compile(await unzipped(data.module));
+  const playground = new Playground({ ...data, module }, markup);
+  const { settings, value, rest, bad } = await readBuild(location.hash);
+  const app = await playground.begin(settings, value);
+  addEventListener("hashchange", () => playground.follow(location.hash));
+  if (!(await followLink(app, rest)) && !app.calm) app.play();
+  if (bad) app.tell(bad);
+  return undefined;
+}
+
+if (typeof document !== "undefined") start().catch(failWith);
