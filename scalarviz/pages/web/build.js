@@ -26,6 +26,7 @@ import {
 } from "./story/build_link.js";
 import { text } from "./texts.js";
 
+const DRAG = 1500; // milliseconds between two moves of a slider that are one change
 const MOST_PAST = 50; // changes that can be undone
 const STEPS_BACK = 30; // from where numbers have left all bounds
 const MOST_TEST = 450; // test points on the map
@@ -45,6 +46,8 @@ export class Playground {
     this.wanted = null; // the settings of the last change, until it is made
     this.going = Promise.resolve(); // fulfilled when nothing leads to another training
     this.busy = 0; // what leads there
+    this.moved = ""; // the setting of a slider that is dragged
+    this.rests = 0;
     this.app = null;
     this.hasBuilt = false;
     this.hidesTest = false;
@@ -157,12 +160,24 @@ export class Playground {
     const layoutAt = (shape) => layoutOf(facts, shape);
     spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
     spec.page = { ...spec.page, title: base.page.title };
-    return { settings, spec, image, held: bytesOfSamples(held), resume: null };
+    return {
+      settings,
+      spec,
+      image,
+      held: bytesOfSamples(held),
+      resume: null,
+      isGiven: value !== null,
+    };
   }
 
   /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
   change(fields, isFresh = false, given = null) {
-    this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given };
+    const what = Object.keys(fields).join();
+    const goesOn = what === this.moved; // as a slider that is still dragged: one change
+    this.moved = "noise share".includes(what || "-") ? what : "";
+    clearTimeout(this.rests);
+    this.rests = setTimeout(() => (this.moved = ""), DRAG);
+    this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given, goesOn };
     this.showSettings();
     this.enqueue(() => this.make());
   }
@@ -178,7 +193,7 @@ export class Playground {
   async make() {
     const { now, app, wanted } = this;
     if (!wanted) return; // a later change has been made already
-    const { settings, isFresh, given } = wanted;
+    const { settings, isFresh, given, goesOn } = wanted;
     const plays = app.player.playing;
     const state = await app.player.rest();
     const made = this.entryOf(settings, given);
@@ -193,9 +208,11 @@ export class Playground {
       value.set(grown.value);
       engine.step = state.step;
       made.spec.facts.first = -state.step;
+      made.isGiven = this.hasOwnWeights || value.length !== state.value.length;
       made.spec.page.earlier = app.losses.told;
     }
-    this.past = [...this.past, { ...now, resume: app.client.resume }].slice(-MOST_PAST);
+    const kept = goesOn ? [] : [{ ...now, resume: app.client.resume }];
+    this.past = [...this.past, ...kept].slice(-MOST_PAST);
     this.future = [];
     this.hasBuilt = true;
     await this.show(made, plays);
@@ -245,12 +262,30 @@ export class Playground {
     else this.app.tell(words, text("build.anew"), () => this.change({}, true));
   }
 
+  /** Whether the weights may be others than those of the seed. */
+  get hasOwnWeights() {
+    const { state, client } = this.app;
+    return this.now.isGiven || state.step > 0 || client.resume.journal.length > 0;
+  }
+
   /** Put the address of the network as it stands on the clipboard, and say so. */
   async copyLink() {
-    const { step, value } = this.app.state;
-    const link = await writeBuild(this.settings, step ? value : null);
+    const { value } = this.app.state;
+    const link = await writeBuild(this.settings, this.hasOwnWeights ? value : null);
     const done = await putOnClipboard(location.href.split("#")[0] + link);
     this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+  }
+
+  /** Begin again at step 0, with the weights of the seed where the network was changed. */
+  reset() {
+    if (this.app.spec.engine.step) this.change({}, true);
+    else this.app.still("reset");
+  }
+
+  /** Begin again with the weights of the next seed. */
+  drawWeights() {
+    if (this.app.spec.engine.step) this.change({}, true);
+    this.enqueue(() => this.app.newWeights());
   }
 
   undo() {
