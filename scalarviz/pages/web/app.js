@@ -137,6 +137,7 @@ export class App {
     this.exhibit = exhibitIn(byId("exhibit"), spec.page.exhibit, {
       evaluate: (inputs) => this.player.ask("evaluate", { inputs }),
       own: (inputs, kind) => this.act() && this.own.set(inputs, kind),
+      place: (place) => this.around?.point(place),
       tell: (words) => this.tell(words),
     });
     const survey = (inputs) => this.player.ask("survey", { inputs });

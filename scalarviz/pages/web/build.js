@@ -3,13 +3,14 @@
 
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
-import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.js";
+import { DataTiles, InputShelf, LayerLine, LearningFields, OWN } from "./build_parts.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
 import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
 import { grownWeights, growthSeed } from "./growth.js";
 import { putOnClipboard } from "./links.js";
+import { OwnPoints } from "./own_points.js";
 import { generalNumber } from "./numbers.js";
 import { readBuild, writeBuild } from "./packed_link.js";
 import {
@@ -61,7 +62,11 @@ export class Playground {
       bend,
       add: () => this.addLayer(),
     });
-    this.tiles = new DataTiles(byId("tiles"), SHAPES, (shape) => this.change({ shape }));
+    this.tiles = new DataTiles(byId("tiles"), [...SHAPES, OWN], (shape) => this.choose(shape));
+    this.own = new OwnPoints({
+      change: (settings) => this.change(settings),
+      tell: (words) => this.app.tell(words),
+    });
     this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
     const rows = [["opt", [...RATES.keys()]], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
@@ -125,6 +130,18 @@ export class Playground {
     const isOn = (each) => features.includes(each) !== (each === name);
     const next = FEATURES.filter(isOn);
     if (next.length) this.change({ features: next });
+  }
+
+  /** Learn the points of a set by its name, or the visitor's own. */
+  choose(shape) {
+    this.change(shape === OWN ? this.own.begun(this.settings) : { shape, points: "" });
+  }
+
+  /** Use the tool for own points at a place of the map; say whether there are any. */
+  point(place) {
+    const isOwn = this.settings.points !== "";
+    if (isOwn) this.own.use(this.settings, place);
+    return isOwn;
   }
 
   /** Change a setting of learning: in the training, or by another one. */
@@ -311,13 +328,17 @@ export class Playground {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
     writeBuild(settings).then((link) => history.replaceState(null, "", link));
-    const { noise, share, shape, opt, batch, l1, l2 } = settings;
+    const { noise, share, shape, points, opt, batch, l1, l2 } = settings;
+    document.body.classList.toggle("given", points !== "");
     byId("noise").value = noise;
     byId("test-share").value = Math.round(100 * (1 - share));
     setWords(byId("noise-words"), generalNumber(noise, 2));
     setWords(byId("share-words"), `${byId("test-share").value} %`);
     const sizes = sizes_of(settings).join(" → ");
-    const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
+    const learns = text("build.learns", {
+      sizes,
+      what: text(`build.learned.${points ? OWN : shape}`),
+    });
     setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
@@ -341,6 +362,7 @@ export class Playground {
     if (isNews(this.opener, [opt, lr, batch])) this.showSettings();
     this.tiles.show(settings); // in the colors of the theme
     this.shelf.show(settings);
+    this.own.show();
   }
 
   /** Say how many test points are right, and the mean losses of all points. */
@@ -410,7 +432,7 @@ export class Playground {
       "]": () => boxes[(now + 1) % boxes.length]?.number.focus(),
       f: () => this.open("inputs"),
     };
-    const act = number in SHAPES ? () => this.change({ shape: SHAPES[number] }) : acts[event.key]; // prettier-ignore
+    const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[event.key]; // prettier-ignore
     if (!act || (!boxes.length && event.key !== "f" && !(number >= 0))) return;
     event.preventDefault();
     event.stopPropagation();

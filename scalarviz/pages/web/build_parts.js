@@ -17,6 +17,7 @@ const TRAYS = 0.6; // of the way from a layer to the next: the middle of its tra
 const REACH = 5.5; // of the plane, from the middle
 const SIGNS = { x2: "x²", y2: "y²", sinx: "sin x", siny: "sin y" };
 
+export const OWN = "own"; // the name of the visitor's own points
 export const featureName = (name) => SIGNS[name] ?? name;
 
 /** The box of a hidden layer: its number of neurons, and their activation. */
@@ -128,6 +129,7 @@ export class DataTiles {
       const tile = madeButton("", made("canvas"), () => choose(name));
       tile.role = "radio";
       tile.ariaLabel = tile.title = text(`build.data.${name}`);
+      if (name === OWN) tile.append(made("b", "", "+"));
       return tile;
     });
     element.append(...this.tiles);
@@ -139,13 +141,16 @@ export class DataTiles {
     });
   }
 
-  show({ shape, noise, seed }) {
-    this.chosen = shape;
+  show({ shape, noise, seed, points }) {
+    this.chosen = points ? OWN : shape;
     this.tiles.forEach((tile, i) => {
-      const isChosen = this.names[i] === shape;
+      const isChosen = this.names[i] === this.chosen;
       tile.ariaChecked = String(isChosen);
       tile.tabIndex = isChosen ? 0 : -1;
-      this.draw(tile.firstElementChild, { shape: this.names[i], noise, seed, share: 0.5 });
+      const isOwn = this.names[i] === OWN;
+      if (isOwn) tile.classList.toggle("mine", !points); // a plus until there are any
+      const set = isOwn ? { points } : { shape: this.names[i], noise, seed, share: 0.5 };
+      if (set.shape || points) this.draw(tile.firstElementChild, set);
     });
   }
 

@@ -197,7 +197,13 @@ function momentOf({ kind, operation, values, gradients }, operations, last) {
 }
 
 /** The map of the plane with the points, as `exhibit_data`. */
-function exhibitOf(base, tables, { shape, features, points: own }, { points, targets, held }, given) {
+function exhibitOf(
+  base,
+  tables,
+  { shape, features, points: own },
+  { points, targets, held },
+  given,
+) {
   const { inputs, isPlane, most, output } = given;
   const [low, high] = [base.low, base.high];
   const placed = (some) =>

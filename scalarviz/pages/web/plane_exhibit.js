@@ -68,6 +68,7 @@ export class PlaneMap {
 
   ask(place) {
     this.point = place.map((x) => Math.min(1, Math.max(0, x)));
+    if (this.use.place?.(this.point)) return;
     this.use.own(inputsAt(this.data, this.point), "point");
   }
 

@@ -3,7 +3,7 @@
 import { text } from "./texts.js";
 import { drawnWeights } from "./growth.js";
 import { littleEndian } from "./packed_link.js";
-import { sizes_of } from "./story/build_link.js";
+import { points_in, sizes_of } from "./story/build_link.js";
 
 const OPTIMIZERS = { sgd: "SGD", momentum: "Momentum", adam: "Adam" };
 
@@ -13,20 +13,18 @@ const OPTIMIZERS = { sgd: "SGD", momentum: "Momentum", adam: "Adam" };
  * @param {Float32Array | null} value the first weights; null: drawn from the seed
  */
 export function pythonOf(settings, value = null) {
-  const { shape, noise, share, seed, features, opt, lr, l1, l2, batch } = settings;
-  const plane = given({ share, noise }, { share: 1, noise: 0 });
+  const { seed, opt, lr, l1, l2, batch } = settings;
   const penalties = given({ l1, l2 }, { l1: 0, l2: 0 });
   const init = given({ init: settings.init }, { init: "pytorch" });
   const isOwn = value && drawnWeights(settings).some((number, row) => number !== value[row]);
   return [
     "# pip install scalarviz",
-    ...(isOwn ? ["from base64 import b64decode", "", "import numpy as np"] : []),
+    ...(isOwn ? ["from base64 import b64decode", ""] : []),
+    ...(isOwn || settings.points ? ["import numpy as np"] : []),
     "import scalarviz as sv",
     "from scalarviz import data",
     "",
-    `points = data.${shape[0].toUpperCase()}${shape.slice(1)}(`,
-    `    scale=5.0, signed=True, seed=${seed}, features="${features}"${plane}`,
-    ")",
+    ...(settings.points ? ownPoints(settings) : pointsOfSet(settings)),
     `network = sv.Network(${layersOf(settings)}, seed=${seed}${init})`,
     ...(isOwn ? weightsOf(value) : []),
     `optimizer = sv.${OPTIMIZERS[opt]}(lr=${lr}${penalties})`,
@@ -38,6 +36,27 @@ export function pythonOf(settings, value = null) {
     "print(session.losses[-1])",
     "",
   ].join("\n");
+}
+
+/** The lines that make the points of a set. */
+function pointsOfSet({ shape, noise, share, seed, features }) {
+  const more = given({ share, noise }, { share: 0.5, noise: 0 });
+  return [
+    `points = data.${shape[0].toUpperCase()}${shape.slice(1)}(`,
+    `    scale=5.0, signed=True, seed=${seed}, features="${features}",`,
+    ...(more ? [`    ${more.slice(2)},`] : []),
+    ")",
+  ];
+}
+
+/** The lines that make the visitor's own points, and the inputs that are computed from them. */
+function ownPoints({ points, features }) {
+  const rows = points_in(points).map((point) => `    [${point.join(", ")}],`);
+  return [
+    "rows = np.array([  # x, y, class", ...rows, "])",
+    `plane = data.Circle(features="${features}")`,
+    "points = data.Arrays(plane.inputs_of(rows[:, :2]), rows[:, 2], input_names=plane.input_names)",
+  ]; // prettier-ignore
 }
 
 /** Arguments that differ from their defaults, each after a comma. */
