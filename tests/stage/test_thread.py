@@ -88,7 +88,7 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
         offs.append(np.abs(np.asarray(session.network(inputs)) - goals))
     near = (offs[1] < offs[0]).sum()
     assert told["step"].why.startswith(f"{near} dots closer, {100 - near} farther. ")
-    assert told["step"].why.endswith("mean of the squares fell.") == (
+    assert told["step"].why.endswith("mean squared error fell.") == (
         (offs[1] ** 2).mean() < (offs[0] ** 2).mean()
     )
 
@@ -137,7 +137,7 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         bars = told[name].bars
         products = [float(each.said.replace("−", "-")) for each in bars.rows]
         assert len(products) == 4 and sum(products) == pytest.approx(round(bars.total, 2))
-        assert "largest of 4, and stops where minus became 0" in told[name].comes
+        assert "largest of 4, and stops where a negative number became 0" in told[name].comes
     words = said_of_share(told["loss"].bent)
     share, loss = map(float, re.findall(r"\d*\.\d+", words))
     assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)
