@@ -117,7 +117,7 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         session.advance(by, "operation")
         moment = session.network.program.moments[session.clock.operation - 1]
         told[moment.name] = caption(session)
-    assert len(told) <= 12 and "Others than" in told["zero_grad"].why
+    assert len(told) <= 12 and "Other examples than" in told["zero_grad"].why
     carried = told["convolution 0"].title.split()[-1][:-1]
     rows = []
     for pool, layer in (("max_pool 1", "convolution 2"), ("max_pool 3", "affine 4")):
