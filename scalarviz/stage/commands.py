@@ -541,7 +541,7 @@ ROWS = (
     Command(
         "remove layer",
         "button",
-        "Remove the layer of the pinned item, or the first layer",
+        "Remove the layer of the pinned item, or the last hidden layer",
         label="Layers",
         text="- layer",
         page="offer",
