@@ -39,7 +39,7 @@ from tests.faces.controller.fake_stage import HANG, attended, chips_of, drag, sh
 from tests.sessions import bits, colours, session_on
 
 SIZE = 800, 500
-ASKED = "The weight from input x to neuron 2: which way will this weight go?"
+ASKED = "The weight from input x to neuron 2: will this weight go up or down?"
 
 
 def session_of(optimizer: Any = None, **options: Any) -> sv.Session:
