@@ -233,7 +233,7 @@ LISTS = {
         {kind.__name__ for kind in DATA_SETS.values()},
     ),
     "operators of ONNX": (
-        between("These operators are read:", "Other operators", r"\b[A-Z]\w+"),
+        between("These operators are read:", "If a model contains", r"\b[A-Z]\w+"),
         ONNX,
     ),
     "channels": (between("what colours and sizes show:", "|", r'"([^"]+)"'), CHANNELS),

@@ -49,7 +49,7 @@ class DeviceNumbers:
     Attributes:
         keeper: object that holds the numbers on a device, or None if the arrays are current
         allowed: whether an engine may leave the numbers on the device, to be fetched later
-        is_lost: whether the device failed to return the numbers, so that the arrays are older
+        is_lost: whether the device failed to return the numbers, so that the arrays are out of date
         watcher: weak reference to a Watcher
     """
 

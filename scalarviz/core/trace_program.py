@@ -393,7 +393,7 @@ def numbers_within(trace: Trace, node: Node, taken: Mapping[int, float]) -> dict
 def slopes_of_node(
     trace: Trace, node: Node, numbers: Mapping[int, float]
 ) -> list[tuple[int, float]]:
-    """Return each operand of a node with one result, and the derivative of the result.
+    """Return each operand of a node with one result, with the derivative of the result by it.
 
     For a node of one operation, operands keep their order, and an operand that is used twice occurs
     twice.

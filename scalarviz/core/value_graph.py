@@ -155,7 +155,7 @@ def one_step(value: Value) -> list[Value | str]:
 
 
 def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
-    """Return an operation in pieces: texts, and inputs with the precedence around them.
+    """Return an operation as a list of texts, and of inputs with the precedence of their context.
 
     Args:
         sign: the symbol of the operation

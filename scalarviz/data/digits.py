@@ -46,8 +46,9 @@ class Digits(TableSet):
     Args:
         folder: folder with the MNIST files train-images-idx3-ubyte, ..., compressed or not; None
             (default) means the 1,797 built-in digits
-        held_out: share of digits to hold out for testing, by default 0.2; if at least 1, the number
-            of last digits. If the folder has test files, t10k-..., these are held out instead
+        held_out: fraction of digits to hold out for testing, by default 0.2; a value of 1 or more
+            is the number of digits to hold out, taken from the end. If the folder has
+            test files, t10k-..., these are held out instead
         digits: digits to include, such as "01234567" or a list of numbers; by default all. It does
             not affect which samples are held out
         seed: seed of the choice of held-out digits; by default 0

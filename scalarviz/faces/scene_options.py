@@ -467,7 +467,7 @@ def as_kind(text: str, kind: Any, name: str) -> Any:
 
 
 def as_number(value: object) -> float:
-    """Return a typed value as a float; raise InputError if it is not a number."""
+    """Return a value entered by the user as a float; raise InputError if it is not a number."""
     try:
         return float(str(value).replace("\N{MINUS SIGN}", "-"))
     except ValueError:

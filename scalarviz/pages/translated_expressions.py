@@ -440,7 +440,7 @@ class Expressions:
     def operation(
         self, node: ast.AST, op: ast.operator, left: ast.expr, right: ast.expr, in_place: str = ""
     ) -> str:
-        """Return `left op right` in JavaScript; `in_place` "_to" modifies a list in place."""
+        """Return `left op right` in JavaScript; `in_place="_to"` makes it modify a list."""
         check(type(op) in OPERATORS, node, f"the operator {type(op).__name__} is not known")
         sign, level, name = OPERATORS[type(op)]
         kinds = [bare(self.type_of(each)) for each in (left, right)]

@@ -416,7 +416,7 @@ class FrameData:
 
     @property
     def names_row(self) -> bool:
-        """Whether the first row has call-outs: at the start, or while the marks' key is open."""
+        """Whether the first row has call-outs: at the start, or while the marks are explained."""
         away = self.moment, self.guess, self.held, self.pinned, self.hover
         neurons = self.pinned_neuron, self.hover_neuron
         is_alone = all(each is None for each in (*away, *neurons))

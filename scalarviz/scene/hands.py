@@ -78,7 +78,7 @@ def draw_ring(
     """Draw a dashed ring around a neuron that changes, and its previous value below.
 
     Args:
-        named: whether the name of the neuron is close above it
+        named: whether the name of the neuron is directly above it
     """
     reach = ball.radius + (NARROW if square or named else RING) * canvas.scale
     turns = [2.0 * math.pi * i / CORNERS for i in range(CORNERS)]

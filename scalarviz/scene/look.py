@@ -103,7 +103,7 @@ class Look:
             "color",
             "Quantity shown by the colours",
             label="Colour",
-            help="show another quantity by the colours",
+            help="show another quantity as colour",
             key="c",
             page="field",
         ),
@@ -163,7 +163,7 @@ class Look:
             "The output of each neuron over all places, in its square",
             label="Squares",
             text="Neuron maps",
-            help="maps or curves of the neurons, in their squares",
+            help="a map or curve of each neuron, drawn in its square",
             key="m",
         ),
     )

@@ -42,7 +42,7 @@ class Measured:
     """A metric: its name, and its values at several steps.
 
     Attributes:
-        name: displayed name, such as "unseen: right"
+        name: displayed name, such as "new data: right"
         share: whether it is drawn on a scale from 0 to 1, otherwise on the scale of the loss
     """
 

@@ -450,7 +450,7 @@ class OnTop(NamedTuple):
         chart: the loss chart, or None
         cells: boxes of the operations in the strip, each with the number of operations finished
             after it
-        told: boxes of the pieces of the caption, and of its panel, which has a piece without text
+        told: boxes of the pieces of the caption and of its panel; the panel has an empty piece
         legend: box of the legend, or None
         pairs: boxes of the cubes on the card of a tray, with their bank indices
     """

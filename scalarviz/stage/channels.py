@@ -197,7 +197,7 @@ class Scales:
         return found
 
     def tick(self, now: float) -> bool:
-        """Return whether a note about a grown scale is shown, which will disappear by itself."""
+        """Return whether a temporary note about an enlarged scale is shown."""
         return self.stops.just_grown(now, LAST_SECONDS) is not None
 
     def of(self, channel: str, plates: Sequence[Plate]) -> FloatArray:

@@ -221,7 +221,7 @@ ROWS = (
     Command(
         "unit",
         "choice",
-        "Unit of the arrows; with neuron and operation, Play runs one operation at a time",
+        "Step size of the arrows; at neuron or operation, Play runs one operation at a time",
         label="Move by",
         acts_on="time",
         room=5,
@@ -541,7 +541,7 @@ ROWS = (
     Command(
         "remove layer",
         "button",
-        "Remove the layer of the pinned item, or the first layer",
+        "Remove the layer of the pinned item, or the last hidden layer",
         label="Layers",
         text="- layer",
         page="offer",

@@ -94,7 +94,7 @@ def blame_at(ctx: TracedWeight, name: str, unit: int) -> Blame | None:
 
 
 def parts_of(facts: Facts, state: State, name: str, unit: int) -> list[BlamePart]:
-    """Return a neuron's negative gradient in parts, by neuron of the next dense layer, or []."""
+    """Return a neuron's negative gradient in parts, one per neuron of the next dense layer."""
     number = following(facts, name)
     if number == NONE:
         return []

@@ -199,7 +199,8 @@ def explained_row(facts: Facts, state: State, moment: MomentFacts, neuron: Neuro
 
     If the neuron is one of `thread_of`, the weight connects it to the previous one. Otherwise it is
     the result of `row_beside` or, once gradients are known, the weight in the neuron's sum with the
-    largest gradient, preferably one for which the shown sample asks for the same direction.
+    largest gradient, preferably one whose gradient has the same sign for the shown sample and
+    for the batch.
     """
     row = row_beside(facts, neuron)
     homes = homes_of(facts, row)

@@ -1,4 +1,4 @@
-"""Tasks: the units of work of a sweep, which run in this or another process or machine.
+"""Tasks: the units of work of a sweep, which run in this or another process or on another machine.
 
 A task trains networks of one setting with several seeds and measures them at regular checks. Its
 outcome consists of arrays, which can be stored in a file.

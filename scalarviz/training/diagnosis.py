@@ -487,7 +487,7 @@ def groups_of(program: Program, count: int) -> list[tuple[str, Any]]:
 
 
 def visits(timeline: Timeline, steps: list[int], groups: list[Any]) -> Iterator[FloatArray]:
-    """Yield the Measures from `values` to `gains` at each step, for all parameter groups."""
+    """Yield the fields `values` to `gains` of Measures at each step, for all parameter groups."""
     now, bank = timeline.clock, timeline.trainer.bank
     with timeline.visit(Clock()):
         try:

@@ -438,7 +438,7 @@ def test_a_step_is_told_in_german_without_a_warning(caplog: pytest.LogCaptureFix
     for _ in s.operations:
         s.advance(1, "operation")
         told.append(caption(s).title)
-    assert told[0] == "Ein Schritt für alle vier; gezeigt wird eines."
+    assert told[0] == "Ein Schritt benutzt alle vier; gezeigt wird eines."
     assert any(words.startswith("Dieses Neuron zählt drei Zahlen zusammen: ") for words in told)
     assert text("page.html.language") == "de"
     assert caplog.messages == []

@@ -76,7 +76,7 @@ def test_keys_alone_guess_go_on_and_end(tab: Tab) -> None:
     rate = tab.state["rate"]
     tab.press("p")
     _, slope = now_of(tab, asked(tab).ask("app.guess.question.row"))
-    assert tab.shown("guess-words").endswith("which way will this weight go?")
+    assert tab.shown("guess-words").endswith("will this weight go up or down?")
     tab.press("Enter")  # nothing is guessed yet
     assert tab.ask(ASKS)
     tab.press("ArrowUp" if slope > 0 else "ArrowDown")

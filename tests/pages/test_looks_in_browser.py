@@ -315,7 +315,7 @@ def test_the_values_of_metrics_are_written(
     tab.press("ArrowRight")
     written = tab.until("written.size && [...written]")
     width, height = tab.ask("(({clientWidth: w, clientHeight: h}) => [w, h])(app.curve.canvas)")
-    for name in ("unseen: loss ", "unseen: right ")[: size[0] // 350]:  # with room
+    for name in ("new data: loss ", "new data: right ")[: size[0] // 350]:  # with room
         words, place = next(each for each in written if each[0].startswith(name))
         left, _, wide, room = place
         assert re.fullmatch(r"[\d.]+( %)?( \(step 200\))?", words.removeprefix(name)), words

@@ -303,7 +303,7 @@ def test_a_page_has_values_from_before_and_names_what_needs_python() -> None:
     spec = data_in(made.text)["spec"]
     assert spec["engine"]["metrics"]["names"] == ["loss", "accuracy"]
     loss, accuracy = spec["page"]["measured"]["series"]
-    assert (loss["name"], accuracy["name"]) == ("unseen: loss", "unseen: right")
+    assert (loss["name"], accuracy["name"]) == ("new data: loss", "new data: right")
     assert loss["values"] == packed(trained.metrics["held_out_loss"][1])
     assert spec["page"]["earlier"]["values"]["shape"] == [12]
 
@@ -332,7 +332,7 @@ def test_a_recording_has_all_metrics_up_to_its_end() -> None:
     made = page_of(advanced(session(sure), 10), engine=False, steps=20)
     assert made.recording is not None and made.recording.measured is not None
     series = made.recording.measured["series"]
-    assert [each["name"] for each in series] == ["unseen: loss", "held-out sure"]
+    assert [each["name"] for each in series] == ["new data: loss", "held-out sure"]
     assert series[0]["steps"] == packed(np.arange(5.0, 31.0, 5.0))
 
 
@@ -411,11 +411,11 @@ def test_metrics_stay_within_a_bound_however_long_a_page_plays(tmp_path: Path) -
 def test_a_page_takes_the_metrics_that_python_names() -> None:
     body = """
       const measures = new Measures();
-      const series = (steps, values) => [{ name: "unseen: right", share: true, steps, values }];
+      const series = (steps, values) => [{ name: "new data: right", share: true, steps, values }];
       measures.take({ measured: { from: -1, series: series([0, 5, 10], [0.25, 0.5, 0.75]) } });
       measures.take({ measured: { from: 7, series: series([8], [1]) } }); // it went back to 7
       const [{ steps, values, share }] = measures.series;
       return [[...steps], [...values], share, measures.wordsAt(8)];
     """
-    words = ["unseen: right 100 %"]
+    words = ["new data: right 100 %"]
     assert in_web("loss_chart texts", body) == [[0, 5, 8], [0.25, 0.5, 1], True, words]

@@ -440,7 +440,7 @@ def test_a_scene_is_written_as_a_recording(
 ) -> None:
     monkeypatch.setattr(module, "engine_data", lambda *_: pytest.fail("kernels were compiled"))
     code, out, _ = run("xor", "--no-engine", "--record", "20", "--every", "5", "--steps", "3")
-    assert code == 0 and "a recording of 20 steps, values to 1 part in 30,000" in out
+    assert code == 0 and "a recording of 20 steps, values rounded to 1 part in 30,000" in out
     found = data_in((tmp_path / "xor.html").read_bytes())
     assert found["spec"]["recording"]["steps"] == [3, 4, 8, 9, 13, 14, 18, 19, 23]
     assert not {"module", "image", "worker"} & found.keys()

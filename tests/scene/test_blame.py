@@ -81,7 +81,7 @@ def test_parts_add_up_to_the_blame_of_the_neuron_and_tags_have_their_signs(
             much = [text(f"blame.{key}", name="").strip() for key in keys]
             assert any(each.words.find(key) >= 0 for key in much) == (delta > 0.0), each.words
             sign = text("blame.sign.plus" if weight > 0.0 else "blame.sign.minus")
-            assert f"× {sign}" in each.words  # always
+            assert f"weight {sign}" in each.words  # always
         added = text("blame.added.more"), text("blame.added.less")
         assert blame.words == added[int(blame.total < 0.0)]
         # The sample asks for what the batch asks for: the head is true of both.
@@ -89,7 +89,7 @@ def test_parts_add_up_to_the_blame_of_the_neuron_and_tags_have_their_signs(
         if blame.row != NONE:
             assert is_higher == (session.network.bank.grad[blame.row] < 0.0)
         elif not blame.stays:  # it comes to a neuron
-            assert ("say more" in found.title) == (gradients[place] < 0.0) == (blame.total > 0.0)
+            assert ("should rise" in found.title) == (gradients[place] < 0.0) == (blame.total > 0.0)
         count += 1
     assert count > 2
 

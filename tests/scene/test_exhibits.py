@@ -474,7 +474,7 @@ def test_pictures_keep_their_proportions(name: str) -> None:
 def test_what_the_network_says_at_the_point_in_use_is_written() -> None:
     shown = pictures(16, 16).marked(np.array([0.25, 0.5]), np.array([0.1, 0.25, 0.75]))
     canvas, _ = drawn(shown, (1280, 800))
-    assert "White ring: the place shown." in canvas.words
+    assert "White ring: the position shown." in canvas.words
     assert [words for words in canvas.words if words in (".10", ".25", ".75")] == [
         ".10",
         ".25",

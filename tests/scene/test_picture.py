@@ -222,7 +222,7 @@ def test_a_message_leaves_room_to_the_neurons_beside_it(
     size: tuple[int, int],
 ) -> None:
     parts = Division.of(*size, exhibit=110.0)
-    said = "New branch from step 2; the old future is kept"
+    said = "New branch from step 2; the old steps are kept"
     frame_data, canvas = (
         sight_of(words=PictureWords("It " * 99), chips=[(said, "return")]),
         Canvas2D(*size),

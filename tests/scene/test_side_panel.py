@@ -59,7 +59,7 @@ def test_it_is_said_to_be_closer_only_if_all_outputs_are(
     assert bool(reason) == (not all(near))
     if reason:
         assert reason.startswith("RGBX"[near.index(False)])
-        assert ("pull it" in reason) == (others > 0)
+        assert ("outweigh it" in reason) == (others > 0)
         assert len(reason.split()) <= 12 and len(title.split()) <= 8
 
 
@@ -157,12 +157,12 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
         ),
         (
             Group((-0.1, 0.1, 0.2), 3, 0),
-            "2 of 3 want .78 higher, 1 lower. Their sum wins, against the framed one.",
+            "2 of 3 want .78 higher, 1 lower. The sum of all wins, against the framed bar.",
         ),
-        (Group((0.2, 0.0, 0.1), 3, 0), "2 of 3 want .78 higher, 0 lower. 1 for no change."),
+        (Group((0.2, 0.0, 0.1), 3, 0), "2 of 3 want .78 higher, 0 lower. 1 want no change."),
         (
             Group((0.2, 0.0, -0.1), 3, 0, silent=1),
-            "1 of 3 want .78 higher, 1 lower. 1 has input 0: no say. The sum of the bars wins.",
+            "1 of 3 want .78 higher, 1 lower. 1 has input 0: no effect. The sum of the bars wins.",
         ),
         (Group((0.2, -0.1) * 32, 64, 1), "32 of 64 want .78 higher, 32 lower. Added up: higher."),
     ],

@@ -224,7 +224,7 @@ def test_the_loss_and_the_accuracy_of_what_is_held_out_are_curves(name: str) -> 
     session, steps = show.session, show.steps // 20
     session.advance(steps)
     curve = Stage(session).frame_data().curve
-    assert [each.name for each in curve.metrics] == ["unseen: loss", "unseen: right"]
+    assert [each.name for each in curve.metrics] == ["new data: loss", "new data: right"]
     predictions = session.network(session.data.held_out[0])
     targets = session.data.held_out[1]
     right = predictions.argmax(axis=1) == targets.argmax(axis=1)

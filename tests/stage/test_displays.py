@@ -277,10 +277,10 @@ def test_it_shows_the_arithmetic_of_what_waits_for_a_backward() -> None:
     w = sv.Weight(0.5)
     w.forward(3.0)
     lines = cells_of(w._repr_html_())
-    assert lines == [["y", "w x = 0.5 · 3", "1.5"], ["1 input waits for a backward"]]
+    assert lines == [["y", "w x = 0.5 · 3", "1.5"], ["1 input is waiting for a backward pass"]]
     assert w.unmatched == 1
     w.backward(1.0)
-    assert cells_of(w._repr_html_()) == [["y = w x; no inputs wait for a backward"]]
+    assert cells_of(w._repr_html_()) == [["y = w x; no inputs are waiting for a backward pass"]]
 
 
 def test_of_many_inputs_the_newest_come_first() -> None:
@@ -290,7 +290,7 @@ def test_of_many_inputs_the_newest_come_first() -> None:
     assert cells_of(w._repr_html_()) == [
         *[["y", f"w x = 2 · {x}", f"{2 * x}"] for x in (9, 8, 7)],
         ["… 7 more"],
-        ["10 inputs wait for a backward; the next is x = 9"],
+        ["10 inputs are waiting for a backward pass; the next is x = 9"],
     ]
 
 

@@ -77,7 +77,7 @@ def test_what_is_measured_has_room_beside_and_below_the_loss(studio: Studio) -> 
     stage.session.advance(1000)  # held-out loss and accuracy
     for size in SIZES:
         check_words(studio, stage, size, "at the end")
-        found = [words for words in stage.picture().words if "unseen:" in words]
+        found = [words for words in stage.picture().words if "new data:" in words]
         assert len(found) == 2 or size != SIZES[0]  # smaller ones have less room
     stage.common.curve_view.large = True
     studio.stage(stage, 0.0, SIZES[0])

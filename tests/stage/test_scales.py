@@ -163,8 +163,8 @@ def test_held_out_loss_and_accuracy_are_drawn_up_to_now() -> None:
     stage = Stage(s)
     s.advance(6)
     held_out, accuracy = stage.frame_data().curve.metrics
-    assert (held_out.name, held_out.share) == ("unseen: loss", False)
-    assert (accuracy.name, accuracy.share) == ("unseen: right", True)
+    assert (held_out.name, held_out.share) == ("new data: loss", False)
+    assert (accuracy.name, accuracy.share) == ("new data: right", True)
     steps, values = s.metrics["held_out_accuracy"]
     np.testing.assert_array_equal(accuracy.steps, steps)
     np.testing.assert_array_equal(accuracy.values, values)
@@ -211,7 +211,7 @@ def test_which_metrics_are_drawn() -> None:
         "r2": points(-3.0, 0.5),
     }
     assert [(each.name, each.share) for each in measured_of(known)] == [
-        ("unseen: loss", False),
+        ("new data: loss", False),
         ("share above", True),
     ]
     del known["held_out_loss"], known["share_above"]

@@ -71,7 +71,7 @@ def test_the_legend_has_the_numbers_of_the_scales(studio: Studio, stage: Stage) 
     said = words(studio, stage, (1280, 800))
     scale = float(stage.frame_data().cubes.color_scales[0])
     assert {typeset(f"{sign * scale:g}") for sign in (-1, 1)} <= set(said)
-    assert {"blue: minus", "orange: plus"} <= set(said)
+    assert {"blue: negative", "orange: positive"} <= set(said)
     stage.take(color="gradient", cubes="value", per_layer=True)
     said = words(studio, stage, (1280, 800))
     assert "color: gradient, size: |value| (here the scale of the first layer)" in said

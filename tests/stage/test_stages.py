@@ -182,7 +182,7 @@ def test_the_table_says_loss_accuracy_weights_and_time_of_each(
     shown = beside(*sessions, look=Look(theme=theme))
     shot(studio, shown, size)
     words = shown._picture.words
-    assert {"step", "loss", "right yet?", "weights", "time a step"} <= set(words)
+    assert {"step", "loss", "right yet?", "weights", "time per step"} <= set(words)
     assert {"3-8-3", "2-4-1", "3-3", "300", "20", "0", "59", "17", "12"} <= set(words)
     assert f"{sessions[0].loss:#.3g}" in words and f"{sessions[1].loss:#.3g}" in words
     assert any(each.endswith(" of 4") for each in words)

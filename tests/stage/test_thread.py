@@ -88,7 +88,7 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
         offs.append(np.abs(np.asarray(session.network(inputs)) - goals))
     near = (offs[1] < offs[0]).sum()
     assert told["step"].why.startswith(f"{near} dots closer, {100 - near} farther. ")
-    assert told["step"].why.endswith("mean of the squares fell.") == (
+    assert told["step"].why.endswith("mean squared error fell.") == (
         (offs[1] ** 2).mean() < (offs[0] ** 2).mean()
     )
 
@@ -117,7 +117,7 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         session.advance(by, "operation")
         moment = session.network.program.moments[session.clock.operation - 1]
         told[moment.name] = caption(session)
-    assert len(told) <= 12 and "Others than" in told["zero_grad"].why
+    assert len(told) <= 12 and "Other examples than" in told["zero_grad"].why
     carried = told["convolution 0"].title.split()[-1][:-1]
     rows = []
     for pool, layer in (("max_pool 1", "convolution 2"), ("max_pool 3", "affine 4")):
@@ -137,7 +137,7 @@ def test_the_film_of_digits_carries_one_number_through_twelve_frames_at_most() -
         bars = told[name].bars
         products = [float(each.said.replace("−", "-")) for each in bars.rows]
         assert len(products) == 4 and sum(products) == pytest.approx(round(bars.total, 2))
-        assert "largest of 4, and stops where minus became 0" in told[name].comes
+        assert "largest of 4, and stops where a negative number became 0" in told[name].comes
     words = said_of_share(told["loss"].bent)
     share, loss = map(float, re.findall(r"\d*\.\d+", words))
     assert round(-np.log(share), 2) == loss and share == pytest.approx(before[sample], abs=0.005)

@@ -422,7 +422,7 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     said_of_it = [
         block.words for block in blocks_of_weight(session, row) if isinstance(block, CardLine)
     ]
-    assert any(words.startswith("It is used at 16 places of each sample") for words in said_of_it)
+    assert any(words.startswith("It is used at 16 places in each sample") for words in said_of_it)
 
 
 def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
@@ -470,12 +470,12 @@ def test_a_weight_that_lies_beyond_the_edge_everywhere_is_told() -> None:
     session = session_of_layers(sv.Conv2d((1, 1, 1), 1, 3, padding=1), sv.Dense(1, 1))
     told = walk(session, 0)
     assert told["weight gradient 0"].numbers == (
-        "gradient = 0: it lies beyond the edge at every place",
+        "gradient = 0: it lies outside the picture at every position",
     )
     said_of_it = [
         block.words for block in blocks_of_weight(session, 0) if isinstance(block, CardLine)
     ]
-    assert "gradient = 0: it lies beyond the edge at every place" in said_of_it
+    assert "gradient = 0: it lies outside the picture at every position" in said_of_it
     assert all(said.title for said in told.values())
 
 
@@ -575,7 +575,7 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
     session, predictions, targets = compared(loss)
     card = card_of(session, (session.network.program.outputs.name, place))
     (words,) = [line for line in lines_of(card) if line.startswith("target")]
-    name = {"softmax_cross_entropy": "share ", "sigmoid_cross_entropy": "sigmoid ", "mse": ""}[loss]
+    name = {"softmax_cross_entropy": "probability ", "sigmoid_cross_entropy": "sigmoid ", "mse": ""}[loss]
     start, off = words.split(" is off by ")
     value = start.removeprefix(f"target {targets[place]:g}: {name}")
     assert float(value) == pytest.approx(predictions[place], rel=0.006)
@@ -585,7 +585,7 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
     if name:
         assert facts[name.strip()] == in_words(predictions[place], 3)
     else:
-        assert not {"share", "sigmoid"} & set(facts)
+        assert not {"probability", "sigmoid"} & set(facts)
 
 
 @LOSSES

@@ -82,7 +82,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     off = np.abs(prediction[0] - target[0]).mean()
     sums = {name: number(float(s.numbers(name).outputs[0, i])) for name, i in PLACES.items()}
     assert list(titles.values()) == [
-        "One step for all eight; we follow one.",
+        "One step uses all eight; we follow one.",
         f"This neuron adds up four numbers: {sums['affine 0']}.",
         f"{sums['affine 0']} becomes {sums['tanh 0']}.",
         f"B adds up nine numbers: {sums['affine 1']}.",
@@ -90,7 +90,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"How wrong is this answer? Off by {number(off, 3)}.",
         f"B is {number(p)} and should be {said_goal(t)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
-        f"This neuron is to blame: it should say {'more' if blamed(s) < 0.0 else 'less'}.",
+        f"This neuron is to blame: its output should {'rise' if blamed(s) < 0.0 else 'fall'}.",
         "The curve lets some of the blame through.",
         f"This weight should be {way(s, 16)}.",
         f"The weight from input G to neuron 5 moved: {old} → {new}.",
@@ -161,9 +161,9 @@ def test_relu_says_what_became_of_the_sum() -> None:
     network.bank.value[:2] = 1.0, -1.0
     s = sv.Session(network, ([[1.0]], [[0.0]]), optimizer=sv.SGD(0.1), engine="python")
     s.advance(3, "operation")
-    assert caption(s, 0).title.startswith("Plus is unchanged: ")
+    assert caption(s, 0).title.startswith("A positive sum stays: ")
     assert caption(s, 0).numbers[-1] == "The sum of neuron 0 is above 0: relu lets it through."
-    assert caption(s, 1).title == "Minus becomes 0: the neuron is off."
+    assert caption(s, 1).title == "A negative sum becomes 0: the neuron is off."
     assert caption(s, 1).numbers[-1] == "The sum of neuron 1 is not above 0: relu makes it 0."
 
 
@@ -287,7 +287,7 @@ def test_a_frozen_weight_stays(s: sv.Session) -> None:
     assert caption(s, 2).title.startswith(
         "The weight from input B to neuron 0 is frozen: it stays "
     )
-    said_of_all = "all that are not frozen move at once, for all 8 samples together"
+    said_of_all = "all unfrozen weights move at once, for all 8 samples together"
     assert said_of_all in caption(s, 1).numbers
 
 
@@ -447,7 +447,7 @@ def test_where_there_are_classes_the_right_output_is_told() -> None:
         assert percent(share) in told["loss"].title
         assert bent is not None and bent.before == share and bent.after == -math.log(share)
         assert all(y == -math.log(x) for x, y in bent.points)
-        assert f"share of output {right}: -log(" in told["loss"].numbers[0]
+        assert f"probability of output {right}: -log(" in told["loss"].numbers[0]
         blamed = int(np.abs(s.numbers("tanh 0").upstream[sample]).argmax())
         assert told["affine 0"].neurons == (("affine 0", blamed),)
         assert told["input gradient 1"].neurons == (("tanh 0", blamed),)
@@ -559,7 +559,7 @@ def test_before_relu_the_sum_that_goes_on_is_told_and_last_what_the_right_class_
         largest = int((np.maximum(sums, 0.0) * wide).argmax())  # in a window of 2 x 2
         assert told[f"convolution {layer}"].neurons[0][1] == largest
         assert told[f"delta {layer}"].neurons[0][1] == largest
-        assert told[f"relu {layer}"].title.startswith("Plus is")
+        assert told[f"relu {layer}"].title.startswith("A positive sum")
 
 
 @pytest.mark.parametrize("sample", [0, 3])
@@ -598,7 +598,7 @@ def test_a_caption_has_what_each_sample_of_the_step_asks_for(make: Any) -> None:
     assert nearer is not None and outcome is not None and len(nearer.amounts) == count
     assert nearer.amounts[nearer.place] == pytest.approx(outcome.off[0] - outcome.off[1], rel=1e-3)
     words = group_words(Group((0.2, -0.1, 0.0, 0.3), 4, 1), ".42")
-    assert words.endswith("1 lower. Their sum wins, against the framed one.")
+    assert words.endswith("1 lower. The sum of all wins, against the framed bar.")
 
 
 def test_a_step_says_that_the_batch_decides() -> None:
@@ -655,7 +655,7 @@ def test_a_share_too_small_for_a_number_is_told() -> None:
     network = sv.Network([1, 2], seed=0, dtype="float64")
     network.bank.value[:] = [0.0, 2000.0, 0.0, 0.0]
     s = sv.Session(network, ([[1.0]], [0]), "softmax_cross_entropy", engine="python")
-    assert walk(s, count=BEFORE_UPDATE)["loss"].numbers[0] == "share of output 0: -log(0) ≈ 2000"
+    assert walk(s, count=BEFORE_UPDATE)["loss"].numbers[0] == "probability of output 0: -log(0) ≈ 2000"
 
 
 @pytest.mark.slow

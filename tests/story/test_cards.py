@@ -233,7 +233,7 @@ def test_a_kernels_weight_adds_up_all_places_the_largest_first() -> None:
     card = card_of(session, 4)
     sizes = [abs(float(cells[3])) for cells in table_of(card).rows]
     assert sizes == sorted(sizes, reverse=True) and table_of(card).rests[0][0] == "... 64 more"
-    assert "used at 16 places of each sample" in lines_of(card)[0]
+    assert "used at 16 places in each sample" in lines_of(card)[0]
     best = int(np.argmax(np.abs(session.explain(4).products)))
     assert table_of(card).rows[0][0] == str(best // 16)
 

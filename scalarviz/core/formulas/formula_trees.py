@@ -134,7 +134,7 @@ class Reader:
         self.local, self.outer = local, outer
 
     def body(self, statements: Sequence[ast.stmt], rest: Tree) -> Tree:
-        """Return the tree of the result of statements that are followed by the tree `rest`."""
+        """Return the result tree of statements, given the tree `rest` that follows them."""
         for statement in reversed(statements):
             match statement:
                 case ast.Pass():

@@ -468,7 +468,7 @@ class CaseWriter(FormulaWriter):
 def written_cases(
     function: Callable[..., float], names: Sequence[str], *, inline: bool
 ) -> Iterator[tuple[CaseWriter, Term]]:
-    """For each case of a function, yield its writer, which has the choices, and its formula."""
+    """Yield, for each case of a function, a writer set up with the choices, and the formula."""
     for choices in all_choices():
         writer = CaseWriter(names, choices, inline=inline)
         try:

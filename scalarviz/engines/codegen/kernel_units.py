@@ -341,7 +341,7 @@ class Kernel:
 def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
     """Return kernels for a working type; kernels not on disk are compiled first.
 
-    Changed constants and other table rows take effect at the next call. Raises EngineError in a
+    Changed constants or table rows take effect at the next call. Raises EngineError in a
     process that was forked after kernels had been loaded.
     """
     check_process()

@@ -130,8 +130,8 @@ def rows_of_blocks(stack: Stack, blocks: int, clipped: bool) -> tuple[int, int] 
 def dense_layers(program: Program) -> Stack:
     """Return the affine operations, each with its activation; [] if there are other kinds.
 
-    Also returns [] for more than MOST_LAYERS layers, and if the gradients of a chunk are in another
-    order than the bank's rows, as with shared weights.
+    Also returns [] for more than MOST_LAYERS layers, and if the gradients of a chunk are in a
+    different order from the bank's rows, as with shared weights.
     """
     stack: Stack = []
     before, rows = program.inputs, 0

@@ -66,7 +66,7 @@ def kernels_of_formula(formula: Formula) -> list[Unit]:
 
 @final
 class CpuExpressionEngine(ExpressionEngine[FloatArray]):
-    """Runs the steps of a trace on tiles of samples; each run gives the same bits."""
+    """Runs the steps of a trace on tiles of samples; results are reproduced bit for bit."""
 
     name = "cpu"
 

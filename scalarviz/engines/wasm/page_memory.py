@@ -168,7 +168,7 @@ class PageMemory:
         return operations
 
     def _plan(self, tables: Tables, order: Order) -> Records:
-        """Return the plan of tables with the loss and the optimizer."""
+        """Return the execution plan for these tables, including the loss and the optimizer."""
         of = self._training
         plan = plan_loss(tables, of.program, of.loss, self._kernels(units_of_loss(of.loss)))
         set_order(plan, order)

@@ -166,7 +166,7 @@ class Flow:
 
     @cached_property
     def settled(self) -> Flow:
-        """The flow, after layers were added for a pending change of shape and pending waves."""
+        """The flow with layers appended for any pending reshape or frequency encoding."""
         if self.waves is not None:
             return self._encoded(self.waves)
         seen, shape = layer_size(self.seen), layer_size(self.shape)

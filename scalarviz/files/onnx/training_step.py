@@ -463,7 +463,7 @@ class StepOperation:
 
     @property
     def shares(self) -> list[tuple[int, int]]:
-        """For each parameter of a formula, its first row and how many elements share a number."""
+        """For each parameter of a formula, its first row and how many elements share one value."""
         found, row = [], self.operation.weights
         for each, count in zip(self.numbers, parametric_counts(self.operation), strict=True):
             found.append((row, each))

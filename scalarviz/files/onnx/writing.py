@@ -165,7 +165,7 @@ class LayerContext(Generic[LayerT]):
         return self.writer.store_once(self.layer, role, self.called(role, f".{role}"), array)
 
     def rows(self, role: str, shape: Shape) -> str:
-        """Store the parameters with a role in this shape and return their name."""
+        """Store the parameters that have the given role, reshaped to `shape`; return their name."""
         return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
     def activate(self, role: str, ending: str) -> None:

@@ -81,7 +81,7 @@ def why_of(outputs: Sequence[Sequence[float]], across: int) -> Why:
 
 @dataclass(frozen=True)
 class Learned:
-    """Number of right samples of some classes at the start and now, and of all samples."""
+    """Counts for some classes: samples right at the start, samples right now, and all samples."""
 
     classes: str
     before: int

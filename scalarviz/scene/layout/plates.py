@@ -142,7 +142,7 @@ class Plate:
 
     @property
     def standing_at(self) -> float:
-        """The seat, or a negative number if all cubes have the same size; used by shaders."""
+        """`seat` for shaders, or a negative number if all cubes have the same size."""
         return self.seat if self.tiles is None else -1.0
 
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
@@ -538,7 +538,7 @@ class Sign:
     row: int = NONE
 
     def room(self) -> FloatArray:
-        """Return points at the ends of the node's area including its labels, (3, 3)."""
+        """Return three points that bound the node and its labels, shape (3, 3)."""
         ends = np.stack([1.4 * DOWN, 0.8 * UP, 0.8 * RIGHT])
         return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 

@@ -314,7 +314,7 @@ class Record:
         return np.frombuffer(found[3], np.uint8)
 
     def _forget(self, step: int, place: int) -> None:
-        """Remove the page of a step at a file position from the index."""
+        """Remove from the index the entry of a step whose page is at a file position."""
         for pages in (self.pages, self.fulls):
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]

@@ -275,7 +275,7 @@ def data_set(data: DataSet) -> str:
 
 
 def check_engine(network: Network, details: Details) -> None:
-    """Raise EngineError if an available engine cannot run the network in a precision."""
+    """Raise EngineError if an available engine does not support the precision for this network."""
     if not pick(ENGINES, details["name"], "engine").lack():
         model_queries.check_engine(network, details["name"], details["precision"])
 

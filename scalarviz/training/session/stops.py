@@ -2,8 +2,8 @@
 
 A condition is evaluated on arrival at a step, before the user actions there. It newly holds if it
 did not hold at the previous step or was set after that. The step at which training stops depends
-only on the history of the run, so it is the same for portions of any size, in a copy, and in a
-loaded run.
+only on the history of the run, so it does not depend on how the run is divided into calls,
+and a copied or loaded run stops at the same step.
 """
 
 from __future__ import annotations

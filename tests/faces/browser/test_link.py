@@ -544,7 +544,7 @@ def test_metrics_come_as_they_are_measured_and_go_where_the_training_goes_back()
         measured = page.state["measured"]
         return measured["from"], [(each["name"], *each["steps"]) for each in measured["series"]]
 
-    names = "unseen: loss", "unseen: right"
+    names = "new data: loss", "new data: right"
     assert seen() == (-1, [(name, 5.0, 10.0) for name in names])
     page.ask("advance", {"count": 8})
     assert seen() == (10, [(name, 15.0, 20.0) for name in names])

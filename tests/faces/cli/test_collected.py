@@ -106,7 +106,7 @@ def test_of_a_page_the_newest_answers_count_and_two_of_one_name_have_a_row_each(
     assert found == {"Anna": "right after 2", "Anna (2)": "wrong: 4", "Anna (2) (2)": "right"}
     assert cells(tmp_path)["Anna"]["02-layers/w"] == "right"
     assert table_in(tmp_path).remarks == [
-        f"{LESSON} was answered 2 times under the name {name}: each has its own row."
+        f"{LESSON} was answered 2 times under the name {name}: each attempt has its own row."
         for name in ("Anna", "Anna (2)")
     ]
 

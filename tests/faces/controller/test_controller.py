@@ -414,7 +414,7 @@ def test_an_edit_in_the_past_begins_a_branch_and_says_how_to_return(controller: 
     controller.time.seek(4)
     controller.edit(3, 0.75)
     assert controller.face.state.branch == 1 and values(controller)[3] == 0.75
-    assert controller.stage.notices == ["New branch from step 4; the old future is kept"]
+    assert controller.stage.notices == ["New branch from step 4; the old steps are kept"]
     assert controller.stage.action == "return"
     controller.stage.then()
     assert controller.face.state.branch == 0 and len(controller.stage.notices) == 1

@@ -39,7 +39,7 @@ from tests.faces.controller.fake_stage import HANG, attended, chips_of, drag, sh
 from tests.sessions import bits, colours, session_on
 
 SIZE = 800, 500
-ASKED = "The weight from input x to neuron 2: which way will this weight go?"
+ASKED = "The weight from input x to neuron 2: will this weight go up or down?"
 
 
 def session_of(optimizer: Any = None, **options: Any) -> sv.Session:
@@ -167,7 +167,7 @@ def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.
         assert controller.face.press(key)
     assert session.clock.place == (2, len(session.operations) - 1)
     assert controller.stage.hidden.typed == "-0.75"
-    assert words_of(controller).endswith("To which number? -0.75_")
+    assert words_of(controller).endswith("What will it be? -0.75_")
     assert f"It is {float(session.network.bank.value[row]):.3g}." in words_of(controller)
     controller.face.press("enter")
     guess = controller.stage.guess
@@ -423,7 +423,7 @@ def test_without_layers_or_with_all_frozen_it_says_so(opened: Open, session: sv.
         controller = opened(found, Stage)
         assert not shown(controller, "guess").enabled
         controller.face.press("p")
-        words = "Guessing requires a network made of layers, not frozen."
+        words = "Guessing needs a network of layers that are not frozen."
         assert words in chips_of(controller) and shown(controller, "guess").about == words
         assert not controller.guessing.on and controller.session.clock.place == (0, 0)
 

@@ -338,7 +338,7 @@ def test_a_click_on_the_strip_goes_to_a_step_and_a_drag_compares_two(
     change = rounded(values[30] - values[10], 3)
     change = change if values[30] < values[10] else f"+{change}"
     words = stage.picture().words
-    assert any(f"{first} to {last}, by {change}" in each for each in words), words
+    assert any(f"{first} to {last}, a change of {change}" in each for each in words), words
     stage.hover_at(0.0, 0.0)
     studio.stage(stage, 0.0, SIZE)
     assert any(each.startswith("largest change, steps 10 to 30:") for each in stage.picture().words)

@@ -226,7 +226,7 @@ def test_an_error_and_a_branch_are_told_when_they_are_there(controller: Any, gat
     settle(controller)
     first, second = controller.stage.notices
     assert first.startswith("Unknown activation 'no such'")
-    assert second.startswith("New branch from step 2; the old future is kept")
+    assert second.startswith("New branch from step 2; the old steps are kept")
     gate.seconds = 0.0
 
 

@@ -43,7 +43,7 @@ from scalarviz.faces.cli.commands import main
 main()
 """
 
-LATE = "scalarviz is opening a window; this takes some seconds here\n"  # on a busy machine
+LATE = "scalarviz is opening a window, which takes a few seconds\n"  # on a busy machine
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")

@@ -259,7 +259,7 @@ def case_the_timeline_seeks_and_an_edit_in_the_past_begins_a_branch(bench: Bench
     bench.settle()
     bench.press("e", "0.75", Key.Key_Return)
     assert bench.session.network.bank.value[3] == 0.75
-    assert bench.stage.notices == ["New branch from step 4; the old future is kept"]
+    assert bench.stage.notices == ["New branch from step 4; the old steps are kept"]
     assert list(line.marks) == [4] and "branch 1" in bench.made["where"].text()
     bench.stage.then()
     bench.settle()

@@ -367,7 +367,7 @@ PANE_SIZES = [
     (500, 900),
 ]
 COUNTS = range(2, 7)
-HEADS = ["step", "loss", "accuracy", "weights", "time a step"]
+HEADS = ["step", "loss", "accuracy", "weights", "time per step"]
 RANKS = [1, 0, 2, 3, 4]
 CELLS = ["12,345,678 + 12", "0.00123", "12,345 of 60,000", "1,234,567", "12.3 ms"]
 
@@ -507,11 +507,11 @@ def test_all_that_is_written_around_the_panes_is_large_enough_and_covers_nothing
 def test_columns_that_have_no_room_are_left_out_by_their_ranks() -> None:
     shown = ComparedPicture()
     shown.flat(Panes.of(2, 500, 500), compared(2), THEMES["dark"], 1.0)
-    assert "step" in shown.words and "time a step" not in shown.words
+    assert "step" in shown.words and "time per step" not in shown.words
     turned = compared(2)
     turned = replace(turned, heads=[(words, 9 - rank) for words, rank in turned.heads])
     shown.flat(Panes.of(2, 500, 500), turned, THEMES["dark"], 1.0)
-    assert "step" not in shown.words and "time a step" in shown.words
+    assert "step" not in shown.words and "time per step" in shown.words
     shown.flat(Panes.of(2, 1280, 800), compared(2), THEMES["dark"], 1.0)
     assert {*HEADS, *CELLS} <= set(shown.words)
 

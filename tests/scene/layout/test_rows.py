@@ -246,13 +246,13 @@ def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
     own, row = fan_seen(stage, see)(data.layout.fans[number]), open_row(number, 0, data)
     canvas = Canvas2D(1280, 800)
     draw_upright(canvas, DARK, own, row, ("#0000ff", "#ff8000"), written=True)
-    heads = [canvas.words.index(each) + 1 for each in ("= adds", "says", "× weight")]
+    heads = [canvas.words.index(each) + 1 for each in ("= adds", "output", "× weight")]
     products, comes, weights = (
         [number_in(each) for each in canvas.words[head : head + count]]
         for head, count in zip(heads, (row.inputs + 1, row.inputs, row.inputs + 1), strict=True)
     )
     assert sum(products) == pytest.approx(round(row.result, 2))
-    assert f"all added: {short(row.result)}" in canvas.words
+    assert f"added up: {short(row.result)}" in canvas.words
     for x, weight, product in zip(comes, weights, products, strict=False):
         assert abs(x * weight - product) < 0.005
     assert not {*data.layout.fans[number].all_rows[0].tolist()} & {
@@ -290,7 +290,7 @@ def test_a_sum_in_words_has_its_largest_terms_and_the_rest_as_one() -> None:
 
 def test_the_way_to_red_ends_in_a_sum_that_adds_up_in_print() -> None:
     words = thread_words(0.2149, 1, 1.306, [0.4, 0.2149 * 1.306, -0.3], 0.4, 0.598)
-    assert words == "red: .21 × 1.31 + .40 − .30 + b .02 = .40; the S makes it .60"
+    assert words == "red: .21 × 1.31 + .40 − .30 + b .02 = .40; the S-curve makes it .60"
 
 
 def test_a_row_is_opened_by_the_mouse_else_the_one_that_adds_most() -> None:

@@ -35,9 +35,9 @@ def test_no_two_squares_meet_and_blocks_follow_each_other(shape: float) -> None:
         "64 neurons",
         "40 neurons",
         "what each adds to the colour",
-        "a square: what one neuron says, for every place; blue minus, grey 0",
-        "a place",
-        "12 waves of it",
+        "a square: one neuron's output at every position; blue below 0, grey 0",
+        "a position",
+        "as 12 waves",
         "one of many paths to this red: through 3 of 3,555 cubes",
         "each cube × the square before it; all such products are added",
     ]
