@@ -280,7 +280,7 @@ def made_page(
 def spec_of(
     show: Show, theme: str, scene: Mapping[str, Any], exhibit: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the data of a page about a paused session, without those of its engine."""
+    """Return the data of a page about a paused session, except for its engine."""
     step = show.session.step_index
     return {
         "fixed": show.session.trainer.recorded is not None,

@@ -50,8 +50,9 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
         "texts": texts_of(script, {**texts(), **own}),
     }
     markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
-    words = {name: text(f"build.{name}") for name in ("title", "task", "about")}
-    words |= {name: text(f"legend.{name}") for name in ("minus", "plus")}
+    words = {"title": text("build.title"), "task": text("build.task")}
+    words["about"] = text("build.about")
+    words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
     page = html(
         markup,
         words | said_in(markup) | {"version": __version__},

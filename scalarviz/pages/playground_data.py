@@ -1,7 +1,7 @@
-"""Data by which a page makes networks of its own: kernels, records, and constants of the engine.
+"""Data with which a page builds networks: kernels, record layouts, and constants of the engine.
 
-`web/dense_image.js` makes the memory of a chain of dense layers from them, with the same bytes as
-`engines/wasm/page_memory.py`.
+`web/dense_image.js` uses them to build the memory of a chain of dense layers, with the same bytes
+as `engines/wasm/page_memory.py`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ SAME = (
 
 
 class PlaygroundData(NamedTuple):
-    """What a page needs to make networks of its own: a WebAssembly module, and tables."""
+    """What a page needs to build networks: a WebAssembly module, and tables."""
 
     module: bytes
     tables: dict[str, Any]
@@ -122,7 +122,7 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
 
 
 def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[str, Any]:
-    """Return what `web/dense_page.js` needs to make the data of a page, besides those of one page.
+    """Return the tables with which `web/dense_page.js` builds the data of a page for a network.
 
     Args:
         make: returns the show of a network for settings

@@ -27,7 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "shape": "circle",
     "noise": 0.0,
     "share": 0.5,
-    "points": "",  # the user's own points, packed, in place of those of the shape
+    "points": "",  # the visitor's points, packed, instead of a data set
     "seed": 1,
     "features": ["x", "y"],
     "hidden": [4, 2],

@@ -384,7 +384,7 @@ GERMAN_ROWS: dict[str, Container[str]] = {
 # Words that are German, too, and names of keys, functions and kinds of files.
 SAME = set(
     "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
-    " node data grad mark log minus plus orange".split()
+    " node data grad mark log minus plus orange PyTorch Adam Xavier".split()
 )
 
 

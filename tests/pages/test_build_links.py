@@ -43,7 +43,7 @@ def chosen(choose: random.Random) -> dict[str, Any]:
     hidden = [choose.randint(1, 12) for _ in range(choose.randint(0, 5))]
     share = choose.choice([0.1, 0.5, choose.uniform(0.1, 0.9)])
     points = [(choose.uniform(-6, 6), choose.uniform(-6, 6), kind) for kind in (1.0, -1.0) * 9]
-    own = choose.choice([0, 0, 2, 18])  # points of the user's own
+    own = choose.choice([0, 0, 2, 18])  # the user's points
     batches = [each for each in build_link.BATCHES if each <= (own or 500 * share)]
 
     def number(most: float) -> float:
@@ -85,7 +85,7 @@ def test_each_invalid_part_is_one_sentence_and_the_rest_is_read() -> None:
     for link, (settings, bad, _, value, rest) in zip(links, in_pages(links), strict=True):
         ours, sentences = read_build(pairs_of(link))
         assert len(sentences) == 1 and sentences[0].count(".") >= 1 and len(sentences[0]) < 160
-        assert bad == f"{sentences[0]} The rest is open."
+        assert bad == f"{sentences[0]} Everything else is open."
         assert settings == {**ours, "w": ""}
         assert value is None and rest == "#step=7"
         opened_by = read_link(f"play?{link}")
@@ -110,7 +110,7 @@ def test_packed_weights_are_read_bit_for_bit_or_refused() -> None:
         [(_, bad, _, read, _)] = in_pages([link.replace(words, wrong)])
         assert unpacked(wrong, len(value)) is read is None and "weights are missing" in bad
     too_long = in_pages(["w" * (LONGEST + 1)])[0][1]
-    assert too_long == "A link has 8,000 characters at most, this one has 8,002. The rest is open."
+    assert too_long == "A link has at most 8,000 characters; this one has 8,002. Everything else is open."
     start = opened(read_link(f"play?{link}#step=0"), {})[0].session
     start.advance(3, progress=False)
     start.seek(0)

@@ -1,4 +1,4 @@
-"""What a page says of a network of its own, beside what Python says of it."""
+"""The data that a page makes for a network, compared with what Python writes."""
 
 import json
 import random
@@ -83,8 +83,7 @@ def test_a_page_says_of_a_network_what_python_says(count: int) -> None:
     shows = [show_of(each) for each in cases]
     tables = playground_data(make).tables
     given = [
-        each | {"activation": [each["activation"]] * len(each["hidden"])} | USUAL
-        for each in cases
+        each | {"activation": [each["activation"]] * len(each["hidden"])} | USUAL for each in cases
     ]
     made = in_web(
         "dense_page texts", SCRIPT, base=data_of(make(engine="python")), tables=tables,

@@ -35,7 +35,7 @@ def playground(files: Files) -> Path:
 
 @pytest.fixture
 def tab(opened: Opens, playground: Path) -> Tab:
-    """The playground, which stands at step 0."""
+    """The playground, paused at step 0."""
     return opened(playground, place="#step=0").ready()
 
 

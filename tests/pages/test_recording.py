@@ -257,7 +257,10 @@ def test_precision_is_lowered_to_fit_that_of_gradients_first_and_that_is_said() 
     )
     assert full.parts == PRECISIONS[0] and len(full.data) > len(less.data) > len(least.data)
     assert less.parts.gradients < less.parts.values == full.parts.values > least.parts.values
-    begin, end = "a.html: 400 kB, a recording of 200 steps, values rounded to 1 part in", "of the largest"
+    begin, end = (
+        "a.html: 400 kB, a recording of 200 steps, values rounded to 1 part in",
+        "of the largest",
+    )
     assert page(full).words("a.html") == f"{begin} 30,000 {end}"
     for made in (less, least):
         gradients = f"gradients rounded to 1 part in {made.parts.gradients:,}"

@@ -575,7 +575,11 @@ def test_the_card_of_an_output_compares_what_the_loss_reads(loss: str, place: in
     session, predictions, targets = compared(loss)
     card = card_of(session, (session.network.program.outputs.name, place))
     (words,) = [line for line in lines_of(card) if line.startswith("target")]
-    name = {"softmax_cross_entropy": "probability ", "sigmoid_cross_entropy": "sigmoid ", "mse": ""}[loss]
+    name = {
+        "softmax_cross_entropy": "probability ",
+        "sigmoid_cross_entropy": "sigmoid ",
+        "mse": "",
+    }[loss]
     start, off = words.split(" is off by ")
     value = start.removeprefix(f"target {targets[place]:g}: {name}")
     assert float(value) == pytest.approx(predictions[place], rel=0.006)

@@ -655,7 +655,9 @@ def test_a_share_too_small_for_a_number_is_told() -> None:
     network = sv.Network([1, 2], seed=0, dtype="float64")
     network.bank.value[:] = [0.0, 2000.0, 0.0, 0.0]
     s = sv.Session(network, ([[1.0]], [0]), "softmax_cross_entropy", engine="python")
-    assert walk(s, count=BEFORE_UPDATE)["loss"].numbers[0] == "probability of output 0: -log(0) ≈ 2000"
+    assert (
+        walk(s, count=BEFORE_UPDATE)["loss"].numbers[0] == "probability of output 0: -log(0) ≈ 2000"
+    )
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ export class App {
     const { earlier } = spec.page; // losses, as of a state, from before the page
     this.losses = new LossRecord(earlier?.from);
     if (earlier) {
-      const { values } = earlier; // packed by Python, or those of the app before this one
+      const { values } = earlier; // packed by Python, or from the previous app
       const losses = { ...earlier, values: values.dtype ? unpacked(values) : values };
       this.losses.take({ losses, last: Infinity });
     }
@@ -88,7 +88,7 @@ export class App {
     this.slowing = false; // whether one is under way
     this.slowly = 0; // 1 after a whole one: the next takes half the time
     this.pressed = 0; // counts commands
-    this.refused = ""; // what was said of the last input that is none
+    this.refused = ""; // the message about the last invalid input
     this.frame = 0;
     /** What builds the network and may undo more than the training: {undo, redo, reset, drawWeights, copyLink, seen}, or null. */
     this.around = null;

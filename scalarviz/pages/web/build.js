@@ -1,5 +1,5 @@
-// A playground: settings become a network, and each change of them begins a training that goes on
-// from the weights of the last one.
+// A playground: settings become a network. Each change starts a new training run from the current
+// weights.
 
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
@@ -29,7 +29,7 @@ import { text } from "./texts.js";
 
 const DRAG = 1500; // milliseconds between two moves of a slider that are one change
 const MOST_PAST = 50; // changes that can be undone
-const STEPS_BACK = 30; // from where numbers have left all bounds
+const STEPS_BACK = 30; // to return to if numbers become too large
 const MOST_TEST = 450; // test points on the map
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
@@ -67,7 +67,9 @@ export class Playground {
       change: (settings) => this.change(settings),
       tell: (words) => this.app.tell(words),
     });
-    this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
+    const features = Object.entries(this.build.tables.features);
+    const labels = Object.fromEntries(features.map(([name, { label }]) => [name, label]));
+    this.shelf = new InputShelf(byId("shelf"), FEATURES, labels, (name) => this.toggleInput(name));
     const rows = [["opt", [...RATES.keys()]], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
@@ -99,7 +101,7 @@ export class Playground {
 
   // Settings.
 
-  /** The settings that are wanted: of those of learning a user changes some in the training. */
+  /** The current settings, with the learning settings that were changed during training. */
   get settings() {
     if (this.wanted) return this.wanted.settings;
     const { state, spec } = this.app ?? {};
@@ -132,7 +134,7 @@ export class Playground {
     if (next.length) this.change({ features: next });
   }
 
-  /** Learn the points of a set by its name, or the visitor's own. */
+  /** Train on a data set, or on the visitor's points if the name is `OWN`. */
   choose(shape) {
     this.change(shape === OWN ? this.own.begun(this.settings) : { shape, points: "" });
   }
@@ -156,7 +158,7 @@ export class Playground {
 
   // Trainings.
 
-  /** Begin with settings, and with weights if they are not those of the seed. */
+  /** Start with settings, and with these weights instead of the initial ones. */
   async begin(settings, value = null) {
     await this.show(this.entryOf(settings, value));
     return this.app;
@@ -187,11 +189,11 @@ export class Playground {
     };
   }
 
-  /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
+  /** Change some settings; `isFresh` draws all weights again. The last of several changes counts. */
   change(fields, isFresh = false, given = null) {
     const what = Object.keys(fields).join();
     const goesOn = what === this.moved; // as a slider that is still dragged: one change
-    this.moved = "noise share".includes(what || "-") ? what : "";
+    this.moved = ["noise", "share"].includes(what) ? what : "";
     clearTimeout(this.rests);
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
     this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given, goesOn };
@@ -199,7 +201,7 @@ export class Playground {
     this.enqueue(() => this.make());
   }
 
-  /** Do something that leads to another training, after all of that kind that is under way. */
+  /** Do something that starts another training run, after all pending changes. */
   enqueue(work) {
     this.busy += 1;
     this.going = this.going.then(work).catch(failWith);
@@ -270,7 +272,7 @@ export class Playground {
     this.showSettings();
   }
 
-  /** Say which weights stay after a change, and offer to begin anew. */
+  /** Report which weights were kept after a change, and offer to start again. */
   say(old, { kept, fresh }) {
     const gone = Math.max(0, count_of(old) - kept);
     const key = !kept ? "fresh" : fresh ? "more" : gone ? "fewer" : "same";
@@ -279,13 +281,13 @@ export class Playground {
     else this.app.tell(words, text("build.anew"), () => this.change({}, true));
   }
 
-  /** Whether the weights may be others than those of the seed. */
+  /** Whether the weights may differ from the initial ones. */
   get hasOwnWeights() {
     const { state, client } = this.app;
     return this.now.isGiven || state.step > 0 || client.resume.journal.length > 0;
   }
 
-  /** Put the address of the network as it stands on the clipboard, and say so. */
+  /** Copy a link to the current network to the clipboard, and say so. */
   async copyLink() {
     const { value } = this.app.state;
     const link = await writeBuild(this.settings, this.hasOwnWeights ? value : null);
@@ -379,7 +381,7 @@ export class Playground {
     });
   }
 
-  /** Where numbers have left all bounds, offer to go back and to lower the rate. */
+  /** If numbers have become too large, offer to go back and to lower the rate. */
   warn(app, { stopped, step, rate }) {
     if (!stopped || !isNews(this.test, [step, rate])) return;
     const back = Math.max(app.spec.engine.step, step - STEPS_BACK);
@@ -407,7 +409,7 @@ export class Playground {
     this.app.run("more");
   }
 
-  /** Open a panel by its name, or close it; "" closes all. */
+  /** Open a panel, or close it if it is open; "" closes all. */
   open(name) {
     const { dataset } = document.body;
     const opened = dataset.panel === name ? "" : name;

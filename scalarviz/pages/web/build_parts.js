@@ -1,5 +1,5 @@
-// What a visitor of a playground builds with: the boxes of layers, tiles of data and of inputs, and
-// the settings of learning. Each shows settings, and asks for others.
+// The controls of a playground: boxes of layers, tiles of data sets and inputs, learning settings.
+// Each shows the settings and reports the requested changes.
 
 import { featuresOf, pointsOf } from "./data_sets.js";
 import { byId, isNews, made, putImage, setWords, styled } from "./dom.js";
@@ -15,10 +15,7 @@ const DOT = 1.3; // radius of its points
 const RIM = "#080b10";
 const TRAYS = 0.6; // of the way from a layer to the next: the middle of its trays
 const REACH = 5.5; // of the plane, from the middle
-const SIGNS = { x2: "x²", y2: "y²", sinx: "sin x", siny: "sin y" };
-
-export const OWN = "own"; // the name of the visitor's own points
-export const featureName = (name) => SIGNS[name] ?? name;
+export const OWN = "own"; // the name of the visitor's points
 
 /** The box of a hidden layer: its number of neurons, and their activation. */
 class LayerBox {
@@ -63,7 +60,8 @@ export class LayerLine {
     this.boxes = []; // of all layers that there have been
     this.shown = [];
     this.plus = madeButton("plus", text("build.add_layer"), () => use.add());
-    this.output = made("div", "layer output", made("div", "middle", made("b", "", text("build.output")), made("i", "", "tanh"))); // prettier-ignore
+    this.output = made("div", "layer", made("div", "middle", made("b", "", text("build.output")), made("i", "", "tanh"))); // prettier-ignore
+    this.output.classList.add("output");
   }
 
   show({ hidden, activation }) {
@@ -175,10 +173,11 @@ export class DataTiles {
 
 /** Tiles of the inputs on offer, each with its square over the plane. */
 export class InputShelf {
-  constructor(element, names, toggle) {
-    this.names = names;
+  /** `labels` are the names of inputs in the picture. */
+  constructor(element, names, labels, toggle) {
+    Object.assign(this, { names, labels });
     this.tiles = names.map((name) => madeButton("", made("canvas"), () => toggle(name)));
-    this.tiles.forEach((tile, i) => tile.append(featureName(names[i])));
+    this.tiles.forEach((tile, i) => tile.append(labels[names[i]]));
     element.append(...this.tiles);
   }
 
@@ -190,7 +189,7 @@ export class InputShelf {
       tile.disabled = isOn && features.length === 1; // one is needed
       if (isNews(tile, ends)) squareOf(tile.firstElementChild, this.names[i], ends);
     });
-    const names = features.map(featureName).join(", ");
+    const names = features.map((name) => this.labels[name]).join(", ");
     const all = features.length === this.names.length ? text("build.all_inputs") : names;
     setWords(byId("chosen-inputs").querySelector("b"), all);
   }
@@ -222,7 +221,7 @@ export class LearningFields {
     this.fields = new Map(
       rows.map(([name, values]) => {
         const field = made(values ? "select" : "input");
-        if (!values) Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" }); // prettier-ignore
+        if (!values) Object.assign(field, { type: "text", autocomplete: "off" });
         field.addEventListener("change", () => use(name, values ? field.value : numberTyped(field.value))); // prettier-ignore
         element.append(made("label", "", made("span", "", text(`build.learning.${name}`)), field));
         return [name, { field, values }];

@@ -13,7 +13,7 @@ const FEATURES = {
   sinx: (x) => rounded(Math.sin(x)), siny: (x, y) => rounded(Math.sin(y)),
 }; // prettier-ignore
 
-/** Points of a class, 0 or 1, from two random numbers between 0 and 1, by the name of the set. */
+/** Points of a class, 0 or 1, from two random numbers between 0 and 1, by data set. */
 const SHAPES = {
   circle: (kind, u, v) => around(kind ? 0.5 * u : 0.7 + 0.3 * u, v),
   gaussians: (kind, u, v) => normals(u, v).map((each) => 0.8 * kind - 0.4 + 0.14 * each),
@@ -29,8 +29,6 @@ const SHAPES = {
     return [side * far, side * (1 - 2 * kind) * (0.06 + 0.94 * v)];
   },
 };
-
-export const SHAPE_NAMES = Object.keys(SHAPES);
 
 function rounded(number) {
   const scaled = number * BITS;

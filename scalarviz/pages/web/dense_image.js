@@ -72,7 +72,7 @@ class Image {
     });
   }
 
-  /** The address of each field of a record, by its name. */
+  /** The address of each field of a record, by field. */
   fields(part) {
     const known = Object.entries(this.tables.records[part.kind].fields);
     return Object.fromEntries(known.map(([name, [offset]]) => [name, part.place + offset]));
@@ -289,7 +289,7 @@ function orderOf(image, { name, rate, l1 = 0, l2 = 0 }, rows) {
   const { kernels, optimizers, steady } = image.tables;
   const { title, slots, settings, count } = optimizers[name];
   const how = { rate, clip_norm: Infinity, clip_value: Infinity, l1, l2 };
-  const span = { first: 0, end: rows, rate: NaN, decay: NaN }; // those of the optimizer
+  const span = { first: 0, end: rows, rate: NaN, decay: NaN }; // NaN: the optimizer's
   const numbers = [
     image.record("HOW", how), image.array("float64", settings), image.record("SPAN", span),
   ]; // prettier-ignore

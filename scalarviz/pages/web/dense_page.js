@@ -23,8 +23,8 @@ const CORNER = [0.7, 0.1]; // sizes of these words
  * @param {any} base the data of the page of another network of this kind
  * @param {any} tables
  * @param {any} settings of all names in story/build_link.py
- * @param {any} given {value: the weights, if they are not those of the seed; layouts; most: test
- *   points on the map}
+ * @param {any} given {value: the weights, if not the initial ones; layouts; most: test points
+ *   on the map}
  */
 export function specOf(base, tables, settings, { value = null, layouts = {}, most = HELD } = {}) {
   const { features, opt, lr, l1, l2, batch, seed } = settings;

@@ -1,6 +1,6 @@
 // The weights of a network after a change of its inputs, layers or neurons: existing ones stay, as in
-// training/network/grown_networks.py. The order is that of a bank: of each layer the weights of its
-// first neuron, of the next ones, then the biases.
+// training/network/grown_networks.py. They are in the order of the bank: for each layer the
+// weights of its neurons, one neuron after another, then the biases.
 
 import { initialNumbers, philoxWords } from "./engine.js";
 import { count_of, sizes_of } from "./story/build_link.js";
@@ -29,15 +29,15 @@ export function initialOf(settings, seed = settings.seed) {
   return { seed, draws, fixed: [], state: [], seeds: [] };
 }
 
-/** The first weights of a network. */
+/** The initial weights of a network. */
 export function drawnWeights(settings, seed = settings.seed) {
   return Float32Array.from(
     initialNumbers(initialOf(settings, seed), seed, count_of(settings)).value,
   );
 }
 
-/** The seed of new weights, as `growth_seed` in core/formulas/randomness.py; that of the network from
- * then on. */
+/** The seed of new weights, as `growth_seed` in core/formulas/randomness.py; it becomes the seed of
+ * the network. */
 export function growthSeed(seed, networkSeed, step, operation = 0) {
   const low = (number) => number % WORD;
   const high = (number) => Math.floor(number / WORD);

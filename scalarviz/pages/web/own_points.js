@@ -1,4 +1,4 @@
-// A visitor's own points in the plane: those of a color are clicked or drawn into OUT, or erased.
+// The visitor's points: added with clicks or strokes in OUT, in one of two colors, or erased.
 
 import { pointsOf } from "./data_sets.js";
 import { byId, made, styled } from "./dom.js";
@@ -6,7 +6,7 @@ import { madeButton } from "./events.js";
 import { BATCHES, REACH, SAMPLES, packed_points, points_in } from "./story/build_link.js";
 import { text } from "./texts.js";
 
-const FIRST = 20; // of a set, two of this many points are the first own ones
+const FIRST = 20; // of a data set, two of this many points are the initial ones
 const APART = 0.35; // least distance of two points that are drawn by one stroke
 const NEAR = 0.5; // reach of the eraser
 

@@ -10,7 +10,7 @@ const OPTIMIZERS = { sgd: "SGD", momentum: "Momentum", adam: "Adam" };
 /** Return a program that makes the session of these settings at its start.
  *
  * @param {any} settings of all names in story/build_link.py
- * @param {Float32Array | null} value the first weights; null: drawn from the seed
+ * @param {Float32Array | null} value the initial weights; null: drawn from the seed
  */
 export function pythonOf(settings, value = null) {
   const { seed, opt, lr, l1, l2, batch } = settings;
