@@ -30,7 +30,6 @@ from scalarviz.stage.neuron_maps import SIDES
 from scalarviz.stage.show import Show
 
 BAND = '<section class="band"'  # the parts of build.html are in front of it
-OWN = "build.words."  # prefix of texts that replace others in a playground
 SPEED = 40  # initial steps per second
 
 
@@ -43,15 +42,16 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     """
     module, tables = playground_data(make)
     script = bundle("playground.js", module_text)
-    own = {key.removeprefix(OWN): said for key, said in texts().items() if key.startswith(OWN)}
+    test = text("build.held_out")
+    own = {"chart.held_out": test, "exhibits.plane.held_out": test}  # one word for held out
+    own |= {"chart.held_out.accuracy": text("build.held_out.right")}
     data = {
         "build": {"tables": tables, "base": base_of(make(engine="python"), theme, own)},
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
     markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
-    words = {"title": text("build.title"), "task": text("build.task")}
-    words["about"] = text("build.about")
+    words = {"title": text("build.title"), "task": text("build.task"), "about": text("build.about")}
     words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
     page = html(
         markup,

@@ -9,8 +9,8 @@ const SAMPLES = 500;
 const SCALE = 5;
 const BITS = 2 ** 20; // coordinates are rounded, since machines differ in the last digits of sines
 const FEATURES = {
-  x: (x) => x, y: (x, y) => y, x2: (x) => x * x, y2: (x, y) => y * y, xy: (x, y) => x * y,
-  sinx: (x) => rounded(Math.sin(x)), siny: (x, y) => rounded(Math.sin(y)),
+  x: (x) => x, y: (_, y) => y, x2: (x) => x * x, y2: (_, y) => y * y, xy: (x, y) => x * y,
+  sinx: (x) => rounded(Math.sin(x)), siny: (_, y) => rounded(Math.sin(y)),
 }; // prettier-ignore
 
 /** Points of a class, 0 or 1, from two random numbers between 0 and 1, by data set. */

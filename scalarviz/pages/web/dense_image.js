@@ -7,14 +7,22 @@ import { ARRAY_KINDS } from "./arrays.js";
 /** A part of the memory: an array, or records whose fields are numbers or addresses of parts. */
 class Part {
   constructor(bytes, kind, { length = 0, isEmpty = false, rows = [] }) {
-    Object.assign(this, { bytes, kind, length, isEmpty, rows, place: 0 });
+    this.bytes = bytes;
+    this.kind = kind;
+    this.length = length;
+    this.isEmpty = isEmpty;
+    this.rows = rows;
+    this.place = 0;
   }
 }
 
 /** The parts of a memory in the order in which they are added; empty ones follow the others. */
 class Image {
   constructor(tables, first) {
-    Object.assign(this, { tables, first, parts: [] });
+    this.tables = tables;
+    this.first = first;
+    this.parts = [];
+    this.end = first;
   }
 
   add(...given) {
@@ -124,7 +132,6 @@ export function denseProgram(tables, { sizes, activations, biases }) {
 /** The moments of a step: forward and back through all operations. */
 function momentsOf(operations) {
   const whole = (kind) => ({ kind, phase: kind, name: kind, operation: -1, layer: -1 });
-  const last = operations.length - 1;
   const forward = operations.map(({ target, layer }, operation) => ({
     kind: "forward", phase: "forward", name: target.name, operation, layer, values: [target.name],
   })); // prettier-ignore
@@ -186,7 +193,7 @@ export function denseEngine(tables, net, training) {
   const made = (kind, numbers) => image.array(kind, numbers);
 
   const whole = jobOf(image, program, { isTraining: true, todo: tables.passes.train });
-  const kept = roomOf(image, program, whole, most);
+  const kept = roomOf(image, whole, most);
   const orders = optimizers.map((each) => orderOf(image, each, rows));
   const slots = Math.max(...orders.map(({ slots }) => slots.length));
   const bank = {
@@ -220,11 +227,11 @@ export function denseEngine(tables, net, training) {
   Object.assign(whole.record.rows[0], shared);
 
   const apart = jobOf(image, program, { isApart: true, isTraining: true, todo: [0, 0, 0, 0] });
-  const seenApart = roomOf(image, program, apart, most);
+  const seenApart = roomOf(image, apart, most);
   Object.assign(apart.record.rows[0], shared);
 
   const asks = jobOf(image, program, { todo: tables.passes.evaluate });
-  const seen = roomOf(image, program, asks, tables.atOnce);
+  const seen = roomOf(image, asks, tables.atOnce);
   const [asked, answers] = [wide, high].map((size) => made("float32", tables.atOnce * size));
   const counted = made(
     "uint64",
@@ -346,7 +353,7 @@ function jobOf(image, program, { isApart = false, isTraining = false, todo }) {
 }
 
 /** Add the workspaces of a job, which fit into one tile, for batches of at most `samples`. */
-function roomOf(image, program, { flows, record, gradients, space }, samples) {
+function roomOf(image, { flows, record, gradients, space }, samples) {
   const { longest, records, state } = image.tables;
   const [flow, chunks] = [flows.size * longest, Math.max(1, Math.floor(samples / 64))];
   const arrays = {

@@ -14,7 +14,9 @@ const NEAR = 0.5; // reach of the eraser
 export class OwnPoints {
   /** `change` takes settings, `tell` a sentence. */
   constructor({ change, tell }) {
-    Object.assign(this, { change, tell, tool: 1, last: "" });
+    this.change = change;
+    this.tell = tell;
+    this.last = ""; // the points before a data set was chosen
     this.tools = [["high", 1], ["low", -1], ["erase", 0]].map(([name, tool]) => {
       const button = madeButton("", made("i", "side"), () => this.choose(tool));
       button.append(text(tool ? `build.side.${name}` : "build.erase"));
