@@ -40,7 +40,8 @@ from scalarviz.training.session.reading import side_names
 
 OFFERED = "tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"  # on offer
 SHAPES = "circle", "spiral", "gaussians", "quadrants", "moons"
-OPTIMIZERS: tuple[Optimizer, ...] = SGD(), Momentum(), Adam()  # the optimizers on offer
+KINDS: tuple[Callable[..., Optimizer], ...] = SGD, Momentum, Adam  # optimizers on offer
+OPTIMIZERS = [kind() for kind in KINDS]
 RECORDS = "JOB PROGRAM PLAN PASS OPERATION BANK SAMPLES DRAWING BATCH ROOM UPDATE HOW SPAN PROGRESS"
 FLAGS = "aim error keep learn forward weights delta flow"
 # What `PageMemory.spec` says of every network of dense layers alike.
@@ -147,7 +148,7 @@ def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[st
             "affine": cells["affine 0"],
             **{name: each["cells"][2]["name"] for name, each in bent.items()},
         },
-        "optimizers": {each.name: update_data(each) for each in OPTIMIZERS},
+        "optimizers": {kind().name: update_data(kind) for kind in KINDS},
         "features": {
             name: {"label": each.label, "tree": function_tree(each.formula)}
             for name, each in FEATURES.items()
@@ -166,16 +167,15 @@ def shape_data(show: Show) -> dict[str, Any]:
     }
 
 
-def update_data(optimizer: Optimizer) -> dict[str, Any]:
+def update_data(kind: Callable[..., Optimizer]) -> dict[str, Any]:
     """Return the facts of an optimizer, and those on its penalties: none, L1, L2, and both.
 
     In their formulas L1 is .125 and L2 is .25; the page replaces these numbers.
     """
-    kind = type(optimizer)
     penalties = [kind(l1=l1, l2=l2) for l2 in (0.0, 0.25) for l1 in (0.0, 0.125)]
     return {
-        "facts": captions_of(optimizer, mixed=False),
-        "rate": optimizer.lr,
+        "facts": captions_of(kind(), mixed=False),
+        "rate": kind().lr,
         "before": [captions_of(each, mixed=False)["before"] for each in penalties],
     }
 

@@ -110,7 +110,10 @@ def test_packed_weights_are_read_bit_for_bit_or_refused() -> None:
         [(_, bad, _, read, _)] = in_pages([link.replace(words, wrong)])
         assert unpacked(wrong, len(value)) is read is None and "weights are missing" in bad
     too_long = in_pages(["w" * (LONGEST + 1)])[0][1]
-    assert too_long == "A link has at most 8,000 characters; this one has 8,002. Everything else is open."
+    assert (
+        too_long
+        == "A link has at most 8,000 characters; this one has 8,002. Everything else is open."
+    )
     start = opened(read_link(f"play?{link}#step=0"), {})[0].session
     start.advance(3, progress=False)
     start.seek(0)

@@ -760,7 +760,7 @@ export function appOf(spec, client, picture) {
 
 /** Return an app in place of another one, with what its user has chosen.
  *
- * The elements of the page are made anew from its markup, but those with `data-stays`.
+ * The elements of the page are created again from its markup, but those with `data-stays`.
  */
 export function appAnew(app, markup, spec, client = app.client) {
   const { picture, pinned, unit, look, player } = app;

@@ -232,14 +232,14 @@ export class Playground {
       isFresh: false,
       isGiven: this.hasOwnWeights,
     });
-    const made = this.entryOf(wanted.settings, grown.value);
-    Object.assign(made, { isGiven: grown.isGiven, networkSeed: grown.networkSeed });
-    if (!grown.isFresh) this.goOn(made, grown, state);
+    const next = this.entryOf(wanted.settings, grown.value);
+    Object.assign(next, { isGiven: grown.isGiven, networkSeed: grown.networkSeed });
+    if (!grown.isFresh) this.goOn(next, grown, state);
     const kept = wanted.follows ? [] : [{ ...now, resume: app.client.resume }];
     this.past = [...this.past, ...kept].slice(-MOST_PAST);
     this.future = [];
     this.hasBuilt = true;
-    await this.show(made, plays);
+    await this.show(next, plays);
     if (this.wanted === wanted) this.wanted = null;
     this.showSettings();
     this.say(grown, state.value.length);

@@ -50,7 +50,7 @@ class Image {
     const { alignment } = this.tables;
     const kept = this.parts.filter((part) => !part.isEmpty);
     let [end, filled] = [this.first, this.first];
-    for (const part of [...kept, ...this.parts.filter((part) => part.isEmpty)]) {
+    for (const part of [...kept, ...this.parts.filter(({ isEmpty }) => isEmpty)]) {
       part.place = Math.ceil(end / alignment) * alignment;
       end = part.place + part.bytes.length;
       if (!part.isEmpty) filled = end;
@@ -195,10 +195,10 @@ export function denseEngine(tables, net, training) {
   const whole = jobOf(image, program, { isTraining: true, todo: tables.passes.train });
   const kept = roomOf(image, whole, most);
   const orders = optimizers.map((each) => orderOf(image, each, rows));
-  const slots = Math.max(...orders.map(({ slots }) => slots.length));
+  const slotCount = Math.max(...orders.map(({ slots }) => slots.length));
   const bank = {
     value: made("float32", value), grad: made("float32", new Float32Array(rows)),
-    slots: made("float32", new Float32Array(slots * rows)), state: made("float64", tables.state),
+    slots: made("float32", new Float32Array(slotCount * rows)), state: made("float64", tables.state),
     frozen: made("bool", new Uint8Array(rows)),
   }; // prettier-ignore
   image.add(...Object.values(bank), ...orders.slice(1).map(({ update }) => update));
@@ -213,7 +213,7 @@ export function denseEngine(tables, net, training) {
   image.add(first, goalFirst, drawing, data, goals, losses);
   const shared = {
     bank: image.record("BANK", {
-      ...bank, seen: bank.value, rows, slot_count: slots, state_count: tables.state.length,
+      ...bank, seen: bank.value, rows, slot_count: slotCount, state_count: tables.state.length,
     }),
     samples: image.record("SAMPLES", { rows: first, goal_rows: goalFirst, size: most, drawing }),
     batch: image.record("BATCH", {
