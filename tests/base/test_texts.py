@@ -142,6 +142,7 @@ NOT_WORDS = [
     ("faces/window/main_window.py", "File|Scenes|Time|View|Help", "menus by their names in rows"),
     ("faces/window/display_check.py", "sudo *", "a command in an error"),
     ("stage/sweep_look.py", "steps to success", "a name typed by users"),
+    ("pages/web/take_to_python.js", "*", "a Python program"),
     ("pages/playground_data.py", "JOB *|aim *|dtype *|* gradient", "records, flags, keys, moments"),
     ("faces/controller/control.py", "option ", "the first part of names"),
     ("scene/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
