@@ -54,9 +54,14 @@ export function featuresOf(points, features) {
 
 /** The points of a set, {points, targets, held}: [x, y] and -1 or 1 each, then the test points.
  *
- * @param {{shape: string, noise: number, share: number, seed: number}} settings
+ * @param {{shape: string, noise: number, share: number, seed: number, points?: number[][]}} settings
+ *   `points` replace those of the set: [x, y, -1 or 1] each
  */
-export function pointsOf({ shape, noise, share, seed }) {
+export function pointsOf({ shape, noise, share, seed, points }) {
+  if (points) {
+    const targets = points.map(([, , target]) => target);
+    return { points: points.map(([x, y]) => [x, y]), targets, held: { points: [], targets: [] } };
+  }
   const key = [seed % 2 ** 32, Math.floor(seed / 2 ** 32)];
   const pair = (stream, i) =>
     philoxWords([i, 0, 0, stream], key).map((word) => (word + 0.5) / 2 ** 32);
