@@ -5,6 +5,7 @@ It makes any network of dense layers by itself, from kernels and tables of `play
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -45,7 +46,11 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     script = bundle("playground.js", module_text)
     own = {key.removeprefix(OWN): said for key, said in texts().items() if key.startswith(OWN)}
     data = {
-        "build": {"tables": tables, "base": base_of(make(engine="python"), theme, own)},
+        "build": {
+            "tables": tables,
+            "base": base_of(make(engine="python"), theme, own),
+            "challenges": json.loads(text_beside(__file__, "challenges.json")),
+        },
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
@@ -61,7 +66,7 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
         data,
         {"module": packed_bytes(module)},
         {"links": ""},
-        rules=rules_of_page() + rules_in("build.css"),
+        rules=rules_of_page() + rules_in("build.css", "challenge.css"),
     )
     return Page(page.encode("utf-8", "replace"), len(module))
 

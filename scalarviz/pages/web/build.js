@@ -4,6 +4,7 @@
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
 import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.js";
+import { Challenges } from "./challenge_box.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
 import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
@@ -35,6 +36,7 @@ export class Playground {
     this.hasBuilt = false;
     this.hidesTest = false;
     this.makeParts();
+    this.challenges = new Challenges(this, build.challenges);
   }
 
   makeParts() {
@@ -113,7 +115,7 @@ export class Playground {
   /** Change a setting of learning: in the training, or by another one. */
   learn(name, value) {
     const { app } = this;
-    if (name === "lr") app.run("learning rate", value);
+    if (name === "lr" && !this.challenges.now) app.run("learning rate", value);
     else if (name === "batch") app.run("batch", Number(value));
     else if (name === "opt") this.change({ opt: value, lr: RATES.get(value) });
     else if (name === "init") this.change({ init: value }, true);
@@ -121,6 +123,24 @@ export class Playground {
   }
 
   // Trainings.
+
+  /** Begin with settings, and with nothing to undo. */
+  async beginAnew(settings, value) {
+    await this.travelTo({ now: this.entryOf(settings, value), past: [], future: [] });
+  }
+
+  /** The training that is shown, and those to undo and to redo. */
+  async kept() {
+    const { past, future } = this;
+    await this.app.player.rest();
+    return { now: { ...this.now, resume: this.app.client.resume }, past, future };
+  }
+
+  /** Show a training that was kept. */
+  async travelTo({ now, past, future }) {
+    Object.assign(this, { past, future });
+    await this.show(now);
+  }
 
   /** Begin with settings, and with weights if they are not those of the seed. */
   async begin(settings, value = null) {
@@ -130,6 +150,7 @@ export class Playground {
 
   /** Follow another link in this page. */
   async follow(hash) {
+    if (await this.challenges.follow(hash)) return;
     const { settings, value, bad } = await readBuild(hash);
     this.change(settings, true, value);
     if (bad) this.app.tell(bad);
@@ -149,7 +170,11 @@ export class Playground {
 
   /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
   change(fields, isFresh = false, given = null) {
-    this.wanted = { settings: { ...this.settings, ...fields }, isFresh, given };
+    const { challenges } = this;
+    if (!challenges.allows(fields)) return;
+    challenges.isOver = false;
+    const settings = { ...this.settings, ...fields };
+    this.wanted = { settings, isFresh: isFresh || challenges.now !== null, given };
     this.showSettings();
     this.going ??= this.goOn();
   }
@@ -189,7 +214,9 @@ export class Playground {
   /** Show a training, and play it on; the last one stays until its first state is there. */
   async show(entry, plays = false) {
     const { spec, image, held, resume } = entry;
+    spec.page.title = this.challenges.place?.title ?? this.build.base.page.title;
     const client = new Client(this.makeWorker, { module: this.module, image, held, spec, resume });
+    this.challenges.guard(client);
     const states = [];
     client.onstate = (state) => states.push(state);
     await client.opened;
@@ -201,6 +228,7 @@ export class Playground {
     before?.client.end();
     this.app.around = this;
     this.place();
+    this.challenges.attach(this.app);
     for (const state of states) this.app.take(state);
     if (plays) this.app.player.play();
     this.app.draw();
@@ -259,7 +287,9 @@ export class Playground {
   showSettings() {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
-    writeBuild(settings).then((link) => history.replaceState(null, "", link));
+    const challenge = this.challenges.place;
+    if (challenge) history.replaceState(null, "", challenge.link);
+    else writeBuild(settings).then((link) => history.replaceState(null, "", link));
     const { noise, share, shape, opt, batch, l1, l2 } = settings;
     byId("noise").value = noise;
     byId("test-share").value = Math.round(100 * (1 - share));
@@ -267,7 +297,8 @@ export class Playground {
     setWords(byId("share-words"), `${byId("test-share").value} %`);
     const sizes = sizes_of(settings).join(" → ");
     const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
-    setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
+    const task = this.hasBuilt ? learns : text("build.task");
+    setWords(document.querySelector(".task p"), challenge?.name ?? task);
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
     setWords(name, text(`build.opt.${opt}`));
@@ -283,6 +314,7 @@ export class Playground {
     const { answers, data } = app.exhibit ?? {};
     if (answers) this.judge(answers, data);
     this.warn(app, state);
+    this.challenges.seen(app, state);
   }
 
   followLearning(settings) {

@@ -45,7 +45,7 @@ export function numbersOf(settings, answers, targets, count) {
   for (const [right, loss, first, end] of parts) {
     found[right] = found[loss] = 0;
     for (let i = first; i < end; i++) {
-      found[right] += Number(targets[i] * answers[i] > 0);
+      found[right] += Number(targets[i] > 0 === answers[i] > 0);
       found[loss] += (0.5 * (answers[i] - targets[i]) ** 2) / (end - first);
     }
   }
