@@ -68,6 +68,7 @@ EXAMPLES = (
     "scalarviz render rgb -o rgb.mp4 --steps 500 --move orbit",
     "scalarviz render 'rgb?hidden=4' 'rgb?hidden=8' -o both.png",
     "scalarviz page rgb -o rgb.html",
+    "scalarviz page --playground -o playground.html",
     "scalarviz class rgb xor circle --address 0.0.0.0",
     "scalarviz collect answers -o table.csv",
     "scalarviz lessons",
@@ -180,6 +181,20 @@ def application(words: Sequence[str]) -> Typer:
             rich_markup_mode="rich",
         )
         app.add_typer(group, name=verb)
+        if verb == "page" and asked.startswith("-"):
+
+            @group.callback(invoke_without_command=True, help=help_text)
+            def _(
+                playground: bool = typer.Option(
+                    False, "--playground", help="Write the page in which visitors build networks."
+                ),
+                out: str = typer.Option(
+                    "playground.html", "-o", "--out", metavar="FILE", help="Its output file: .html."
+                ),
+                theme: str = typer.Option("auto", metavar="NAME", help="dark, light or auto."),
+            ) -> None:
+                write_playground(Path(out), theme, playground=playground)
+
         if several and verb == words[0]:
             run = command_of_several(verb, several)
             group.command(asked, help=help_of_several(verb, several), cls=QuietCommand)(run)
@@ -430,6 +445,16 @@ def write_scene(
         write = {"render": render, "page": write_page}[verb]
         show, keep = shown_and_kept(scene, given, typed)
         return write(show, not_own(scene, given), name, keep)
+
+
+def write_playground(out: Path, theme: str, *, playground: bool) -> None:
+    """Write the page in which visitors build networks; raise InputError without --playground."""
+    with opening(window=False):
+        from scalarviz.base.checks import require
+        from scalarviz.faces.cli.render_scene import write_playground as write
+
+        require(playground, "a page shows a scene: name one, or add --playground")
+        write(load(scenes()["circle"]), out, theme)
 
 
 def not_own(scene: Scene, given: Mapping[str, Any]) -> dict[str, Any]:

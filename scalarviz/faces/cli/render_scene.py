@@ -28,6 +28,7 @@ from scalarviz.faces.controller.train import (
 from scalarviz.faces.scene_options import RENDERING
 from scalarviz.files.atomic import check_place, replace_file
 from scalarviz.pages.page import STEPS, check_name, page_of, trains
+from scalarviz.pages.playground import playground_page
 from scalarviz.scene.look import AUTO, OFFERS, Look
 from scalarviz.stage.background import Portions
 from scalarviz.stage.render import picture, record, storyboard
@@ -241,3 +242,19 @@ def write_page(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) 
     if given["steps"] is None:
         keep.end(show.session, False)
     return 0
+
+
+def write_playground(make: Callable[..., Show], path: Path, theme: str) -> None:
+    """Write the page in which visitors build networks.
+
+    Args:
+        make: the scene `circle`
+        path: output file
+        theme: "dark", "light" or "auto"
+    """
+    check_name(path.name)
+    check_place(path)
+    chosen = Look(theme=theme).theme
+    made = playground_page(make, "" if chosen == AUTO else chosen)
+    say(made.words(path.name))
+    replace_file(path, made.text)

@@ -28,10 +28,10 @@ export class Access {
     setShown(byId("walls"), this.tables.length > 0);
     byId("curve").addEventListener("keydown", (event) => this.seek(event));
     const cubes = byId("cubes");
-    cubes.addEventListener("focus", () => this.walk(null));
-    cubes.addEventListener("blur", () => this.look(null));
-    cubes.addEventListener("keydown", (event) => this.press(event));
-    cubes.addEventListener("mousedown", (event) => {
+    app.listen(cubes, "focus", () => this.walk(null));
+    app.listen(cubes, "blur", () => this.look(null));
+    app.listen(cubes, "keydown", (event) => this.press(event));
+    app.listen(cubes, "mousedown", (event) => {
       event.preventDefault(); // arrows go on and back after a click
       window.focus(); // which that keeps from a page in a frame
       /** @type {any} */ (document.activeElement)?.blur();

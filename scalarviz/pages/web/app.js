@@ -90,7 +90,7 @@ export class App {
     this.pressed = 0; // counts commands
     this.refused = ""; // what was said of the last input that is none
     this.frame = 0;
-    /** What builds the network and may undo more than the training: {undo, redo, seen}, or null. */
+    /** What builds the network and may undo more than the training: {undo, redo, reset, drawWeights, copyLink, seen}, or null. */
     this.around = null;
     this.drawn = this.isNew = false;
     this.life = new AbortController(); // its signal ends what listens
@@ -166,7 +166,7 @@ export class App {
       hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y)),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
-    });
+    }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
@@ -492,14 +492,14 @@ export class App {
       "operation back": () => this.commands.back(1, one),
       seek: (step) => still("seek", { step, operation: 0 }),
       go: (done) => still("seek", this.placeOf(done)),
-      reset: () => still("reset"),
+      reset: () => (this.around ? this.around.reset() : still("reset")),
       undo: () => (this.state.undoable ? still("undo") : this.around?.undo()),
       redo: () => (this.state.redoable ? still("redo") : this.around?.redo()),
       branches: (key, step) => this.chooseBranch(key, step),
       optimizer: (number) => this.act() && player.ask("optimizer", { number: Number(number) }),
       batch: (size) => this.act() && player.ask("batch", { size: Number(size) }),
       color: (color) => this.choose({ color, cubes: color }),
-      "new weights": () => this.newWeights(),
+      "new weights": () => (this.around ? this.around.drawWeights() : this.newWeights()),
       unit: (unit) => this.setUnit(unit),
       speed: (place) => player.setSpeed(place),
       "learning rate": (rate) => this.setRate(rate),
@@ -767,6 +767,7 @@ export function appAnew(app, markup, spec, client = app.client) {
   const focused = document.activeElement?.id;
   app.end();
   renew(markup);
+  byId("cubes").replaceWith(picture.canvas); // which knows its shaders
   setWords(byId("title"), spec.page.title);
   setWords(byId("about"), spec.page.about);
   const next = appOf(spec, client, pictureOf(spec));

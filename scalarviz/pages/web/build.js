@@ -7,15 +7,27 @@ import { DataTiles, InputShelf, LayerLine, LearningFields } from "./build_parts.
 import { Challenges } from "./challenge_box.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
-import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
+import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
 import { grown } from "./growth.js";
 import { putOnClipboard } from "./links.js";
 import { generalNumber } from "./numbers.js";
 import { readBuild, writeBuild } from "./packed_link.js";
-import { ACTIVATIONS, BATCHES, FEATURES, INITIALIZERS, MOST_LAYERS, MOST_NEURONS, RATES, SHAPES, count_of, sizes_of } from "./story/build_link.js";
+import {
+  ACTIVATIONS,
+  BATCHES,
+  FEATURES,
+  INITIALIZERS,
+  MOST_LAYERS,
+  MOST_NEURONS,
+  RATES,
+  SHAPES,
+  count_of,
+  sizes_of,
+} from "./story/build_link.js";
 import { text } from "./texts.js";
 
+const DRAG = 1500; // milliseconds between two moves of a slider that are one change
 const MOST_PAST = 50; // changes that can be undone
 const STEPS_BACK = 30; // from where numbers have left all bounds
 const MOST_TEST = 450; // test points on the map
@@ -24,14 +36,19 @@ const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
 export class Playground {
   constructor({ build, module, worker }, markup) {
-    Object.assign(this, { build, module, markup });
+    this.build = build;
+    this.module = module;
+    this.markup = markup;
     const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
     this.makeWorker = () => new Worker(url);
     this.now = null; // {settings, spec, image, held, resume}: the training that is shown
     this.past = []; // those before it, and those undone
     this.future = [];
     this.wanted = null; // the settings of the last change, until it is made
-    this.going = null;
+    this.going = Promise.resolve(); // fulfilled when nothing leads to another training
+    this.busy = 0; // what leads there
+    this.moved = ""; // the setting of a slider that is dragged
+    this.rests = 0;
     this.app = null;
     this.hasBuilt = false;
     this.hidesTest = false;
@@ -58,7 +75,7 @@ export class Playground {
     this.test = made("p", "test");
     this.losses = [made("b"), made("span")];
     const sliders = { noise: ["noise", 1], "test-share": ["share", 100] };
-    for (const [id, [name, factor]] of Object.entries(sliders)) {
+    for (const [id, [name, factor]] of /** @type {[string, any][]} */ (Object.entries(sliders))) {
       byId(id).addEventListener("input", ({ target }) => {
         const value = Number(target.value) / factor;
         this.change({ [name]: name === "share" ? Number((1 - value).toFixed(1)) : value });
@@ -165,33 +182,42 @@ export class Playground {
     const layoutAt = (shape) => layoutOf(facts, shape);
     spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
     spec.page = { ...spec.page, title: base.page.title };
-    return { settings, spec, image, held: bytesOfSamples(held), resume: null };
+    return {
+      settings,
+      spec,
+      image,
+      held: bytesOfSamples(held),
+      resume: null,
+      isGiven: value !== null,
+    };
   }
 
   /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
   change(fields, isFresh = false, given = null) {
-    const { challenges } = this;
-    if (!challenges.allows(fields)) return;
-    challenges.isOver = false;
+    if (!this.challenges.allows(fields)) return;
+    const what = Object.keys(fields).join();
+    const goesOn = what === this.moved; // as a slider that is still dragged: one change
+    this.moved = "noise share".includes(what || "-") ? what : "";
+    clearTimeout(this.rests);
+    this.rests = setTimeout(() => (this.moved = ""), DRAG);
     const settings = { ...this.settings, ...fields };
-    this.wanted = { settings, isFresh: isFresh || challenges.now !== null, given };
+    this.wanted = { settings, isFresh: isFresh || this.challenges.now !== null, given, goesOn };
     this.showSettings();
-    this.going ??= this.goOn();
+    this.enqueue(() => this.make());
   }
 
-  async goOn() {
-    while (this.wanted) {
-      const { settings, isFresh, given } = this.wanted;
-      await this.make(settings, isFresh, given);
-      if (this.wanted?.settings === settings) this.wanted = null;
-    }
-    this.going = null;
-    this.showSettings();
+  /** Do something that leads to another training, after all of that kind that is under way. */
+  enqueue(work) {
+    this.busy += 1;
+    this.going = this.going.then(work).catch(failWith);
+    this.going.then(() => (this.busy -= 1));
   }
 
-  /** Begin a training with other settings where the present one stands. */
-  async make(settings, isFresh, given) {
-    const { now, app } = this;
+  /** Begin a training with the settings that are wanted where the present one stands. */
+  async make() {
+    const { now, app, wanted } = this;
+    if (!wanted) return; // a later change has been made already
+    const { settings, isFresh, given, goesOn } = wanted;
     const plays = app.player.playing;
     const state = await app.player.rest();
     const made = this.entryOf(settings, given);
@@ -202,12 +228,16 @@ export class Playground {
       value.set(grown(now.settings, settings, state.value, value));
       engine.step = state.step;
       made.spec.facts.first = -state.step;
+      made.isGiven = this.hasOwnWeights || value.length !== state.value.length;
       made.spec.page.earlier = app.losses.told;
     }
-    this.past = [...this.past, { ...now, resume: app.client.resume }].slice(-MOST_PAST);
+    const kept = goesOn ? [] : [{ ...now, resume: app.client.resume }];
+    this.past = [...this.past, ...kept].slice(-MOST_PAST);
     this.future = [];
     this.hasBuilt = true;
     await this.show(made, plays);
+    if (this.wanted === wanted) this.wanted = null;
+    this.showSettings();
     this.say(now.settings, settings, isFresh);
   }
 
@@ -257,25 +287,43 @@ export class Playground {
     else this.app.tell(words, text("build.anew"), () => this.change({}, true));
   }
 
+  /** Whether the weights may be others than those of the seed. */
+  get hasOwnWeights() {
+    const { state, client } = this.app;
+    return this.now.isGiven || state.step > 0 || client.resume.journal.length > 0;
+  }
+
   /** Put the address of the network as it stands on the clipboard, and say so. */
   async copyLink() {
-    const { step, value } = this.app.state;
-    const link = await writeBuild(this.settings, step ? value : null);
+    const { value } = this.app.state;
+    const link = await writeBuild(this.settings, this.hasOwnWeights ? value : null);
     const done = await putOnClipboard(location.href.split("#")[0] + link);
     this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
   }
 
-  async undo() {
-    await this.travel(this.past, this.future);
+  /** Begin again at step 0, with the weights of the seed where the network was changed. */
+  reset() {
+    if (this.app.spec.engine.step) this.change({}, true);
+    else this.app.still("reset");
   }
 
-  async redo() {
-    await this.travel(this.future, this.past);
+  /** Begin again with the weights of the next seed. */
+  drawWeights() {
+    if (this.app.spec.engine.step) this.change({}, true);
+    this.enqueue(() => this.app.newWeights());
+  }
+
+  undo() {
+    this.enqueue(() => this.travel(this.past, this.future));
+  }
+
+  redo() {
+    this.enqueue(() => this.travel(this.future, this.past));
   }
 
   /** Go to the last training of a list, and keep the present one in another list. */
   async travel(from, to) {
-    if (!from.length || this.going) return;
+    if (!from.length) return;
     const plays = this.app.player.playing;
     await this.app.player.rest();
     to.push({ ...this.now, resume: this.app.client.resume });
@@ -287,9 +335,7 @@ export class Playground {
   showSettings() {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
-    const challenge = this.challenges.place;
-    if (challenge) history.replaceState(null, "", challenge.link);
-    else writeBuild(settings).then((link) => history.replaceState(null, "", link));
+    writeBuild(settings).then((link) => history.replaceState(null, "", this.challenges.place?.link ?? link)); // prettier-ignore
     const { noise, share, shape, opt, batch, l1, l2 } = settings;
     byId("noise").value = noise;
     byId("test-share").value = Math.round(100 * (1 - share));
@@ -298,7 +344,7 @@ export class Playground {
     const sizes = sizes_of(settings).join(" → ");
     const learns = text("build.learns", { sizes, what: text(`build.learned.${shape}`) });
     const task = this.hasBuilt ? learns : text("build.task");
-    setWords(document.querySelector(".task p"), challenge?.name ?? task);
+    setWords(document.querySelector(".task p"), this.challenges.place?.name ?? task);
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
     setWords(name, text(`build.opt.${opt}`));
@@ -400,7 +446,7 @@ export class Playground {
 }
 
 /** The bytes of samples as `Metrics` reads them: inputs, then targets. */
-function bytesOfSamples([inputs, targets]) {
+function bytesOfSamples(/** @type {number[][]} */ [inputs, targets]) {
   const parts = [Float32Array.from(inputs), Float64Array.from(targets)];
   const bytes = new Uint8Array(parts[0].byteLength + parts[1].byteLength);
   bytes.set(new Uint8Array(parts[0].buffer));

@@ -56,7 +56,11 @@ class LayerBox {
 /** The boxes of all hidden layers, with a button for one more, and the output. */
 export class LayerLine {
   constructor(element, kinds, use) {
-    Object.assign(this, { element, kinds, use, boxes: [] });
+    this.element = element;
+    this.kinds = kinds;
+    this.use = use;
+    this.boxes = []; // of all layers that there have been
+    this.shown = [];
     this.plus = madeButton("plus", text("build.add_layer"), () => use.add());
     this.output = made("div", "layer output", made("div", "middle", made("b", "", text("build.output")), made("i", "", "tanh"))); // prettier-ignore
   }
@@ -80,6 +84,7 @@ export class LayerLine {
     const lines = picture.placed.neurons.map(({ values, sums }) => [values || sums, 0]);
     const start = leftOf(picture.canvas) - leftOf(this.element);
     const xs = lines.map((neuron) => start + (picture.placeOf({ neuron })?.x ?? 0));
+    if (xs.length !== this.shown.length + 2) return; // it is the one before
     const middles = xs.slice(1).map((x, i) => xs[i] + TRAYS * (x - xs[i]));
     const end = this.element.clientWidth;
     const parts = [...this.shown.map((box) => box.element), this.output, this.plus];
@@ -187,7 +192,7 @@ export class InputShelf {
 }
 
 /** Draw an input over the plane, in the colors of a negative, a zero and a positive number. */
-function squareOf(canvas, name, [negative, zero, positive]) {
+function squareOf(canvas, name, /** @type {number[][]} */ [negative, zero, positive]) {
   const along = (i) => (2 * (i + 0.5)) / TILE - 1;
   const points = Array.from({ length: TILE * TILE }, (_, i) => [
     REACH * along(i % TILE),
@@ -226,7 +231,8 @@ export class LearningFields {
     for (const [name, { field, values }] of this.fields) {
       const value = settings[name];
       const options = values?.includes(value) ? values : [...(values ?? []), value];
-      if (values) fillOptions(field, value, options.map((each) => [each, wordsOf(name, each)])); // prettier-ignore
+      if (values)
+        fillOptions(field, value, options.map((each) => [each, wordsOf(name, each)])); // prettier-ignore
       else if (document.activeElement !== field) field.value = generalNumber(value, 4);
     }
   }

@@ -99,13 +99,18 @@ export class Challenges {
 
   /** Begin a challenge by its number. */
   async begin(number) {
+    this.playground.enqueue(() => this.start(number));
+    await this.playground.going;
+  }
+
+  async start(number) {
     const { playground } = this;
     if (!this.now) this.before = await playground.kept();
     const challenge = this.table[number - 1];
     const first = await startOf(challenge);
     this.drags = [];
     this.hints = this.level = 0;
-    this.isOver = this.isTried = false;
+    this.isTried = false;
     this.now = challenge;
     this.first = this.hinted = null;
     await playground.beginAnew(first.settings, first.value);
@@ -115,12 +120,13 @@ export class Challenges {
   }
 
   /** Leave the challenge; with `isKept` its network stays. */
-  async leave(isKept = false) {
+  leave(isKept = false) {
     const { playground, before } = this;
-    this.now = this.first = null;
-    this.show();
-    if (isKept) await playground.travelTo(await playground.kept());
-    else await playground.travelTo(before);
+    playground.enqueue(async () => {
+      this.now = this.first = null;
+      this.show();
+      await playground.travelTo(isKept ? await playground.kept() : before);
+    });
   }
 
   /** Show or hide all of the challenge. */
@@ -150,6 +156,7 @@ export class Challenges {
   /** Let an app play to the last step, if at all. */
   attach(app) {
     byId("picture").append(this.tag);
+    this.isOver = false;
     const { player } = app;
     const play = player.play.bind(player);
     player.play = (film) => {
@@ -181,10 +188,10 @@ export class Challenges {
     this.drags = now.may.includes("drag") ? noted(this.drags, first.value, state.value, numbers.right) : []; // prettier-ignore
     this.isTried ||= moves > 0 || state.step > 0;
     this.point(app, place);
-    if (!isNews(this.line, [now.id, verdict, moves, state.step, app.player.playing])) return;
+    if (!isNews(this.line, [now.id, verdict, moves, state.step, app.player.playing, this.playground.busy])) return;
     this.showNumbers(verdict, moves, data);
     const moment = { step: state.step, playing: app.player.playing || state.playing };
-    if (!isDue(now, moment) || this.isOver || this.playground.going) return;
+    if (!isDue(now, moment) || this.isOver || this.playground.busy) return;
     if (moves > (now.moves ?? Infinity)) return;
     if (verdict.solved && !this.isTried) this.free();
     else if (verdict.solved) this.win(verdict, moves);
@@ -232,6 +239,7 @@ export class Challenges {
   win({ parts }, moves) {
     this.isOver = true;
     this.playground.app.chip.hide();
+    this.playground.open("");
     this.solved.add(this.now.id);
     remember(SOLVED, [...this.solved]);
     const isKept = remembered(SOLVED)?.includes(this.now.id);

@@ -61,7 +61,8 @@ export class Cubes {
     this.sent = []; // for each plate, the turn of the numbers on the graphics card
     this.meant = []; // and what its means were made of
     let [top, width] = [0, 1];
-    const largest = this.gl.getParameter(this.gl.MAX_TEXTURE_SIZE);
+    const hasMeans = layout.plates.some(({ levels }) => levels > 0);
+    const largest = hasMeans ? this.gl.getParameter(this.gl.MAX_TEXTURE_SIZE) : 0; // waits for pictures
     this.levels = []; // of means; a plate for whose means there is no room is drawn cube by cube
     this.tops = layout.plates.map((plate) => {
       const [rows, columns] = plate.room;

@@ -63,9 +63,10 @@ const LONG = 400; // milliseconds for which a finger rests on a thing before it 
  * Passes gestures on a canvas to `orbit`, `pan`, `zoom`, `hover`, `tap` and `home` of a target.
  *
  * What `hold` returns for a place, and whether it is touched by a finger, is dragged up and down
- * instead: `drag` gets it and the pixels, `drop` too at the end.
+ * instead: `drag` gets it and the pixels, `drop` too at the end. `signal` ends all of it.
  */
-export function followPointers(canvas, target) {
+export function followPointers(canvas, target, signal) {
+  const listen = (name, act, more = {}) => canvas.addEventListener(name, act, { signal, ...more });
   const down = new Map(); // by id of the pointer, where it is
   let moved = 0;
   let chosen = false; // whether the mouse has clicked here since it came
@@ -77,7 +78,7 @@ export function followPointers(canvas, target) {
     return [event.clientX - box.left, event.clientY - box.top];
   };
 
-  canvas.addEventListener("pointerdown", (event) => {
+  listen("pointerdown", (event) => {
     canvas.setPointerCapture(event.pointerId);
     chosen = true;
     if (!down.size) moved = 0;
@@ -100,7 +101,7 @@ export function followPointers(canvas, target) {
     down.set(event.pointerId, [x, y]);
   });
 
-  canvas.addEventListener("pointermove", (event) => {
+  listen("pointermove", (event) => {
     const now = at(event);
     const old = down.get(event.pointerId);
     if (!old) return target.hover(...now);
@@ -141,18 +142,17 @@ export function followPointers(canvas, target) {
     held = null;
   };
   const stay = (event) => held && event.preventDefault(); // what a finger drags scrolls no page
-  for (const name of ["touchstart", "touchmove"])
-    canvas.addEventListener(name, stay, { passive: false });
-  canvas.addEventListener("pointerup", end);
-  canvas.addEventListener("pointercancel", end);
-  canvas.addEventListener("pointerleave", () => {
+  for (const name of ["touchstart", "touchmove"]) listen(name, stay, { passive: false });
+  listen("pointerup", end);
+  listen("pointercancel", end);
+  listen("pointerleave", () => {
     if (down.size) return;
     chosen = false;
     target.hover(-1, -1);
   });
-  canvas.addEventListener("dblclick", () => target.home());
-  canvas.addEventListener("contextmenu", (event) => event.preventDefault());
-  canvas.addEventListener(
+  listen("dblclick", () => target.home());
+  listen("contextmenu", (event) => event.preventDefault());
+  listen(
     "wheel",
     (event) => {
       if (mayScroll() && !chosen && !event.ctrlKey) return;

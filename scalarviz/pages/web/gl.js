@@ -1,23 +1,42 @@
 // WebGL 2: programs, buffers of quads, and textures.
 
+const PROGRAMS = new WeakMap(); // of each context, with their places, by the text of their shaders
+
+/** The programs of a context, until that is lost: to ask it which it has would wait for pictures. */
+function programsOf(gl) {
+  if (!PROGRAMS.has(gl)) {
+    PROGRAMS.set(gl, new Map());
+    const forget = () => PROGRAMS.delete(gl);
+    gl.canvas.addEventListener?.("webglcontextlost", forget, { once: true });
+  }
+  return PROGRAMS.get(gl);
+}
+
+function linked(gl, vertex, fragment, names) {
+  const program = gl.createProgram();
+  for (const [kind, text] of [
+    [gl.VERTEX_SHADER, vertex],
+    [gl.FRAGMENT_SHADER, fragment],
+  ]) {
+    const shader = gl.createShader(kind);
+    gl.shaderSource(shader, text);
+    gl.compileShader(shader);
+    gl.attachShader(program, shader);
+    gl.deleteShader(shader);
+  }
+  names.forEach((name, place) => gl.bindAttribLocation(program, place, name));
+  gl.linkProgram(program);
+  return program;
+}
+
 /** A program of two shaders; `names` are its attributes, in the order of their places. */
 export class GlProgram {
   constructor(gl, /** @type {string[]} */ [vertex, fragment], names) {
     this.gl = gl;
-    this.program = gl.createProgram();
-    for (const [kind, text] of [
-      [gl.VERTEX_SHADER, vertex],
-      [gl.FRAGMENT_SHADER, fragment],
-    ]) {
-      const shader = gl.createShader(kind);
-      gl.shaderSource(shader, text);
-      gl.compileShader(shader);
-      gl.attachShader(this.program, shader);
-      gl.deleteShader(shader);
-    }
-    names.forEach((name, place) => gl.bindAttribLocation(this.program, place, name));
-    gl.linkProgram(this.program);
-    this.places = new Map();
+    const known = programsOf(gl);
+    const key = `${vertex} ${fragment}`;
+    if (!known.has(key)) known.set(key, [linked(gl, vertex, fragment, names), new Map()]);
+    [this.program, this.places] = known.get(key);
   }
 
   /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, row by row, and units of textures. */

@@ -51,6 +51,8 @@ const PICTURE = {
 const CORNERS = ["", "left", "left-top", "top"]; // of a card, the first one that is free
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
 
+const SLOW = new WeakMap(); // whether a context draws by software
+
 /** Draws states of a training into a canvas; `scene` is what scene_data.py wrote. */
 export class Picture {
   constructor(canvas, scene) {
@@ -82,16 +84,20 @@ export class Picture {
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
     this.scales = new Scales(this.scene.apart);
-    canvas.addEventListener("webglcontextlost", (event) => {
+    this.life = new AbortController(); // its signal ends what listens
+    const { signal } = this.life;
+    const lose = (event) => {
       event.preventDefault();
       this.gl = null;
       this.fault = "page.lost.picture";
       this.onlost();
-    });
-    canvas.addEventListener("webglcontextrestored", () => {
+    };
+    const restore = () => {
       this.open();
       this.onrestored();
-    });
+    };
+    canvas.addEventListener("webglcontextlost", lose, { signal });
+    canvas.addEventListener("webglcontextrestored", restore, { signal });
     this.open();
   }
 
@@ -111,15 +117,15 @@ export class Picture {
     this.laid = this.placed = this.painted = null;
     this.fans = new KnownView(fansSeen);
     this.walls = new KnownView(({ frame, see, scale }) => walls_seen(frame.layout, see, scale));
-    this.slow = SOFTWARE.test(rendererOf(gl));
+    if (!SLOW.has(gl)) SLOW.set(gl, SOFTWARE.test(rendererOf(gl))); // which waits for pictures
+    this.slow = SLOW.get(gl);
     this.gl = gl;
   }
 
-  /** Draw nothing any more, and leave the graphics card to others. */
+  /** Draw nothing any more; another picture may have the canvas. */
   end() {
     clearTimeout(this.later);
-    this.onlost = this.onrestored = () => {};
-    this.gl?.getExtension("WEBGL_lose_context")?.loseContext();
+    this.life.abort();
     this.gl = null;
   }
 
