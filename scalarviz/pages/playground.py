@@ -54,7 +54,8 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
-    markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
+    parts = "".join(text_beside(__file__, name) for name in ("build.html", "challenge.html"))
+    markup = markup_of_page().replace(BAND, parts + BAND)
     words = {name: text(f"build.{name}") for name in ("title", "task", "about")}
     words |= {name: text(f"legend.{name}") for name in ("minus", "plus")}
     page = html(

@@ -71,16 +71,16 @@ def test_what_may_not_be_changed_stays(opened: Opens) -> None:
 
 def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Opens) -> None:
     tab = begun(opened, 1)
-    tab.page.click(".challenge .acts button >> nth=0")
+    tab.page.click("[data-act=hint]")
     assert tab.page.locator(".challenge-card").is_hidden()  # nothing was tried yet
     tab.ask("(app.edit(0, 1), 0)")
     tab.until(f"{BOX}.isTried")
-    tab.page.click(".challenge .acts button >> nth=0")
+    tab.page.click("[data-act=hint]")
     tab.page.click(".challenge-card .first")
     tab.until("!document.querySelector('.challenge-mark').hidden")
     tab.page.click(".challenge-card .first")
     tab.page.click(".challenge-card .first")
     tab.until("Math.abs(app.state.value[13] - 1.73) < .01")
-    tab.page.click(".challenge .acts button >> nth=2")
+    tab.page.click("[data-act=leave]")
     tab.until("!document.body.classList.contains('challenging') && app.state.value.length === 25")
     assert tab.page.inner_text("h1") == "Playground"

@@ -11,11 +11,11 @@
 //           ["lr" or "l2", value], ["pause", step]; `brought` are the numbers after each, recorded
 
 import { readBuild } from "./packed_link.js";
-import { FEATURES, count_of, sizes_of } from "./story/build_link.js";
+import { FEATURES, count_of } from "./story/build_link.js";
 
 const NEAR = 0.15; // of its size, from a weight of the way, within which a drag has found it
 const FIELDS = { layers: ["hidden", "activation"], features: ["features"], lr: ["lr"], l2: ["l2"] };
-const ALWAYS = "point sample evaluate survey moved past ahead state pause undo redo open".split(" ");
+const ALWAYS = "point sample evaluate survey moved past ahead state pause undo redo".split(" ");
 const COMMANDS = { drag: ["edit"], play: ["play"] }; // of the training
 
 /** The settings and weights with which a challenge begins; without weights, those of the seed. */
@@ -52,14 +52,12 @@ export function numbersOf(settings, answers, targets, count) {
   return found;
 }
 
-/** Judge numbers: {solved, parts: [{what, number, wanted, isMet}]}. */
+/** Judge numbers: {solved, parts: [{what, number, wanted}]}. */
 export function judge({ goal }, numbers) {
-  const parts = goal.map(([what, sign, wanted]) => {
-    const number = numbers[what];
-    const isMet = sign === ">=" ? number >= wanted : number <= wanted; // NaN meets nothing
-    return { what, number, wanted, isMet };
-  });
-  return { solved: parts.every(({ isMet }) => isMet), parts };
+  const parts = goal.map(([what, , wanted]) => ({ what, number: numbers[what], wanted }));
+  const isMet = ([what, sign, wanted]) =>
+    sign === ">=" ? numbers[what] >= wanted : numbers[what] <= wanted; // NaN meets nothing
+  return { solved: goal.every(isMet), parts };
 }
 
 /** Whether a moment counts: at rest; of what trains the last step, or the first pause. */
@@ -73,7 +71,8 @@ export function movesOf({ may }, first, now) {
   const moves = [];
   const [old, next] = [first.settings, now.settings];
   for (const name of FEATURES)
-    if (old.features.includes(name) !== next.features.includes(name)) moves.push(["features", name]);
+    if (old.features.includes(name) !== next.features.includes(name))
+      moves.push(["features", name]);
   for (let k = 0; k < Math.max(old.hidden.length, next.hidden.length); k++)
     if (old.hidden[k] !== next.hidden[k]) moves.push(["layers", k, next.hidden[k] ?? 0]);
   for (const name of ["lr", "l2"]) if (old[name] !== next[name]) moves.push([name, next[name]]);
@@ -116,17 +115,4 @@ export function noted(drags, first, value, right) {
     else if (drag && drag.to !== to) Object.assign(drag, { to, right });
   });
   return found;
-}
-
-/** The layer of a weight, and the neuron in it, from 1 on. */
-export function homeOf(settings, row) {
-  const sizes = sizes_of(settings);
-  let first = row;
-  for (let layer = 1; ; layer++) {
-    const [wide, high] = [sizes[layer - 1], sizes[layer]];
-    const count = high * (wide + 1);
-    const unit = first < high * wide ? Math.floor(first / wide) : first - high * wide;
-    if (first < count) return { layer, unit: unit + 1, isOutput: layer === sizes.length - 1 };
-    first -= count;
-  }
 }
