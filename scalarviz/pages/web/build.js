@@ -1,5 +1,5 @@
-// A playground: settings become a network, and each change of them begins a training that goes on
-// from the weights of the last one.
+// A playground: settings become a network, and each change of them begins a training that
+// continues from the weights of the last one.
 
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
@@ -65,7 +65,7 @@ export class Playground {
     });
     this.tiles = new DataTiles(byId("tiles"), SHAPES, (shape) => this.change({ shape }));
     this.shelf = new InputShelf(byId("shelf"), FEATURES, (name) => this.toggleInput(name));
-    const rows = [["opt", [...RATES.keys()]], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
+    const rows = [["opt", [...RATES.keys()], (name) => this.titleOf(name)], ["lr"], ["batch", BATCHES], ["init", INITIALIZERS], ["l1", PENALTIES], ["l2", PENALTIES]]; // prettier-ignore
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
     const more = madeButton("", text("build.more_settings"), () => this.showMore());
@@ -92,6 +92,10 @@ export class Playground {
     addEventListener("keydown", (event) => this.press(event), { capture: true });
     this.showSliders(remembered("sliders") ?? false);
     this.open("");
+  }
+
+  titleOf(optimizer) {
+    return this.build.tables.image.optimizers[optimizer].title;
   }
 
   // Settings.
@@ -192,7 +196,7 @@ export class Playground {
     };
   }
 
-  /** Change some settings; `isFresh` draws all weights anew. Of several changes, the last one counts. */
+  /** Change some settings; `isFresh` draws all weights again. Of several changes, the last one counts. */
   change(fields, isFresh = false, given = null) {
     if (!this.challenges.allows(fields)) return;
     const what = Object.keys(fields).join();
@@ -206,7 +210,7 @@ export class Playground {
     this.enqueue(() => this.make());
   }
 
-  /** Do something that leads to another training, after all of that kind that is under way. */
+  /** Do something that leads to another training, after all of that kind that still runs. */
   enqueue(work) {
     this.busy += 1;
     this.going = this.going.then(work).catch(failWith);
@@ -276,7 +280,7 @@ export class Playground {
     this.showSettings();
   }
 
-  /** Say which weights stay, for a change of the network, and offer to begin anew. */
+  /** Say which weights stay, for a change of the network, and offer to begin again. */
   say(old, next, isFresh) {
     const [before, after] = [old, next].map(count_of);
     const counts = { stay: Math.min(before, after), fresh: after - before, gone: before - after };
@@ -284,7 +288,7 @@ export class Playground {
     const key = isFresh ? "fresh" : ["fewer", "same", "more"][way];
     const words = text(`build.weights.${key}`, { ...counts, count: after });
     if (isFresh) this.app.tell(words);
-    else this.app.tell(words, text("build.anew"), () => this.change({}, true));
+    else this.app.tell(words, text("build.again"), () => this.change({}, true));
   }
 
   /** Whether the weights may be others than those of the seed. */
@@ -347,7 +351,7 @@ export class Playground {
     setWords(document.querySelector(".task p"), this.challenges.place?.name ?? task);
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
-    setWords(name, text(`build.opt.${opt}`));
+    setWords(name, this.titleOf(opt));
     setWords(more, [text("build.batch_of", { batch }), penalty].filter(Boolean).join(", "));
   }
 
@@ -412,7 +416,7 @@ export class Playground {
     this.app.run("more");
   }
 
-  /** Open a panel by its name, or close it; "" closes all. */
+  /** Open a panel, or close it; "" closes all. */
   open(name) {
     const { dataset } = document.body;
     const opened = dataset.panel === name ? "" : name;

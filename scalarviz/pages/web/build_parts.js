@@ -210,38 +210,36 @@ function squareOf(canvas, name, /** @type {number[][]} */ [negative, zero, posit
 /** The settings of learning: of a training as it is, and those that begin another one. */
 export class LearningFields {
   /**
-   * rows  [name, values]: a choice of values; without values a number is typed
+   * rows  [name, values, wordsOf]: a choice of values; without values a number is typed
    * use   gets the name and the value that is wanted
    */
   constructor(element, rows, use) {
     this.fields = new Map(
-      rows.map(([name, values]) => {
+      rows.map(([name, values, words = wordsOf]) => {
         const field = made(values ? "select" : "input");
         if (!values) Object.assign(field, { type: "text", inputMode: "decimal", autocomplete: "off" }); // prettier-ignore
         field.addEventListener("change", () => use(name, values ? field.value : numberTyped(field.value))); // prettier-ignore
         const label = made("label", "", made("span", "", text(`build.learning.${name}`)), field);
         label.dataset.setting = name;
         element.append(label);
-        return [name, { field, values }];
+        return [name, { field, values, words }];
       }),
     );
   }
 
   show(settings) {
-    for (const [name, { field, values }] of this.fields) {
+    for (const [name, { field, values, words }] of this.fields) {
       const value = settings[name];
       const options = values?.includes(value) ? values : [...(values ?? []), value];
       if (values)
-        fillOptions(field, value, options.map((each) => [each, wordsOf(name, each)])); // prettier-ignore
+        fillOptions(field, value, options.map((each) => [each, words(each)])); // prettier-ignore
       else if (document.activeElement !== field) field.value = generalNumber(value, 4);
     }
   }
 }
 
 /** Return the words of a value of a setting. */
-function wordsOf(name, value) {
-  if (typeof value !== "string") return value ? String(value) : text("build.none");
-  const key = `build.${name}.${value}`;
-  const words = text(key);
-  return words === key ? value : words;
+function wordsOf(value) {
+  if (typeof value === "string") return value.replace("_", " ");
+  return value ? String(value) : text("build.none");
 }

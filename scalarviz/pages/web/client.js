@@ -17,7 +17,7 @@ export class Client extends TrainingClient {
     super();
     this.makeWorker = makeWorker;
     this.given = { module, image, held, spec: spec.engine ?? spec, memory };
-    this.resume = resume; // where a worker goes on
+    this.resume = resume; // where a worker continues
     this.failures = 0;
     this.opened.catch(() => {}); // an error only for those who wait
     this.begin();

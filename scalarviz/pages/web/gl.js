@@ -36,7 +36,9 @@ export class GlProgram {
     const known = programsOf(gl);
     const key = `${vertex} ${fragment}`;
     if (!known.has(key)) known.set(key, [linked(gl, vertex, fragment, names), new Map()]);
-    [this.program, this.places] = known.get(key);
+    const [program, places] = known.get(key);
+    this.program = program;
+    this.places = places;
   }
 
   /** Use it, with uniforms: numbers, arrays of 2 to 4, matrices of 16, row by row, and units of textures. */
