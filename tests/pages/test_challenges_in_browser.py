@@ -84,3 +84,7 @@ def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Op
     tab.page.click("[data-act=leave]")
     tab.until("!document.body.classList.contains('challenging') && app.state.value.length === 25")
     assert tab.page.inner_text("h1") == "Playground"
+    for link, count in (("#c=5", 9), ("#v=1&hidden=3", 13), ("#c=99", 25)):
+        tab.ask(f"(location.hash = '{link}', 0)")
+        tab.until(f"app.state?.value.length === {count}")
+        assert tab.ask("document.body.classList.contains('challenging')") == (link == "#c=5")

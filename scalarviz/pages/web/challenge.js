@@ -15,7 +15,7 @@ import { FEATURES, count_of } from "./story/build_link.js";
 
 const NEAR = 0.15; // of its size, from a weight of the way, within which a drag has found it
 const FIELDS = { layers: ["hidden", "activation"], features: ["features"], lr: ["lr"], l2: ["l2"] };
-const ALWAYS = "point sample evaluate survey moved past ahead state pause undo redo".split(" ");
+const ALWAYS = ["point", "sample", "evaluate", "survey", "moved", "past", "ahead", "state", "pause", "undo", "redo"]; // prettier-ignore
 const COMMANDS = { drag: ["edit"], play: ["play"] }; // of the training
 
 /** The settings and weights with which a challenge begins; without weights, those of the seed. */

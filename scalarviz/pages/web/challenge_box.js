@@ -100,12 +100,14 @@ export class Challenges {
     this.list.showModal();
   }
 
-  /** Begin the challenge that a link names; return whether there is one. */
+  /** Begin the challenge that a link names; return whether there is one. Another link ends it. */
   async follow(hash) {
     const number = Number(new URLSearchParams(hash.slice(1)).get("c"));
-    if (!this.table[number - 1]) return false;
-    await this.begin(number);
-    return true;
+    const isOne = number - 1 in this.table;
+    if (isOne) await this.begin(number);
+    else if (this.now) this.leave(true);
+    await this.playground.going;
+    return isOne;
   }
 
   /** Begin a challenge by its number, after what is under way. */
