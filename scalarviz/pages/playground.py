@@ -5,6 +5,7 @@ It makes any network of dense layers by itself, from kernels and tables of `play
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -46,11 +47,16 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     own = {"chart.held_out": test, "exhibits.plane.held_out": test}  # one word for held out
     own |= {"chart.held_out.accuracy": text("build.held_out.right")}
     data = {
-        "build": {"tables": tables, "base": base_of(make(engine="python"), theme, own)},
+        "build": {
+            "tables": tables,
+            "base": base_of(make(engine="python"), theme, own),
+            "challenges": json.loads(text_beside(__file__, "challenges.json")),
+        },
         "worker": bundle("worker.js", module_text),
         "texts": texts_of(script, {**texts(), **own}),
     }
-    markup = markup_of_page().replace(BAND, text_beside(__file__, "build.html") + BAND)
+    parts = "".join(text_beside(__file__, name) for name in ("build.html", "challenge.html"))
+    markup = markup_of_page().replace(BAND, parts + BAND)
     words = {"title": text("build.title"), "task": text("build.task"), "about": text("build.about")}
     words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
     page = html(
@@ -62,7 +68,7 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
         data,
         {"module": packed_bytes(module)},
         {"links": ""},
-        rules=rules_of_page() + rules_in("build.css"),
+        rules=rules_of_page() + rules_in("build.css", "challenge.css"),
     )
     return Page(page.encode("utf-8", "replace"), len(module))
 

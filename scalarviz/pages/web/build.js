@@ -4,6 +4,7 @@
 import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
 import { DataTiles, InputShelf, LayerLine, LearningFields, OWN } from "./build_parts.js";
+import { Challenges } from "./challenge_box.js";
 import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
 import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
@@ -52,6 +53,7 @@ export class Playground {
     this.hasBuilt = false;
     this.hidesTest = false;
     this.makeParts();
+    this.challenges = new Challenges(this, build.challenges);
   }
 
   makeParts() {
@@ -152,7 +154,7 @@ export class Playground {
   /** Change a setting of learning: in the training, or by another one. */
   learn(name, value) {
     const { app } = this;
-    if (name === "lr") app.run("learning rate", value);
+    if (name === "lr" && !this.challenges.now) app.run("learning rate", value);
     else if (name === "batch") app.run("batch", Number(value));
     else if (name === "opt") this.change({ opt: value, lr: RATES.get(value) });
     else if (name === "init") this.change({ init: value }, { isFresh: true });
@@ -160,6 +162,24 @@ export class Playground {
   }
 
   // Trainings.
+
+  /** Begin with settings, and with nothing to undo. */
+  async beginAnew(settings, value) {
+    await this.travelTo({ now: this.entryOf(settings, value), past: [], future: [] });
+  }
+
+  /** The training that is shown, and those to undo and to redo. */
+  async kept() {
+    const { past, future } = this;
+    await this.app.player.rest();
+    return { now: { ...this.now, resume: this.app.client.resume }, past, future };
+  }
+
+  /** Show a training that was kept. */
+  async travelTo({ now, past, future }) {
+    Object.assign(this, { past, future });
+    await this.show(now);
+  }
 
   /** Start with settings, and with these weights instead of the initial ones. */
   async begin(settings, value = null) {
@@ -169,6 +189,7 @@ export class Playground {
 
   /** Follow another link in this page. */
   async follow(hash) {
+    if (await this.challenges.follow(hash)) return;
     const { settings, value, bad } = await readBuild(hash);
     this.change(settings, { isFresh: true, given: value });
     if (bad) this.app.tell(bad);
@@ -199,6 +220,7 @@ export class Playground {
    *      that is removed
    */
   change(fields, how = {}) {
+    if (!this.challenges.allows(fields)) return;
     const what = Object.keys(fields).join();
     const follows = what === this.moved; // as a slider that is still dragged: one change
     this.moved = ["noise", "share"].includes(what) ? what : "";
@@ -206,7 +228,15 @@ export class Playground {
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
     const settings = { ...this.settings, ...fields };
     const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
-    this.wanted = { settings, steps: [...waiting, { settings, how }], follows, isTaken: false };
+    this.wanted = {
+      settings,
+      steps: [
+        ...waiting,
+        { settings, how: { ...how, isFresh: how.isFresh || this.challenges.now !== null } },
+      ],
+      follows,
+      isTaken: false,
+    };
     this.showSettings();
     this.enqueue(() => this.make());
   }
@@ -265,7 +295,9 @@ export class Playground {
   /** Show a training, and play it on; the last one stays until its first state is there. */
   async show(entry, plays = false) {
     const { spec, image, held, resume } = entry;
+    spec.page.title = this.challenges.place?.title ?? this.build.base.page.title;
     const client = new Client(this.makeWorker, { module: this.module, image, held, spec, resume });
+    this.challenges.guard(client);
     const states = [];
     client.onstate = (state) => states.push(state);
     await client.opened;
@@ -277,6 +309,7 @@ export class Playground {
     before?.client.end();
     this.app.around = this;
     this.place();
+    this.challenges.attach(this.app);
     for (const state of states) this.app.take(state);
     if (plays) this.app.player.play();
     this.app.draw();
@@ -352,7 +385,7 @@ export class Playground {
   showSettings() {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
-    writeBuild(settings).then((link) => history.replaceState(null, "", link));
+    writeBuild(settings).then((link) => history.replaceState(null, "", this.challenges.place?.link ?? link)); // prettier-ignore
     const { noise, share, shape, points, opt, batch, l1, l2 } = settings;
     document.body.classList.toggle("given", points !== "");
     byId("noise").value = noise;
@@ -364,7 +397,8 @@ export class Playground {
       sizes,
       what: text(`build.learned.${points ? OWN : shape}`),
     });
-    setWords(document.querySelector(".task p"), this.hasBuilt ? learns : text("build.task"));
+    const task = this.hasBuilt ? learns : text("build.task");
+    setWords(document.querySelector(".task p"), this.challenges.place?.name ?? task);
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
     setWords(name, this.titleOf(opt));
@@ -380,6 +414,7 @@ export class Playground {
     const { answers, data } = app.exhibit ?? {};
     if (answers) this.judge(answers, data);
     this.warn(app, state);
+    this.challenges.seen(app, state);
   }
 
   followLearning(settings) {

@@ -224,7 +224,9 @@ export class LearningFields {
         const field = made(values ? "select" : "input");
         if (!values) Object.assign(field, { type: "text", autocomplete: "off" });
         field.addEventListener("change", () => use(name, values ? field.value : numberTyped(field.value))); // prettier-ignore
-        element.append(made("label", "", made("span", "", text(`build.learning.${name}`)), field));
+        const label = made("label", "", made("span", "", text(`build.learning.${name}`)), field);
+        label.dataset.setting = name;
+        element.append(label);
         return [name, { field, values, words }];
       }),
     );

@@ -16,9 +16,11 @@ async function start() {
   dress(data.build.base);
   const module = await WebAssembly.compile(await unzipped(data.module));
   const playground = new Playground({ ...data, module }, markup);
-  const { settings, value, rest, bad } = await readBuild(location.hash);
+  const { hash } = location;
+  const { settings, value, rest, bad } = await readBuild(hash);
   const app = await playground.begin(settings, value);
   addEventListener("hashchange", () => playground.follow(location.hash));
+  if (await playground.challenges.follow(hash)) return undefined;
   if (!(await followLink(app, rest)) && !app.calm) app.play();
   if (bad) app.tell(bad);
   return undefined;

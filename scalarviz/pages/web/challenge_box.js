@@ -1,0 +1,355 @@
+// Challenges in the page of a playground: the list of all, the line with the sentence and the meter,
+// hints, and the card when one is solved. Their elements are in pages/challenge.html.
+
+import {
+  after,
+  isAllowed,
+  isDue,
+  judge,
+  movesOf,
+  nextOf,
+  noted,
+  numbersOf,
+  startOf,
+  takes,
+} from "./challenge.js";
+import { featureName } from "./build_parts.js";
+import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
+import { madeButton } from "./events.js";
+import { putOnClipboard } from "./links.js";
+import { typeset } from "./story/decimals.js";
+import { said } from "./story/formats.js";
+import { homes_of, neuron_name, uses_of, weight_title } from "./story/names.js";
+import { text } from "./texts.js";
+
+const SECONDS = 8; // that a training to the last step takes
+const WATCHED = 30; // where the first pause counts
+const FRAMES = 30; // a second
+const HINTS = 3; // on one entry of a way: where, which, and how far
+const SOLVED = "solved"; // what the browser remembers
+
+/** All challenges of a page, and the one that is played. */
+export class Challenges {
+  /** @param {any} playground @param {any[]} table the rows of pages/challenges.json */
+  constructor(playground, table) {
+    this.playground = playground;
+    this.table = table;
+    this.now = null; // the row that is played
+    this.first = null; // {settings, value} with which it begins
+    this.before = null; // the training before it, with those to undo
+    this.hinted = null; // the entry of the way that a hint is on
+    this.isOver = this.isTried = false; // whether it was judged, and whether anything was done
+    this.drags = [];
+    this.hints = this.level = 0; // all, and those on one entry
+    this.solved = new Set(remembered(SOLVED) ?? []);
+    this.line = byId("challenge");
+    this.card = byId("challenge-card");
+    this.list = byId("challenge-list");
+    this.tag = made("div", "challenge-mark", made("span"));
+    this.acts = {
+      list: () => this.showList(),
+      close: () => this.close(),
+      begin: (number) => this.begin(Number(number)),
+      next: () => this.begin(this.number + 1),
+      again: () => this.begin(this.number),
+      leave: () => this.leave(),
+      on: () => this.leave(true),
+      undo: () => playground.app.run("undo"),
+      hint: () => this.giveHint(),
+      more: () => this.giveHint(),
+      do: () => this.doHint(),
+      send: () => this.send(),
+    };
+    document.addEventListener("click", ({ target }) => {
+      const { act, number } =
+        /** @type {any} */ (target).closest("button[data-act]")?.dataset ?? {};
+      if (act) this.acts[act](number);
+    });
+    this.list.addEventListener("keydown", (event) => event.stopPropagation());
+    this.show();
+  }
+
+  get number() {
+    return this.table.indexOf(this.now) + 1;
+  }
+
+  /** The title of the page, and what stands after the # of its address; null without a challenge. */
+  get place() {
+    const { number, table } = this;
+    if (!number) return null;
+    const title = text("challenge.title", { number, count: table.length });
+    return { title, name: this.say("name"), link: `#c=${number}` };
+  }
+
+  /** A text on a challenge, with the numbers of its goal. */
+  say(part, challenge = this.now) {
+    const [[, , wanted], [, , also] = []] = challenge.goal;
+    return text(`challenge.${challenge.id}.${part}`, { wanted, also, by: challenge.by });
+  }
+
+  showList() {
+    const rows = this.table.map((each, i) => {
+      const sign = this.solved.has(each.id) ? " ✓" : "";
+      const button = made("button", "", `${i + 1}. ${this.say("name", each)}${sign}`);
+      Object.assign(button.dataset, { act: "begin", number: i + 1 });
+      return made("li", "", button);
+    });
+    const count = { count: this.solved.size, all: rows.length };
+    this.list.querySelector("ol").replaceChildren(...rows);
+    setWords(this.list.querySelector("p"), text("challenge.solved_of", count));
+    this.list.showModal();
+  }
+
+  /** Begin the challenge that a link names; return whether there is one. Another link ends it. */
+  async follow(hash) {
+    const number = Number(new URLSearchParams(hash.slice(1)).get("c"));
+    const isOne = number - 1 in this.table;
+    if (isOne) await this.begin(number);
+    else if (this.now) this.leave(true);
+    await this.playground.going;
+    return isOne;
+  }
+
+  /** Begin a challenge by its number, after what is under way. */
+  async begin(number) {
+    const { playground } = this;
+    this.list.close();
+    playground.enqueue(async () => {
+      if (!this.now) this.before = await playground.kept();
+      this.now = this.table[number - 1];
+      this.first = this.hinted = null;
+      Object.assign(this, { drags: [], hints: 0, level: 0, isTried: false });
+      const { settings, value } = await startOf(this.now);
+      await playground.beginAnew(settings, value);
+      this.first = { settings, value: Float32Array.from(playground.app.state.value) };
+      this.show();
+    });
+    await playground.going;
+    playground.app.request();
+  }
+
+  /** Leave the challenge; with `isKept` its network stays. */
+  leave(isKept = false) {
+    const { playground, before } = this;
+    playground.enqueue(async () => {
+      this.now = this.first = null;
+      this.show();
+      await playground.travelTo(isKept ? await playground.kept() : before);
+    });
+  }
+
+  /** Show or hide all of the challenge. */
+  show() {
+    const { now } = this;
+    document.body.classList.toggle("challenging", now !== null);
+    document.body.dataset.may = now?.may.join(" ") ?? "";
+    setShown(this.line, now !== null);
+    this.close();
+    if (now) setWords(this.line.querySelector("p"), this.say("say"));
+  }
+
+  /** Close the list, or the card of a hint. */
+  close() {
+    this.list.close();
+    setShown(this.card, false);
+    this.hinted = null;
+    this.playground.app?.request();
+  }
+
+  // What the playground asks.
+
+  /** Whether settings may be changed now. */
+  allows(fields) {
+    return !this.now || isAllowed(this.now, Object.keys(fields));
+  }
+
+  /** Let a worker take only what the challenge allows; it answers the rest with its state. */
+  guard(client) {
+    const ask = client.ask.bind(client);
+    client.ask = (name, args) => ask(!this.now || takes(this.now, name) ? name : "state", args);
+  }
+
+  /** Let an app play to the last step, if at all. */
+  attach(app) {
+    byId("picture").append(this.tag);
+    this.isOver = false;
+    const { player } = app;
+    const [play, tell] = [player.play.bind(player), app.tell.bind(app)];
+    player.play = (film) => {
+      if (!this.now) play(film);
+      else if (this.now.by) play(film ?? this.film());
+    };
+    app.tell = (words, ...action) => tell(words, ...(this.now ? [] : action));
+  }
+
+  /** The steps at which a training is shown on its way to the last one. */
+  film(end = this.now.by) {
+    const count = (this.now.once ? WATCHED : SECONDS) * FRAMES;
+    const steps = Array.from({ length: count + 1 }, (_, i) => Math.round((end * i) / count));
+    return { steps, seconds: 1 / FRAMES };
+  }
+
+  /** Follow a picture and its answers to all points. */
+  seen(app, state) {
+    const { now, first, playground } = this;
+    const { answers, data } = app.exhibit ?? {};
+    if (!now || !first || !answers) return;
+    const place = this.placeNow;
+    const numbers = numbersOf(place.settings, answers, data.targets, data.held);
+    const verdict = judge(now, numbers);
+    const moves = movesOf(now, first, place).length;
+    if (now.may.includes("drag"))
+      this.drags = noted(this.drags, first.value, state.value, numbers.right);
+    this.isTried ||= moves > 0 || state.step > 0;
+    this.mark(app, place);
+    const { playing } = app.player;
+    if (!isNews(this.line, [now.id, verdict, moves, state.step, playing, playground.busy])) return;
+    this.showNumbers(verdict, moves, data);
+    const moment = { step: state.step, playing: playing || state.playing };
+    if (this.isOver || playground.busy || moves > (now.moves ?? Infinity)) return;
+    if (isDue(now, moment)) this.end(state, verdict, moves);
+  }
+
+  /** The settings and weights that are shown. */
+  get placeNow() {
+    const { now, app } = this.playground;
+    return { settings: now.settings, value: app.state.value };
+  }
+
+  /** Show the numbers of the goal, and the moves that are left. */
+  showNumbers({ parts, solved }, moves, { held, targets }) {
+    const { line } = this;
+    const [{ what, number, wanted }] = parts;
+    const all = { right: held, test: targets.length - held }[what];
+    const [meter, fill, mark] = line.querySelectorAll(".meter, .meter i, .meter u");
+    fill.style.width = `${100 * (all ? number / all : Math.min(1, wanted / number))}%`;
+    mark.style.left = `${100 * (all ? wanted / all : 1)}%`;
+    const ariaLabel = this.wordsOf(parts);
+    Object.assign(meter, { ariaLabel, ariaValueNow: String(number), ariaValueMax: String(all ?? wanted) }); // prettier-ignore
+    setWords(line.querySelector("b"), ariaLabel);
+    line.classList.toggle("won", solved);
+    const left = this.now.moves - moves;
+    const words = text(left < 0 ? "challenge.too_many" : "challenge.left", { left, moves: this.now.moves, count: -left }); // prettier-ignore
+    setWords(line.querySelector("span"), this.now.moves ? words : "");
+    line.querySelector("[data-act=undo]").disabled = byId("undo").disabled;
+  }
+
+  wordsOf(parts) {
+    const all = parts.map(({ what, number, wanted }) =>
+      text(`challenge.goal.${what}`, { number: Number(number.toFixed(3)), wanted }),
+    );
+    return all.join("; ");
+  }
+
+  // How it ends.
+
+  end({ step }, { solved, parts }, moves) {
+    const { playground } = this;
+    if (!solved && !step) return; // it can go on
+    this.isOver = true; // until there is another training
+    if (solved && !this.isTried) playground.app.tell(text("challenge.free"));
+    else if (solved) this.win(parts, moves);
+    else playground.app.chip.stand(text("challenge.missed", { step, words: this.wordsOf(parts) }));
+  }
+
+  win(parts, moves) {
+    const { now, playground, hints } = this;
+    playground.app.chip.hide();
+    playground.open("");
+    this.solved.add(now.id);
+    remember(SOLVED, [...this.solved]);
+    const isKept = remembered(SOLVED)?.includes(now.id);
+    const way = now.way.filter(([kind]) => kind !== "pause").length;
+    const rows = this.drags.map(({ row, from, to, right }) => {
+      const words = [weight_title(playground.app.spec.facts, row), written(from), "→", written(to), text("challenge.right", { count: right })]; // prettier-ignore
+      return made("tr", "", ...words.map((each) => made("td", "", each)));
+    });
+    const words = [text("challenge.best", { moves, hints, way }), isKept ? "" : text("challenge.kept_not")]; // prettier-ignore
+    const title = `✓ ${text("challenge.solved")}: ${this.wordsOf(parts)}`;
+    this.showCard(title, [made("table", "", ...rows), made("p", "", words.join(" "))], this.number < this.table.length ? ["next", "send", "on"] : ["send", "on"]); // prettier-ignore
+  }
+
+  /** Put the address of the challenge on the clipboard. */
+  async send() {
+    const link = location.href.split("#")[0] + this.place.link;
+    const done = await putOnClipboard(link);
+    this.playground.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+  }
+
+  /** Show the card, with buttons of which the first one is the usual one. */
+  showCard(title, body, acts) {
+    const buttons = acts.map((act, i) => {
+      const button = madeButton(i ? "" : "first", text(`challenge.act.${act}`), () => {});
+      button.dataset.act = act;
+      return button;
+    });
+    this.card.replaceChildren(made("h2", "", title), ...body, made("div", "buttons", ...buttons));
+    setShown(this.card, true);
+  }
+
+  // Hints: where, which, how far; each is counted.
+
+  giveHint() {
+    const { app } = this.playground;
+    const entry = nextOf(this.now, this.first, this.placeNow);
+    if (!this.isTried || !entry)
+      return app.tell(text(entry ? "challenge.hint.try" : "challenge.hint.none"));
+    this.level = isNews(this.card, entry) ? 1 : Math.min(HINTS, this.level + 1);
+    this.hints += 1;
+    this.hinted = entry;
+    const [kind] = entry;
+    const words = text(`challenge.hint.${kind}.${this.level}`, this.fieldsOf(entry));
+    const title = text("challenge.hint.title", { number: this.level });
+    const act = this.level < HINTS ? "more" : "do";
+    this.showCard(title, [made("p", "", words)], [act, "close"]);
+    return app.request();
+  }
+
+  /** What a hint says. */
+  fieldsOf([kind, name, given]) {
+    if (kind === "layers") return { layer: name + 1, wanted: given };
+    if (kind !== "edit") return { wanted: featureName(name) };
+    const { facts } = this.playground.app.spec;
+    const [home] = homes_of(facts, name);
+    const [[unit]] = uses_of(facts, home, name);
+    const now = this.placeNow.value[name];
+    const way = wayTo(given, now);
+    return { unit: neuron_name(facts, [home.target, unit]), way, now: written(now), wanted: written(given) }; // prettier-ignore
+  }
+
+  /** Mark the cube of a hint in the picture. */
+  mark(app, { value }) {
+    const [kind, row, wanted] = this.hinted ?? [];
+    const isMarked = kind === "edit" && this.level > 1;
+    const place = isMarked ? app.picture.placeOf({ row }) : null;
+    setShown(this.tag, place !== null);
+    if (!place) return;
+    const [left, top, size] = [place.x - place.half, place.y - place.half, 2 * place.half].map((each) => `${each}px`); // prettier-ignore
+    Object.assign(this.tag.style, { left, top, width: size, height: size });
+    setWords(this.tag.firstElementChild, wayTo(wanted, value[row]));
+  }
+
+  /** Do what a hint says. */
+  async doHint() {
+    const { playground, hinted, placeNow } = this;
+    const [kind, name, given] = hinted;
+    this.close();
+    if (kind === "edit") await playground.app.edit(name, given);
+    else if (kind === "pause") playground.app.player.play(this.film(name));
+    else {
+      const { settings } = after(placeNow, hinted);
+      const field = kind === "layers" ? "hidden" : kind;
+      playground.change({ [field]: settings[field] });
+    }
+  }
+}
+
+/** The color toward which a weight is to move. */
+function wayTo(wanted, value) {
+  return text(`challenge.toward.${wanted > value ? "orange" : "blue"}`);
+}
+
+/** A weight as cubes write it. */
+function written(value) {
+  return typeset(said(value));
+}

@@ -1,0 +1,90 @@
+"""Challenges of a playground in a browser, solved by their ways."""
+
+from typing import Any
+
+import pytest
+
+from scalarviz.faces.scene_file import find, load
+from scalarviz.pages.playground import playground_page
+from tests.pages.browser import ONLY_CHROMIUM, Tab
+from tests.pages.conftest import Files, Opens
+from tests.pages.test_challenges import CHALLENGES
+
+pytestmark = [pytest.mark.slow, ONLY_CHROMIUM]
+BOX = "app.around.challenges"
+NUMBERED = [*enumerate(CHALLENGES, start=1)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def page_file(files: Files) -> Files:
+    files.write("playground", playground_page(load(find("circle"))).text)
+    return files
+
+
+def begun(opened: Opens, number: int) -> Tab:
+    tab = opened("playground", place=f"#c={number}")
+    tab.until(f"app?.around && {BOX}.first && app.drawn")
+    return tab
+
+
+def follow(tab: Tab, entry: list[Any]) -> None:
+    kind, name, *given = entry
+    asks = {
+        "edit": f"app.edit({name}, {given and given[0]})",
+        "features": f"app.around.toggleInput('{name}')",
+        "layers": f"app.around.change({{hidden: [{given and given[0]}]}})",
+        "pause": f"app.player.play({BOX}.film({name}))",
+    }
+    tab.ask(f"({asks.get(kind, f'app.around.learn({kind!r}, {name})')}, 0)")
+    tab.until("!app.around.busy")
+
+
+@pytest.mark.parametrize(("number", "challenge"), NUMBERED, ids=lambda each: str(each)[:12])
+def test_the_way_solves_it_in_the_page(opened: Opens, number: int, challenge: Any) -> None:
+    tab = begun(opened, number)
+    assert tab.ask(f"{BOX}.isOver") is False
+    for entry in challenge["way"]:
+        follow(tab, entry)
+    if "play" in challenge["may"] and not challenge.get("once"):
+        tab.page.click("#play")
+    tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
+    assert tab.ask("JSON.parse(localStorage['scalarviz solved'])") == [challenge["id"]]
+    assert f"#c={number}" in tab.page.url
+
+
+def test_what_may_not_be_changed_stays(opened: Opens) -> None:
+    tab = begun(opened, 4)
+    first = tab.state
+    for key in ("Space", "ArrowRight", "n", "r", "3", "+", "ArrowUp"):
+        tab.press(key)
+    tab.ask(
+        "(app.player.play(), app.around.learn('lr', 1), app.run('new weights'), app.setRate(2), 0)"
+    )
+    tab.page.wait_for_timeout(500)
+    now = tab.state
+    assert {name: now[name] for name in ("step", "value", "rate")} == {
+        name: first[name] for name in ("step", "value", "rate")
+    }
+    assert not tab.ask("app.player.playing")
+    assert not tab.page.locator("#play").is_visible()
+
+
+def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Opens) -> None:
+    tab = begun(opened, 1)
+    tab.page.click("[data-act=hint]")
+    assert tab.page.locator(".challenge-card").is_hidden()  # nothing was tried yet
+    tab.ask("(app.edit(0, 1), 0)")
+    tab.until(f"{BOX}.isTried")
+    tab.page.click("[data-act=hint]")
+    tab.page.click(".challenge-card .first")
+    tab.until("!document.querySelector('.challenge-mark').hidden")
+    tab.page.click(".challenge-card .first")
+    tab.page.click(".challenge-card .first")
+    tab.until("Math.abs(app.state.value[13] - 1.73) < .01")
+    tab.page.click("[data-act=leave]")
+    tab.until("!document.body.classList.contains('challenging') && app.state.value.length === 25")
+    assert tab.page.inner_text("h1") == "Playground"
+    for link, count in (("#c=5", 9), ("#v=1&hidden=3", 13), ("#c=99", 25)):
+        tab.ask(f"(location.hash = '{link}', 0)")
+        tab.until(f"app.state?.value.length === {count}")
+        assert tab.ask("document.body.classList.contains('challenging')") == (link == "#c=5")
