@@ -228,15 +228,9 @@ export class Playground {
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
     const settings = { ...this.settings, ...fields };
     const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
-    this.wanted = {
-      settings,
-      steps: [
-        ...waiting,
-        { settings, how: { ...how, isFresh: how.isFresh || this.challenges.now !== null } },
-      ],
-      follows,
-      isTaken: false,
-    };
+    const isFresh = how.isFresh || this.challenges.now !== null; // which begins at step 0
+    const steps = [...waiting, { settings, how: { ...how, isFresh } }];
+    this.wanted = { settings, steps, follows, isTaken: false };
     this.showSettings();
     this.enqueue(() => this.make());
   }

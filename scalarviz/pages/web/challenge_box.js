@@ -13,7 +13,6 @@ import {
   startOf,
   takes,
 } from "./challenge.js";
-import { featureName } from "./build_parts.js";
 import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
 import { putOnClipboard } from "./links.js";
@@ -308,7 +307,7 @@ export class Challenges {
   /** What a hint says. */
   fieldsOf([kind, name, given]) {
     if (kind === "layers") return { layer: name + 1, wanted: given };
-    if (kind !== "edit") return { wanted: featureName(name) };
+    if (kind !== "edit") return { wanted: this.playground.build.tables.features[name].label };
     const { facts } = this.playground.app.spec;
     const [home] = homes_of(facts, name);
     const [[unit]] = uses_of(facts, home, name);
