@@ -25,6 +25,7 @@ import {
   SHAPES,
   sizes_of,
 } from "./story/build_link.js";
+import { pythonOf } from "./take_to_python.js";
 import { text } from "./texts.js";
 
 const DRAG = 1500; // milliseconds between two moves of a slider that are one change
@@ -91,6 +92,8 @@ export class Playground {
     byId("test-points").addEventListener("click", () => this.showTest(byId("test-points").ariaPressed === "false")); // prettier-ignore
     byId("more-points").addEventListener("click", () => this.showSliders(!remembered("sliders")));
     byId("share").addEventListener("click", () => this.copyLink());
+    byId("to-python").addEventListener("click", () => this.showPython());
+    byId("copy-python").addEventListener("click", () => this.copyPython());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -343,6 +346,19 @@ export class Playground {
     const link = await writeBuild(this.settings, this.hasOwnWeights ? value : null);
     const done = await putOnClipboard(location.href.split("#")[0] + link);
     this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+  }
+
+  /** Show a Python program with this network, its data and its learning settings. */
+  showPython() {
+    const value = this.hasOwnWeights ? this.app.state.value : null;
+    setWords(byId("python").querySelector("pre"), pythonOf(this.settings, value));
+    byId("python").showModal();
+  }
+
+  async copyPython() {
+    byId("python").close(); // what is outside of an open dialog cannot be selected
+    const done = await putOnClipboard(byId("python").querySelector("pre").textContent);
+    this.app.tell(text(done ? "build.python.copied" : "build.python.kept"));
   }
 
   /** Begin again at step 0, with the weights of the seed where the network was changed. */

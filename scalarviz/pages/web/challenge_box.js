@@ -45,6 +45,7 @@ export class Challenges {
     this.card = byId("challenge-card");
     this.list = byId("challenge-list");
     this.tag = made("div", "challenge-mark", made("span"));
+    this.tag.hidden = true;
     this.acts = {
       list: () => this.showList(),
       close: () => this.close(),
