@@ -24,6 +24,7 @@ from docs.guide.microgpt import Gpt
 from scalarviz import data
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
+from scalarviz.pages.playground import playground_page
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session.threads import FILM
@@ -143,6 +144,10 @@ def page(path: Path) -> None:
     sv.page(scene("rgb", 0), path, progress=False)
 
 
+def playground(path: Path) -> None:
+    path.write_bytes(playground_page(load(find("circle"))).text)
+
+
 PICTURES = {
     "rgb.png": rgb,
     "step.png": step,
@@ -158,6 +163,7 @@ PICTURES = {
     "follow.png": followed,
     "notebook.png": readme_picture.draw,
     "pages/rgb.html": page,
+    "pages/playground.html": playground,
     **{f"gallery/{name}.webp": trained for name in scenes()},
 }
 

@@ -18,19 +18,19 @@ const FIELDS = { layers: ["hidden", "activation"], features: ["features"], lr: [
 const ALWAYS = ["point", "sample", "evaluate", "survey", "moved", "past", "ahead", "state", "pause", "undo", "redo"]; // prettier-ignore
 const COMMANDS = { drag: ["edit"], play: ["play"] }; // of the training
 
-/** The settings and weights with which a challenge begins; without weights, those of the seed. */
+/** The settings and weights with which a challenge begins; without weights, they are drawn from the seed. */
 export async function startOf({ start, value = null, points = null }) {
   const { settings, value: packed } = await readBuild(`#${start}`);
   if (points) settings.points = packed_points(points);
   return { settings, value: value ? Float32Array.from(value) : packed };
 }
 
-/** Whether the training may get a command, by its name. */
+/** Whether the training may get a command. */
 export function takes({ may }, name) {
   return ALWAYS.includes(name) || may.some((each) => COMMANDS[each]?.includes(name));
 }
 
-/** Whether settings may be changed, by their names. */
+/** Whether settings may be changed. */
 export function isAllowed({ may }, names) {
   return names.every((name) => may.some((each) => FIELDS[each]?.includes(name)));
 }

@@ -110,7 +110,7 @@ export class Challenges {
     return isOne;
   }
 
-  /** Begin a challenge by its number, after what is under way. */
+  /** Begin a challenge, given its number, after pending changes. */
   async begin(number) {
     const { playground } = this;
     this.list.close();
@@ -245,7 +245,7 @@ export class Challenges {
 
   end({ step }, { solved, parts }, moves) {
     const { playground } = this;
-    if (!solved && !step) return; // it can go on
+    if (!solved && !step) return; // more can be tried
     this.isOver = true; // until there is another training
     if (solved && !this.isTried) playground.app.tell(text("challenge.free"));
     else if (solved) this.win(parts, moves);
