@@ -127,7 +127,7 @@ def test_the_way_solves_a_challenge_that_is_not_solved_as_it_begins(challenge: A
 def test_fewer_drags_do_not_solve_a_challenge(challenge: Any) -> None:
     values = VALUES.get(challenge["id"], 33)
     count, rows = challenge["moves"], [row for _, row, _ in challenge["way"]]
-    if count == 1:  # of single drags only that of the turned weight does
+    if count == 1:  # no other single drag reaches the goal
         assert asked(challenge, SEARCH, values=values, count=1) == [str(rows[0])]
     else:
         assert asked(challenge, SEARCH, values=values, count=count - 1) == []
