@@ -9,7 +9,7 @@ import { Client } from "./client.js";
 import { specOf } from "./dense_page.js";
 import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
-import { grown } from "./growth.js";
+import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
 import { putOnClipboard } from "./links.js";
 import { generalNumber } from "./numbers.js";
 import { readBuild, writeBuild } from "./packed_link.js";
@@ -22,7 +22,6 @@ import {
   MOST_NEURONS,
   RATES,
   SHAPES,
-  count_of,
   sizes_of,
 } from "./story/build_link.js";
 import { text } from "./texts.js";
@@ -116,7 +115,7 @@ export class Playground {
     if (count > MOST_NEURONS) return;
     if (count > 0) this.change({ hidden: hidden.with(place, count) });
     else
-      this.change({ hidden: hidden.toSpliced(place, 1), activation: activation.toSpliced(place, 1) }); // prettier-ignore
+      this.change({ hidden: hidden.toSpliced(place, 1), activation: activation.toSpliced(place, 1) }, { layer: place }); // prettier-ignore
   }
 
   addLayer() {
@@ -139,7 +138,7 @@ export class Playground {
     if (name === "lr" && !this.challenges.now) app.run("learning rate", value);
     else if (name === "batch") app.run("batch", Number(value));
     else if (name === "opt") this.change({ opt: value, lr: RATES.get(value) });
-    else if (name === "init") this.change({ init: value }, true);
+    else if (name === "init") this.change({ init: value }, { isFresh: true });
     else this.change({ [name]: Number(value) });
   }
 
@@ -173,7 +172,7 @@ export class Playground {
   async follow(hash) {
     if (await this.challenges.follow(hash)) return;
     const { settings, value, bad } = await readBuild(hash);
-    this.change(settings, true, value);
+    this.change(settings, { isFresh: true, given: value });
     if (bad) this.app.tell(bad);
   }
 
@@ -193,19 +192,27 @@ export class Playground {
       held: bytesOfSamples(held),
       resume: null,
       isGiven: value !== null,
+      networkSeed: settings.seed,
     };
   }
 
-  /** Change some settings; `isFresh` draws all weights again. Of several changes, the last one counts. */
-  change(fields, isFresh = false, given = null) {
-    if (!this.challenges.allows(fields)) return;
+  /** Change some settings. Changes that wait are made one after the other, and shown together.
+   *
+   * asked  isFresh: all weights are drawn again, or are those `given`; layer: the place of the layer
+   *        that is removed
+   */
+  change(fields, asked = {}) {
+    const { challenges } = this;
+    if (!challenges.allows(fields)) return;
+    const how = challenges.now ? { ...asked, isFresh: true } : asked;
     const what = Object.keys(fields).join();
-    const goesOn = what === this.moved; // as a slider that is still dragged: one change
+    const follows = what === this.moved; // as a slider that is still dragged: one change
     this.moved = "noise share".includes(what || "-") ? what : "";
     clearTimeout(this.rests);
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
     const settings = { ...this.settings, ...fields };
-    this.wanted = { settings, isFresh: isFresh || this.challenges.now !== null, given, goesOn };
+    const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
+    this.wanted = { settings, steps: [...waiting, { settings, how }], follows, isTaken: false };
     this.showSettings();
     this.enqueue(() => this.make());
   }
@@ -220,29 +227,45 @@ export class Playground {
   /** Begin a training with the settings that are wanted where the present one stands. */
   async make() {
     const { now, app, wanted } = this;
-    if (!wanted) return; // a later change has been made already
-    const { settings, isFresh, given, goesOn } = wanted;
+    if (!wanted || wanted.isTaken) return; // a later change has been made already
+    wanted.isTaken = true;
     const plays = app.player.playing;
     const state = await app.player.rest();
-    const made = this.entryOf(settings, given);
-    const { engine } = made.spec;
-    const [place, length] = engine.arrays.value;
-    const value = new Float32Array(made.image.buffer, made.image.byteOffset + place - engine.first, length); // prettier-ignore
-    if (!isFresh) {
-      value.set(grown(now.settings, settings, state.value, value));
-      engine.step = state.step;
-      made.spec.facts.first = -state.step;
-      made.isGiven = this.hasOwnWeights || value.length !== state.value.length;
-      made.spec.page.earlier = app.losses.told;
-    }
-    const kept = goesOn ? [] : [{ ...now, resume: app.client.resume }];
+    const grown = wanted.steps.reduce((last, each) => grownBy(last, each, state.step), {
+      ...now,
+      value: state.value,
+      rows: Array.from(state.value, (_, row) => row),
+      isFresh: false,
+      isGiven: this.hasOwnWeights,
+    });
+    const made = this.entryOf(wanted.settings, grown.value);
+    Object.assign(made, { isGiven: grown.isGiven, networkSeed: grown.networkSeed });
+    if (!grown.isFresh) this.goOn(made, grown, state);
+    const kept = wanted.follows ? [] : [{ ...now, resume: app.client.resume }];
     this.past = [...this.past, ...kept].slice(-MOST_PAST);
     this.future = [];
     this.hasBuilt = true;
     await this.show(made, plays);
     if (this.wanted === wanted) this.wanted = null;
     this.showSettings();
-    this.say(now.settings, settings, isFresh);
+    this.say(grown, state.value.length);
+  }
+
+  /** Let a training begin at the step of a state, with the losses before it and the numbers of its optimizer. */
+  goOn({ spec, image, settings }, { rows }, { step, slots, value }) {
+    const { now } = this;
+    const { engine, facts, page } = spec;
+    page.earlier = this.app.losses.told;
+    const isSame = settings.opt === now.settings.opt;
+    engine.count = isSame ? now.spec.engine.count + step - now.spec.engine.step : 0;
+    engine.step = step;
+    facts.first = engine.count - step;
+    const [place, length] = engine.arrays.slots;
+    const numbers = new Float32Array(image.buffer, length ? place - engine.first : 0, length);
+    engine.optimizers[0].slots.forEach((name, k) => {
+      if (!isSame || !slots[name]) return;
+      numbers.set(grownNumbers(slots[name], rows, value.length), k * rows.length);
+    });
   }
 
   /** Show a training, and play it on; the last one stays until its first state is there. */
@@ -281,14 +304,13 @@ export class Playground {
   }
 
   /** Say which weights stay, for a change of the network, and offer to begin again. */
-  say(old, next, isFresh) {
-    const [before, after] = [old, next].map(count_of);
-    const counts = { stay: Math.min(before, after), fresh: after - before, gone: before - after };
-    const way = Math.sign(after - before) + 1;
-    const key = isFresh ? "fresh" : ["fewer", "same", "more"][way];
-    const words = text(`build.weights.${key}`, { ...counts, count: after });
+  say({ rows, isFresh }, before) {
+    const stay = rows.filter((row) => row >= 0).length;
+    const counts = { stay, count: rows.length, fresh: rows.length - stay, gone: before - stay };
+    const kind = counts.fresh ? "more" : counts.gone ? "fewer" : "same";
+    const words = text(`build.weights.${isFresh ? "fresh" : kind}`, counts);
     if (isFresh) this.app.tell(words);
-    else this.app.tell(words, text("build.again"), () => this.change({}, true));
+    else this.app.tell(words, text("build.again"), () => this.change({}, { isFresh: true }));
   }
 
   /** Whether the weights may be others than those of the seed. */
@@ -307,13 +329,13 @@ export class Playground {
 
   /** Begin again at step 0, with the weights of the seed where the network was changed. */
   reset() {
-    if (this.app.spec.engine.step) this.change({}, true);
+    if (this.app.spec.engine.step) this.change({}, { isFresh: true });
     else this.app.still("reset");
   }
 
   /** Begin again with the weights of the next seed. */
   drawWeights() {
-    if (this.app.spec.engine.step) this.change({}, true);
+    if (this.app.spec.engine.step) this.change({}, { isFresh: true });
     this.enqueue(() => this.app.newWeights());
   }
 
@@ -447,6 +469,27 @@ export class Playground {
     event.stopPropagation();
     act();
   }
+}
+
+/** The weights after one more change of settings, at a step: of each, which one it was at first, or -1. */
+function grownBy(last, { settings, how }, step) {
+  const { isFresh, given = null, layer } = how;
+  if (isFresh) {
+    const value = given ?? drawnWeights(settings);
+    const isGiven = given !== null;
+    return { settings, value, rows: Array.from(value, () => -1), isFresh, isGiven, networkSeed: settings.seed }; // prettier-ignore
+  }
+  const seed = growthSeed(settings.seed, last.networkSeed, step);
+  const { value, rows } = grownWeights(last.settings, settings, last.value, { seed, layer });
+  const isSame = rows.length === last.value.length && rows.every((from, row) => from === row);
+  return {
+    ...last,
+    settings,
+    value,
+    rows: Array.from(rows, (from) => (from < 0 ? -1 : last.rows[from])),
+    isGiven: last.isGiven || !isSame,
+    networkSeed: isSame ? last.networkSeed : seed,
+  };
 }
 
 /** The bytes of samples as `Metrics` reads them: inputs, then targets. */

@@ -1,37 +1,132 @@
-// The weights of a network after a change: those that fit stay, new ones say nothing at first.
+// The weights of a network after a change of its inputs, layers or neurons: existing ones stay, as in
+// training/network/grown_networks.py. The order is that of a bank: of each layer the weights of its
+// first neuron, of the next ones, then the biases.
 
-import { sizes_of } from "./story/build_link.js";
+import { initialNumbers, philoxWords } from "./engine.js";
+import { count_of, sizes_of } from "./story/build_link.js";
 
-/** Return the weights of the network of `next`, of which `drawn` are new ones: those of `old` stay.
+const WORD = 2 ** 32;
+const STREAM = 9; // of the random generator, as in core/formulas/randomness.py
+const NEW = -1; // the place of what was not there, whose weights begin at 0
+const DRAWN = -2; // or are drawn
+const BOUNDS = {
+  pytorch: (wide) => Math.sqrt(1 / wide),
+  xavier_uniform: (wide, count) => Math.sqrt(6 / (wide + count)),
+  he_uniform: (wide) => Math.sqrt(6 / wide),
+  zeros: () => 0,
+};
+
+/** How the weights of a network are drawn from a seed, as `initial_data` in engine_data.py. */
+export function initialOf(settings, seed = settings.seed) {
+  const draws = layersOf(settings).flatMap(({ first, wide, count }) => {
+    const bound = BOUNDS[settings.init](wide, count);
+    const own = settings.init === "pytorch" ? bound : 0; // of biases
+    const weights = [first, wide * count, false, 0 - bound, bound];
+    return settings.bias
+      ? [weights, [first + wide * count, count, false, 0 - own, own]]
+      : [weights];
+  });
+  return { seed, draws, fixed: [], state: [], seeds: [] };
+}
+
+/** The first weights of a network. */
+export function drawnWeights(settings, seed = settings.seed) {
+  return Float32Array.from(
+    initialNumbers(initialOf(settings, seed), seed, count_of(settings)).value,
+  );
+}
+
+/** The seed of new weights, as `growth_seed` in core/formulas/randomness.py; that of the network from
+ * then on. */
+export function growthSeed(seed, networkSeed, step, operation = 0) {
+  const low = (number) => number % WORD;
+  const high = (number) => Math.floor(number / WORD);
+  const key = philoxWords(
+    [low(networkSeed), high(networkSeed), 0, STREAM],
+    [low(seed), high(seed)],
+  );
+  const words = philoxWords([low(step), high(step), operation, STREAM], key);
+  return words[0] + (words[1] % 2 ** 20) * WORD;
+}
+
+/** The weights after a change of settings; all are drawn if more than one layer differs, or the new one
+ * is not as wide as its input.
  *
- * A new neuron has the inputs that are drawn for it, and outputs of 0; a new input has weights of 0.
+ * value        Float32Array
+ * rows         the row that each was before, -1 for a new one
+ * kept, fresh  how many stay, and how many are new
+ * passes       of a new layer: "exactly" or "nearly" if it hands on its inputs; "" if it is drawn
+ *
+ * @param {any} old settings before the change
+ * @param {any} now settings after it
+ * @param {Float32Array} value the weights before it
+ * @param {{seed: number, layer?: number, neuron?: number}} how seed of new weights; place of the new
+ *   or removed layer, by default before the output or the first that differs; place of the neuron
+ *   that is removed from `layer`, by default the last one
  */
-export function grown(old, next, weights, drawn) {
-  const [before, after] = [old, next].map(sizes_of);
-  const found = Float32Array.from(drawn);
-  const ends = before.length - after.length; // layers that go
-  let row = 0;
-  for (let layer = 1; layer < after.length; layer++) {
-    const isLast = layer === after.length - 1;
-    const from = isLast ? before.length - 1 : layer;
-    const [wide, high] = [after[layer - 1], after[layer]];
-    const isNew = !isLast && from >= before.length - 1;
-    const first = before.slice(1, from).reduce((sum, size, i) => sum + size * (before[i] + 1), 0);
-    const [width, height] = [before[from - 1], before[from]];
-    const sourceOf = (input) => (layer > 1 ? input : old.features.indexOf(next.features[input]));
-    if (isNew && wide === high) {
-      found.fill(0, row, row + high * (wide + 1));
-      for (let unit = 0; unit < high; unit++) found[row + unit * (wide + 1)] = 1; // hands on
+export function grownWeights(old, now, value, { seed, layer, neuron }) {
+  const grown = drawnWeights(now, seed);
+  const rows = new Int32Array(grown.length).fill(NEW);
+  const more = now.hidden.length - old.hidden.length;
+  const other = old.hidden.findIndex((size, i) => size !== now.hidden[i]);
+  const at = layer ?? (more > 0 ? old.hidden.length : other);
+  const [before, after] = [layersOf(old), layersOf(now)];
+  const isAnew = Math.abs(more) > 1 || (more === 1 && after[at].wide !== after[at].count);
+  let passes = "";
+  let inputs = now.features.map((name) => old.features.indexOf(name)); // the place of each before
+  for (const [i, { first, wide, count, end }] of isAnew ? [] : after.entries()) {
+    if (more === 1 && i === at) {
+      passes = passesOn(now.activation[i], now.activation[i - 1] ?? "linear");
+      if (passes) grown.fill(0, first, end);
+      for (let k = 0; passes && k < count; k++) grown[first + k * (wide + 1)] = 1;
+      continue;
     }
-    for (let unit = 0; unit < Math.min(high, height) && !isNew; unit++) {
-      for (let input = 0; input < wide; input++) {
-        const source = sourceOf(input);
-        const isKnown = source >= 0 && source < width && (ends === 0 || !isLast || width === wide);
-        found[row + unit * wide + input] = isKnown ? weights[first + unit * width + source] : 0;
+    if (more === -1 && i === at) inputs = inputs.map((_, k) => (k < old.hidden[at] ? k : DRAWN));
+    const last = before[i < at ? i : i - more];
+    const outputs = Array.from({ length: count }, (_, k) => {
+      const place = i === layer && k >= neuron ? k + 1 : k;
+      return place < last.count ? place : NEW;
+    });
+    for (const [o, output] of outputs.entries()) {
+      if (output === NEW) continue;
+      for (const [k, input] of inputs.entries()) {
+        const row = first + o * wide + k;
+        if (input >= 0) rows[row] = last.first + output * last.wide + input;
+        else if (input === NEW) grown[row] = 0;
       }
-      found[row + high * wide + unit] = weights[first + height * width + unit];
+      const bias = first + wide * count + o;
+      if (now.bias && old.bias) rows[bias] = last.first + last.wide * last.count + output;
+      else if (now.bias) grown[bias] = 0;
     }
-    row += high * (wide + 1);
+    inputs = outputs;
   }
-  return found;
+  const all = grown.map((number, row) => (rows[row] >= 0 ? value[rows[row]] : number));
+  const kept = rows.filter((from) => from >= 0).length;
+  return { value: all, rows, kept, fresh: rows.length - kept, passes };
+}
+
+/** Numbers of each weight, such as slots of an optimizer, after a change; 0 for new weights. */
+export function grownNumbers(numbers, rows, count) {
+  const length = (numbers.length / count) * rows.length;
+  const from = (i) => Math.floor(i / rows.length) * count + rows[i % rows.length];
+  const grownAt = (_, i) => (rows[i % rows.length] < 0 ? 0 : numbers[from(i)]);
+  return numbers.constructor.from({ length }, grownAt);
+}
+
+/** The inputs and neurons of each layer, its first row, and the end of its rows. */
+function layersOf(settings) {
+  const sizes = sizes_of(settings);
+  let end = 0;
+  return sizes.slice(1).map((count, i) => {
+    const first = end;
+    end += (sizes[i] + Number(settings.bias)) * count;
+    return { wide: sizes[i], count, first, end };
+  });
+}
+
+/** How a layer of an activation hands on the results of another one, as `keeps` in Python. */
+function passesOn(name, before) {
+  const isPositive = before === "relu" || before === "sigmoid";
+  if (name === "linear" || (isPositive && name.endsWith("relu"))) return "exactly";
+  return name === "tanh" || name === "sin" ? "nearly" : "";
 }
