@@ -219,11 +219,13 @@ export class Playground {
 
   /** Change some settings. Changes that wait are made one after the other, and shown together.
    *
-   * how  isFresh: all weights are drawn again, or are those `given`; layer: the place of the layer
-   *      that is removed
+   * asked  isFresh: all weights are drawn again, or are those `given`; layer: the place of the layer
+   *        that is removed
    */
-  change(fields, how = {}) {
-    if (!this.challenges.allows(fields)) return;
+  change(fields, asked = {}) {
+    const { challenges } = this;
+    if (!challenges.allows(fields)) return;
+    const how = challenges.now ? { ...asked, isFresh: true } : asked;
     const what = Object.keys(fields).join();
     const follows = what === this.moved; // as a slider that is still dragged: one change
     this.moved = ["noise", "share"].includes(what) ? what : "";
@@ -231,9 +233,7 @@ export class Playground {
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
     const settings = { ...this.settings, ...fields };
     const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
-    const isFresh = how.isFresh || this.challenges.now !== null; // which begins at step 0
-    const steps = [...waiting, { settings, how: { ...how, isFresh } }];
-    this.wanted = { settings, steps, follows, isTaken: false };
+    this.wanted = { settings, steps: [...waiting, { settings, how }], follows, isTaken: false };
     this.showSettings();
     this.enqueue(() => this.make());
   }
