@@ -1,7 +1,6 @@
-"""Memories of networks of dense layers that a page makes itself, beside Python's."""
+"""Memories of networks of dense layers that a page makes itself, compared with Python's."""
 
 import base64
-import itertools
 import json
 import random
 from typing import Any
@@ -9,17 +8,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-import scalarviz as sv
-from scalarviz import data
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
+from scalarviz.faces.cli.watch_scene import opened
+from scalarviz.faces.links import read_link
 from scalarviz.pages.engine_data import training_of
 from scalarviz.pages.playground_data import image_tables
+from scalarviz.stage.show import Show
+from scalarviz.story.build_link import write_build
 from tests.pages.node import in_web
+from tests.pages.test_build_links import chosen
 
 FIRST = 2**18
-ACTIVATIONS = "tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"
-FEATURES = "x y x2 y2 xy sinx siny".split()
 SCRIPT = """
 return data.cases.map(([net, training]) => {
   const { image, spec } = denseEngine(data.tables, net, training);
@@ -28,30 +28,9 @@ return data.cases.map(([net, training]) => {
 """
 
 
-def chosen(choose: random.Random) -> sv.Session:
-    """A session of what a playground offers, chosen at random."""
-    features = [each for each in FEATURES if choose.random() < 0.5] or ["x"]
-    hidden = [choose.randint(1, 12) for _ in range(choose.randint(0, 5))]
-    points = data.Circle(
-        share=choose.choice([0.1, 0.5, 0.9]), scale=5.0, signed=True, seed=choose.randint(0, 99),
-        features=",".join(features),
-    )  # fmt: skip
-    bends, has_biases = [choose.choice(ACTIVATIONS) for _ in hidden], choose.random() < 0.8
-    layers = [
-        sv.Dense(inputs, outputs, activation, bias=has_biases)
-        for (inputs, outputs), activation in zip(
-            itertools.pairwise([len(features), *hidden, 1]), [*bends, "tanh"], strict=True
-        )
-    ]
-    network = sv.Network(layers, seed=choose.randint(0, 99))
-    kind = choose.choice([sv.SGD, sv.Momentum, sv.Adam])
-    rates = choose.choice([0.03, 1.0]), choose.choice([0.0, 0.001])
-    optimizer = kind(rates[0], l1=rates[1], l2=choose.choice([0.0, 0.1]))
-    batch = choose.choice([1, 2, 10, 32, 64])
-    return sv.Session(
-        network, points, sv.Loss("mse", factor=0.5), optimizer=optimizer, batch=min(batch, 50),
-        engine="python", seed=choose.randint(0, 99),
-    )  # fmt: skip
+def show_of(settings: dict[str, Any]) -> Show:
+    """The show of settings, as `scalarviz open` makes it."""
+    return opened(read_link(f"play?{write_build(settings)}"), {})[0]
 
 
 def units_of_all(trainings: list[PageTraining]) -> list[Unit]:
@@ -88,7 +67,7 @@ def case_of(training: PageTraining) -> Any:
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_page_makes_the_memory_that_python_makes(count: int) -> None:
     choose = random.Random(count)
-    trainings = [training_of(chosen(choose).trainer, 0) for _ in range(count)]
+    trainings = [training_of(show_of(chosen(choose)).session.trainer, 0) for _ in range(count)]
     units = units_of_all(trainings)
     tables = image_tables(trainings[0], units, FIRST)
     made = in_web("dense_image", SCRIPT, tables=tables, cases=[*map(case_of, trainings)])

@@ -16,9 +16,9 @@ from scalarviz.pages.exhibit_data import exhibit_data, metric_data
 from scalarviz.pages.playground_data import playground_data
 from scalarviz.pages.scene_data import scene_data
 from tests.pages.node import floats, in_web
-from tests.pages.test_dense_image import FEATURES
+from tests.pages.test_build_links import chosen
+from tests.pages.test_dense_image import show_of
 
-USUAL = {"opt": "sgd", "init": "pytorch", "bias": True, "points": ""}
 make = load(find("circle"))
 SCRIPT = """
 setTexts(data.texts);
@@ -29,31 +29,6 @@ return data.cases.map((settings) => {
 });
 """
 LAID = "layouts", "shapes", "walls"  # made by another module
-
-
-def settings_of(choose: random.Random) -> dict[str, Any]:
-    hidden = [choose.randint(1, 12) for _ in range(choose.randint(1, 5))]
-    return {
-        "shape": choose.choice(["circle", "spiral", "gaussians", "quadrants", "moons"]),
-        "noise": choose.choice([0.0, 0.2]),
-        "share": choose.choice([0.1, 0.5, 0.9]),
-        "features": [each for each in FEATURES if choose.random() < 0.4] or ["x", "y"],
-        "hidden": hidden,
-        "activation": choose.choice(["tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"]),
-        "lr": choose.choice([0.03, 1.0]),
-        "batch": choose.choice([1, 10]),
-        "l1": choose.choice([0.0, 0.001]),
-        "l2": choose.choice([0.0, 0.1]),
-        "seed": choose.randint(0, 9),
-    }
-
-
-def show_of(settings: dict[str, Any]) -> Any:
-    given = settings | {
-        "features": ",".join(settings["features"]),
-        "hidden": ",".join(map(str, settings["hidden"])),
-    }
-    return make(engine="python", **given)
 
 
 def data_of(show: Any) -> Any:
@@ -79,15 +54,16 @@ def data_of(show: Any) -> Any:
 @pytest.mark.parametrize("count", [8, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_page_says_of_a_network_what_python_says(count: int) -> None:
     choose = random.Random(count)
-    cases = [settings_of(choose) for _ in range(count)]
+    cases = [
+        chosen(choose)
+        | {"l1": choose.choice([0.0, 0.001]), "l2": choose.choice([0.0, 0.1]), "points": ""}
+        for _ in range(count)
+    ]
     shows = [show_of(each) for each in cases]
     tables = playground_data(make).tables
-    given = [
-        each | {"activation": [each["activation"]] * len(each["hidden"])} | USUAL for each in cases
-    ]
     made = in_web(
         "dense_page texts", SCRIPT, base=data_of(make(engine="python")), tables=tables,
-        cases=given, texts=texts(),
+        cases=cases, texts=texts(),
     )  # fmt: skip
     for show, found in zip(shows, made, strict=True):
         inputs, targets = found.pop("held")

@@ -8,13 +8,10 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import texts
-from scalarviz.faces.cli.watch_scene import opened
-from scalarviz.faces.links import read_link
 from scalarviz.pages.engine_data import training_of
-from scalarviz.story.build_link import write_build
 from tests.pages.node import InPage, in_web
 from tests.pages.test_build_links import USUAL, chosen
-from tests.pages.test_dense_image import units_of_all
+from tests.pages.test_dense_image import show_of, units_of_all
 
 SCRIPT = """
 setTexts(data.texts);
@@ -38,7 +35,7 @@ def test_a_program_makes_the_session_that_a_page_trains(tmp_path: Path) -> None:
     choose = random.Random(3)
     calm = {"noise": 0.1, "lr": 0.001, "l1": 0.0, "l2": 0.001}  # chaotic training soon parts
     tried = [chosen(choose) | calm for _ in range(12)]
-    sessions = [opened(read_link(f"play?{write_build(each)}"), {})[0].session for each in tried]
+    sessions = [show_of(each).session for each in tried]
     units = units_of_all([training_of(each.trainer, 0) for each in sessions])
     programs = programs_of([(each, None) for each in tried])
     for session, program in zip(sessions, programs, strict=True):
