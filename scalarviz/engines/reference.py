@@ -502,7 +502,7 @@ class Costs:
 
     def __init__(self, engine: str, operations: Sequence[Operation]) -> None:
         names = " and ".join(each.owner for each in operations)
-        self._what = f"the engine {engine} has no kernels for {names}"
+        self._what = f"the {engine} engine has no kernels for {names}"
         self.seconds = 0.0
         self._is_warm = False  # after the first steps, which load and allocate
 

@@ -125,7 +125,7 @@ def link_to(
     options: Mapping[str, object] | None = None,
     pinned: int | Neuron | None = None,
 ) -> Link:
-    """Return a link to the present moment of a session.
+    """Return a link to the current moment of a session.
 
     Args:
         session: a Session; a link does not contain changes of weights or of the learning rate

@@ -198,7 +198,7 @@ NARROW = 900.0  # width in pixels below which a chart is narrow
 LETTERS = 12.0
 SHARES = 44.0  # right of a curve, for the scale of fractions
 LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
-BALL = 14.0  # pixels around the ball of the present weights for hitting it
+BALL = 14.0  # pixels around the ball of the current weights for hitting it
 REACH = 6.0  # pixels around the line of a branch, or a mark, for hitting it
 
 

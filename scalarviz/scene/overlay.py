@@ -62,7 +62,7 @@ def task_letters(box: Box, scale: float) -> float:
 def draw_headline(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw the progress of training: the value at the start, an arrow, and the present value."""
+    """Draw the progress of training: the value at the start, an arrow, and the current value."""
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)

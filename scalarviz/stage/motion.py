@@ -265,7 +265,7 @@ class Motion(Light):
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """Return numbers for colors and for sizes; third, color numbers before a step, or None."""
         passage = self._shown
-        if passage is not None and len(self.waiting) > 1:  # the present numbers come later
+        if passage is not None and len(self.waiting) > 1:  # the current numbers come later
             source = replace(
                 source,
                 numbers=passage.after,

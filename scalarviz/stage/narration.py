@@ -299,12 +299,12 @@ def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, St
 def history_of(
     steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
 ) -> History | None:
-    """Return a history with the value at step 0 and the present value; None before the first step.
+    """Return a history with the value at step 0 and the current value; None before the first step.
 
     Args:
         steps, values: the recorded steps, in order, and the values there
         first: the value at step 0
-        now: the present step and value
+        now: the current step and value
     """
     step, value = now
     good = steps <= step

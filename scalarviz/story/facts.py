@@ -399,7 +399,7 @@ class MovingWeight:
     """A weight with its numbers before the shown step.
 
     Attributes:
-        value, new: its value before the step, and its present value if known
+        value, new: its value before the step, and its current value if known
         grad: its gradient; `scale` is the factor applied to all gradients
         kept: optimizer slots of the weight before the step, by name
         own_rate: separate learning rate of the weight, or None

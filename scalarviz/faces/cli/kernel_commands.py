@@ -45,7 +45,7 @@ def warm(engine: str = "cpu") -> None:
     """
     row = choose(engine)
     require(
-        row.kernels is not None, f"the engine {row.name!r} has no kernels: choose cpu, cuda or auto"
+        row.kernels is not None, f"the {row.name!r} engine has no kernels: choose cpu, cuda or auto"
     )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     compiled = 0

@@ -453,7 +453,7 @@ class ClockControl:
             self.clock.seek(0)
 
     def fit(self, _: object = None) -> None:
-        """Fit the scales of the picture to the present numbers."""
+        """Fit the scales of the picture to the current numbers."""
         self.owner.stage.rescale(anew=True)
 
     def do(

@@ -141,7 +141,7 @@ def check_engine(
     row = model._choose(engine, 1 if batches is None or has_weights else batches.size, chosen)
     require(
         not has_weights or row.weighs,
-        "sample weights need a Network on the engine 'cpu' or 'python': choose one of these, or "
+        "sample weights need a Network on the 'cpu' or 'python' engine: choose one of these, or "
         "leave out sample_weight and class_weight",
         EngineError,
     )

@@ -153,7 +153,7 @@ class Session:
         engine: "python", "cpu", "cuda" or "auto"; "auto" (default) chooses the fastest one
             available
         seed: seed of the batches, a non-negative integer; 0 by default
-        precision: "full" (default), "mixed" or a Precision; "mixed" requires the engine "cpu"
+        precision: "full" (default), "mixed" or a Precision; "mixed" requires the "cpu" engine
         memory: number of bytes for keyframes, 256 MB by default; less memory makes going back
             slower
         metrics: list of names, such as "accuracy", and functions f(predictions, targets) -> float
