@@ -107,7 +107,7 @@ def draw_labels(
 
     Args:
         margin: by how much labels may extend above the box of the network
-        has_result: whether the exhibit is shown, which then has the label of the outputs
+        has_result: whether the exhibit is shown; if so, it has the label of the outputs
 
     Returns:
         The areas that other labels must not cover, including these labels.

@@ -133,7 +133,7 @@ class Motion(Light):
         return self._hold()
 
     def _neurons(self) -> list[Passage]:
-        """Return a passage for the neuron that appears or disappears, in a list; else []."""
+        """Return a list of one passage, of the neuron that appears or disappears, or []."""
         reading = self.reading
         (step, number, _), now = reading.place, reading.numbers
         shown = self._shown_at(reading.place)

@@ -302,7 +302,7 @@ def history_of(
     """Return a history with the value at step 0 and the current value; None before the first step.
 
     Args:
-        steps, values: the recorded steps, in order, and the values there
+        steps, values: the recorded steps, in order, and their values
         first: the value at step 0
         now: the current step and value
     """

@@ -318,7 +318,7 @@ class Stages(Messages):
             stage.resize(box.width, box.height)
 
     def _compared_with(self, stage: Stage) -> str:
-        """Return why a pane cannot show the difference to the first network, or ""."""
+        """Return why a pane cannot show the difference from the first network, or ""."""
         if DIFFERENCE not in (self.look.color, self.look.cubes):
             return ""
         if stage is self.panes[0]:

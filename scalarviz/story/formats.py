@@ -167,7 +167,7 @@ def agreeing(
 
 
 def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
-    """Return numbers as texts with the given digits, but exact numbers with more."""
+    """Format numbers with `digits` digits; numbers marked in `exact` get more."""
     pairs = zip(values, exact or [False] * len(values), strict=True)
     return [
         rounded(value, max(digits, MOST) if is_exact else digits_of(value, digits))

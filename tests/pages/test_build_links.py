@@ -82,7 +82,7 @@ def test_each_invalid_part_is_one_sentence_and_the_rest_is_read() -> None:
     for link, (settings, bad, _, value, rest) in zip(links, in_pages(links), strict=True):
         ours, sentences = read_build(pairs_of(link))
         assert len(sentences) == 1 and sentences[0].count(".") >= 1 and len(sentences[0]) < 160
-        assert bad == f"{sentences[0]} The rest is open."
+        assert bad == f"{sentences[0]} The rest of the link has been opened."
         assert settings == {**ours, "w": ""}
         assert value is None and rest == "#step=7"
         opened_by = read_link(f"play?{link}")
@@ -107,7 +107,7 @@ def test_packed_weights_are_read_bit_for_bit_or_refused() -> None:
         [(_, bad, _, read, _)] = in_pages([link.replace(words, wrong)])
         assert unpacked(wrong, len(value)) is read is None and "weights are missing" in bad
     too_long = in_pages(["w" * (LONGEST + 1)])[0][1]
-    assert too_long == "A link has 8,000 characters at most, this one has 8,002. The rest is open."
+    assert too_long == "A link has 8,000 characters at most, this one has 8,002. The rest of the link has been opened."
     start = opened(read_link(f"play?{link}#step=0"), {})[0].session
     start.advance(3, progress=False)
     start.seek(0)

@@ -112,9 +112,9 @@ def four_of(place: Index, count: Index) -> Any:
 
 @kernel
 def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
-    """Return the range of indices, below `size`, of window numbers that are inside the picture.
+    """Return the range of indices i < `size` of a window that are inside the picture.
 
-    Number i is at position place + i * gap; `place` is less than `length`.
+    Index i is at position place + i * gap; `place` is less than `length`.
     """
     first, end = np.int64(0), size
     if place < 0:

@@ -263,7 +263,7 @@ class FusedSteps:
     Attributes:
         on: if False, the other kernels take all steps, for comparison
         launches: number of launches so far
-        wrong: reason of a failure, or ""; printed by measurements on a GPU
+        wrong: reason for a failure, or ""; printed by measurements on a GPU
     """
 
     def __init__(self) -> None:
@@ -538,7 +538,7 @@ def fused_arguments(plan: Whole, scalars: Exact) -> None:
 
 @launched
 def fused_functions(plan: Whole) -> Any:
-    """Refer to all functions of whole steps, so that one file contains them; never launched."""
+    """Refer to every function of a fused step, so that one file contains all; never launched."""
     return (
         fused_value, fused_slope, fused_error, fused_loss_gradient, fused_move, fused_condition,
         fused_draw, fused_batch_size, fused_mean_scale, fused_norm_scale, fused_arguments,

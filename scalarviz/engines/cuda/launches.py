@@ -388,7 +388,7 @@ FORMULAS = {
 
 
 def rows_of_operation(operation: Operation) -> Rows:
-    """Return the table rows that an operation needs in whole steps."""
+    """Return the table rows that an operation needs in kernels that run entire steps."""
     rows = {("KERNELS", operation.kind)}
     if table := FORMULAS.get(operation.kind):
         rows.add((table, operation.formula))

@@ -128,7 +128,7 @@ def words_for(pace: float) -> str:
 
 
 def steps_a_second(session: Session) -> float:
-    """Return the best speed of several rounds, without the time for compilation and for metrics."""
+    """Return the best steps per second of several rounds, excluding compilation and metrics."""
     session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)

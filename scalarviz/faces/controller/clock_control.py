@@ -320,7 +320,7 @@ class ClockControl:
 
     @property
     def flat_out(self) -> bool:
-        """Whether playback is as fast as it can be, so that drawing slows it down."""
+        """Whether playback runs at full speed, where drawing would slow it down."""
         if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed

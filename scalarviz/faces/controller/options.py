@@ -58,7 +58,7 @@ class OptionChoice:
     """An option, its current value and its valid values.
 
     If `choices` is empty, any value of type `kind` is valid. `restarts` states whether a new value
-    restarts training. `offer` is a noun for the option if a button offers its next value. `label`
+    restarts training. `offer` labels a button that switches to the next value, or is "". `label`
     is the name of the option in plain words.
     """
 

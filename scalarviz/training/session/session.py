@@ -444,7 +444,7 @@ class Session:
                 advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` of a `unit`, at most to the start; see `advance` for the units."""
+        """Go back by `n` of a `unit`, stopping at the start; see `advance` for the units."""
         check_unit(self.timeline, unit)
         if size(n, "n", least=0):
             with self.doing():
@@ -983,8 +983,8 @@ class Session:
             progress: whether to show a progress bar in a terminal or notebook if this takes longer
                 than a second; True by default
 
-        Losses are computed for at most 4,096 evenly spaced training samples, or 256 on the engine
-        "python"; for data that is generated in each step, for the batch of step 0. A copy of the
+        Losses are computed for at most 4,096 evenly spaced training samples (256 on the
+        "python" engine), or for the batch of step 0 if each step generates its data. A copy of the
         network is evaluated on the same engine, without dropout and with running statistics. The
         grid covers the whole path with a margin. Returns a LossPlane.
 

@@ -351,7 +351,7 @@ def test_the_kernels_of_the_scenes_are_compiled_for_a_gpu(
     assert any(name.startswith("cuda_train_float32") for name in compiled)
     kept = f"stored in {tmp_path}\n"
     assert said.out == f"{len(compiled)} kernels of the scenes compiled for the GPU, {kept}"
-    assert "the scene lacking is skipped" in said.err and "no_such_package" in said.err
+    assert "the lacking scene is skipped" in said.err and "no_such_package" in said.err
     kernel_commands.warm("cuda")
     assert capsys.readouterr().out == f"all kernels of the scenes are compiled for the GPU, {kept}"
 
