@@ -599,7 +599,7 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """The number of a cube: its text, center, letter size, depth, and half its width and height.
+    """The number of a cube: its text, center, font size, depth, and half its width and height.
 
     Attributes:
         share: for a number on a cube's face, its fraction of the strongest color; None draws a halo

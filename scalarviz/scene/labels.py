@@ -301,7 +301,7 @@ def draw_doors(
     *,
     awaits: bool,
 ) -> None:
-    """Draw the lines from the outputs to the exhibit, if it is to the right of the outputs.
+    """Draw the lines from the outputs to an exhibit on their right.
 
     Each output has a line, or there is a single one that starts at the largest output or in the
     middle.

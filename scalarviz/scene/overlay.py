@@ -55,7 +55,7 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
 
 
 def task_letters(box: Box, scale: float) -> float:
-    """Return the letter size of the task below the title."""
+    """Return the font size of the task below the title."""
     return (LETTERS if TASK_LOW * scale >= box.bottom else TASK) * scale
 
 

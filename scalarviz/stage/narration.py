@@ -320,7 +320,7 @@ def history_of(
 
 
 def before_heading(blocks: Sequence[object]) -> int:
-    """Return the index of the first heading in the blocks of a card, else the number of blocks."""
+    """Return the index of the first heading in a card's blocks, or the number of blocks."""
     heads = [isinstance(each, CardLine) and each.look == "strong" for each in blocks]
     return heads.index(True) if True in heads else len(blocks)
 

@@ -448,7 +448,7 @@ class LastChange:
     """The last change of one weight.
 
     Attributes:
-        step: number of whole steps after the change, including the step that made it
+        step: number of entire steps after the change, including the step that made it
         is_edit: whether the user made the change, not a step
         old, new: its values before and after
     """

@@ -469,7 +469,7 @@ def fetch_inputs(
     """Load the inputs of taps, for adjacent windows of four samples, to panel[inner, column].
 
     The first window begins at line `line` and column `place`, and at index x in memory; the next
-    one `step` later. The input is 0 outside the picture, and 1 in the column `bias`.
+    one `step` later. The input is 0 outside the picture, and 1 in the `bias` column.
     """
     for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
         column, s = i >> 2, i & 3

@@ -295,7 +295,7 @@ class ClockControl:
         self._play_on()
 
     def _play_on(self) -> None:
-        """Apply a changed speed to the playback, if it is playing."""
+        """Apply a changed speed to a running playback."""
         if self.asked and not self.errand:
             self._start(self.speed)
 

@@ -842,7 +842,7 @@ class Session:
         """Stop training automatically at the first step at which a condition holds.
 
         Args:
-            conditions: texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
+            conditions: strings, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
                 changes sign" or "a neuron is dead", optionally joined by "or"; or functions f(view)
                 -> bool. They replace all earlier conditions; without arguments, training no longer
                 stops automatically
@@ -864,7 +864,7 @@ class Session:
 
     @property
     def stop_conditions(self) -> list[str]:
-        """Conditions at which training stops automatically, as texts; set by `stop_when`."""
+        """Conditions at which training stops automatically, as strings; set by `stop_when`."""
         return [
             each.text + " (lost with its file)" * each.is_lost
             for each in self.trainer.settings.stops
@@ -1038,7 +1038,7 @@ class Session:
         """Return the first step so far at which one of the conditions held, or None.
 
         Args:
-            conditions: texts or functions, as in `stop_when`
+            conditions: strings or functions, as in `stop_when`
             progress: whether to show a progress bar in a terminal or notebook if this takes longer
                 than a second; True by default
 
