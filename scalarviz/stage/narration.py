@@ -202,7 +202,7 @@ class Cards:
         """Return the card to show next to a hovered item; None if the item is pinned.
 
         Args:
-            source: numbers of the bank
+            source: values of the bank
             layout: positions of the neurons
             done: number of shown operations of the step; 0 means all
         """

@@ -147,7 +147,7 @@ def agreeing(
         exact: for each number, whether it is not rounded; by default all are rounded
 
     Returns:
-        The numbers and the result as strings, and whether they agree; half precision may prevent it.
+        The numbers and the result as strings, and whether they agree: not always in half precision.
     """
     is_number = math.isfinite(result)
     for wanted in dict.fromkeys((digits_of(result, least), least)):

@@ -655,7 +655,7 @@ def changes_of(session: Session, way: str) -> Sequence[Change]:
 
 
 def leads_elsewhere(controller: Controller, way: str) -> bool:
-    """Return whether "undo" or "redo" shows another session, as this one has no changes left."""
+    """Return whether "undo" or "redo" shows another session, if this one has no more changes."""
     session = controller.session
     return not changes_of(session, way) and bool(controller.trail.count(way, session))
 
