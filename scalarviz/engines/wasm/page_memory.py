@@ -468,7 +468,7 @@ KERNELS: Mapping[RecordType, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An array in the image, with its addresses in this process and in the page; `empty`: 0 there."""
+    """An array in the image, with its addresses in this process and the page; `empty`: 0 there."""
 
     array: np.ndarray[Any, Any]
     start: int
