@@ -128,7 +128,7 @@ class BatchSum:
 
         Args:
             session: the session
-            pinned: bank index of the followed weight of this operation, if any
+            pinned: bank index of the followed weight, if this operation uses it
         """
         with session.doing():
             done = session.clock.operation
