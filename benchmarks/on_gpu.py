@@ -17,12 +17,12 @@ compute-sanitizer and ncu are used where they are installed.
 
     card       card, driver, packages, and whether the engine can run
     barrier    all threads wait for each other, with more than 48 KiB of a block's memory
-    right      three steps beside the engine cpu; the same bits fused, whole and by kernels
+    right      three steps beside the cpu engine; the same bits fused, whole and by kernels
     speed      a step by the fused kernel, whole and by kernels, of networks small and 512 wide; a
-               call; the engine cpu
+               call; the cpu engine
     pytorch    the same, by PyTorch: eager, and as a CUDA graph
     compile    all kernels that the following parts launch, on all cores
-    agreement  gradients beside the engine cpu at real sizes
+    agreement  gradients beside the cpu engine at real sizes
     bits       the same bits in every run, on every path, with every size of the grid
     matrix     the tests of the simulator, on the card
     growth     a step over sizes of batches and networks

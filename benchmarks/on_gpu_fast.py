@@ -52,7 +52,7 @@ METRICS = (
 
 
 def growth() -> None:
-    """A step of ours over sizes of batches and widths, on every path and on the engine cpu."""
+    """A step of ours over sizes of batches and widths, on every path and on the cpu engine."""
     shapes = [(MAIN, 4**i) for i in range(2 if SIMULATED else 9)]
     if not SIMULATED:
         shapes += [([16, width, width, width, 3], 256) for width in (16, 64, 256, 1024, 2048)]

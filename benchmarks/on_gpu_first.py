@@ -203,7 +203,7 @@ def barrier() -> None:
 
 
 def right() -> None:
-    """Three steps fused, whole, by kernels and on the engine cpu."""
+    """Three steps fused, whole, by kernels and on the cpu engine."""
     found = {}
     for side, make in (("fused", Ours), *PATHS.items(), ("cpu", on_cpu)):
         start = time.perf_counter()

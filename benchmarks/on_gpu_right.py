@@ -119,7 +119,7 @@ def tables(sizes: Sequence[int], batch: int) -> Any:
 
 
 def agreement() -> None:
-    """Gradients of a step beside the engine cpu: what does not divide, and what is wide or long."""
+    """Gradients of a step beside the cpu engine: what does not divide, and what is wide or long."""
     cases = [([3, 5, 2], 7)]
     if not SIMULATED:
         cases = [(MAIN, batch) for batch in (1, 31, 1024, 1025, 65_536)]

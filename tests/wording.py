@@ -133,7 +133,7 @@ def golden() -> Messages:
 def messages_of(test: str, known: Messages | None = None) -> list[str]:
     """Return the known messages of a test; cases with equal messages share one entry.
 
-    The engine cuda has the same messages as the engine cpu.
+    The cuda engine has the same messages as the cpu engine.
     """
     path, name = parts(test)
     of_file = (known or golden()).get(path, {})

@@ -52,7 +52,7 @@ class Bank:
     refer to them: `bank.value = array` copies `array` into `bank.value`. It raises InputError, and
     writes nothing, unless `array` has one finite number for each row.
 
-    While a session runs on the engine cuda, the device holds newer numbers than the arrays. Reading
+    While a session runs on the cuda engine, the device holds newer numbers than the arrays. Reading
     `value`, `grad` or `slots` copies them from the device; during a step, it returns the last copy.
 
     Args:

@@ -105,7 +105,7 @@ class BankValue(Value):
 
 
 def move_to_bank(leaves: Sequence[Value], dtype: Dtype) -> tuple[Bank, BankRows]:
-    """Store the numbers of leaves in a bank; return the bank and the rows of the leaves.
+    """Store the values of leaves in a bank; return the bank and the rows of the leaves.
 
     Leaves that were never compiled get a new bank. Leaves of an earlier expression, or of a
     network, remain in their bank, so that two expressions can share them (a model and its loss). A

@@ -161,7 +161,7 @@ class Perceptron(Part):
 
     @property
     def unmatched(self) -> int:
-        """Number of forwards that are unmatched here and in every weight."""
+        """Number of forwards without a backward, in this object and in every weight."""
         return min(len(self._results), *[weight.unmatched for weight in self.parts])
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ PRECISIONS: dict[str, str] = {"full": "full", "mixed": "mixed"}
 class Precision:
     """Precision of an engine: "full", which is the dtype of the bank, or "mixed".
 
-    In mixed precision, on the engine cpu, weights, activations and gradients are stored in half
+    In mixed precision, on the cpu engine, weights, activations and gradients are stored in half
     precision (fp16: three digits, at most 65,504, at least 6e-8); products and sums are float32, as
     are the master weights and slots of the optimizer. The loss is multiplied by `loss_scale`, so
     that small gradients do not underflow, and gradients are divided by it before the update.

@@ -64,7 +64,7 @@ class Operation:
             otherwise empty
         layer: index of its layer in the network; `label` is this index as text, including the
             position in a residual, such as "2.1"
-        own: the layer whose Python code runs an operation of the kind "own"; otherwise None
+        own: the layer whose Python code runs an operation of the "own" kind; otherwise None
     """
 
     kind: str

@@ -84,7 +84,7 @@ class TraceProgram(Program):
 
     @cached_property
     def _results(self) -> dict[int, list[int]]:
-        """For each result of a node with several results, the indices of all its results."""
+        """Maps each result of a multi-result node to the indices of all results of that node."""
         first = self.trace.first_made
         several = [[first + i for i in node.roots] for node in self.nodes if node.count > 1]
         return {place: roots for roots in several for place in roots}

@@ -144,7 +144,7 @@ def formula_text(value: Value) -> str:
 
 
 def one_step(value: Value) -> list[Value | str]:
-    """Return the formula of `value` in terms of its inputs, as texts and Values."""
+    """Return the formula of `value` in terms of its inputs, as strings and Values."""
     inputs = value._inputs
     if not inputs:
         return [str(value.label) or str(value.data)]
@@ -155,7 +155,7 @@ def one_step(value: Value) -> list[Value | str]:
 
 
 def spelled(formula: Formula, inputs: Sequence[T], sign: str) -> list[tuple[T, int] | str]:
-    """Return an operation as a list of texts, and of inputs with the precedence of their context.
+    """Return an operation as a list of strings, and of inputs with the precedence of their context.
 
     Args:
         sign: the symbol of the operation

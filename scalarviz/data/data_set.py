@@ -224,7 +224,7 @@ class DataSet(ABC):
 
     @final
     def settings(self) -> dict[str, Any]:
-        """Return the numbers, texts and arrays from which `remake` creates an equal data set.
+        """Return the numbers, strings and arrays from which `remake` creates an equal data set.
 
         Raises:
             InputError: if a setting is a function.

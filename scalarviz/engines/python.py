@@ -61,8 +61,8 @@ class PythonEngine(Engine):
             seconds = len(rows) * (time.thread_time() - start) / len(found)
             if seconds > PATIENCE and len(found) < len(rows) and find_spec("numba"):
                 say_once(
-                    "the engine python",
-                    f"{len(rows):,} samples take the engine python about {seconds:,.0f} s: "
+                    "the python engine",
+                    f"{len(rows):,} samples take the python engine about {seconds:,.0f} s: "
                     "net.to('cpu') is many times faster",
                 )
                 faster = self.instead(batch) if self.instead else None

@@ -411,9 +411,9 @@ def checked_copy(layer: Layer, batch: Batch) -> Layer:
 
 
 def runs_as_python(operation: Operation) -> bool:
-    """Return whether Python can replace a kernel on a part of a batch.
+    """Return whether a Python function can replace the kernel for part of a batch.
 
-    The functions in REFERENCES do not compute gradients of parameters.
+    False for parameters, whose gradients the functions in REFERENCES do not compute.
     """
     is_known = operation.kind in REFERENCES and not operation.about.statistics(operation)
     return operation.own is not None or (is_known and not operation.parameters)
@@ -502,13 +502,13 @@ class Costs:
 
     def __init__(self, engine: str, operations: Sequence[Operation]) -> None:
         names = " and ".join(each.owner for each in operations)
-        self._what = f"the engine {engine} has no kernels for {names}"
+        self._what = f"the {engine} engine has no kernels for {names}"
         self.seconds = 0.0
         self._is_warm = False  # after the first steps, which load and allocate
 
     @contextmanager
     def python(self) -> Iterator[None]:
-        """Return a context manager that adds the time spent in its block."""
+        """Return a context manager that adds the time spent in its block to `seconds`."""
         start = time.perf_counter()
         try:
             yield

@@ -63,8 +63,8 @@ class EngineRow:
             for operation in self.lacking(program):
                 require(
                     runs_as_python(operation),
-                    f"the engine {self.name!r} has no kernels for {operation.owner}: choose the "
-                    "engine 'python'",
+                    f"the {self.name!r} engine has no kernels for {operation.owner}: choose the "
+                    "'python' engine",
                     EngineError,
                 )
         require(not (precision.mixed and self.only_full), self.only_full, EngineError)
@@ -92,7 +92,7 @@ def missing_for_cpu() -> str:
 
 
 MIXED_ON_CPU = (
-    "the {} engine computes in full precision only: mixed precision runs on the engine cpu, as in "
+    "the {} engine computes in full precision only: mixed precision runs on the cpu engine, as in "
     "net.to('cpu', precision='mixed')"
 ).format
 # In order of preference, see `choose_best`.
@@ -152,7 +152,7 @@ def choose(
     if row.lack():
         other = next(each for each in ENGINES if not ENGINES[each].lack())
         raise EngineError(
-            f"the engine {name!r} cannot run here: {row.lack()}; the engine {other!r} can"
+            f"the {name!r} engine cannot run here: {row.lack()}; the {other!r} engine can"
         )
     return row
 
@@ -161,7 +161,7 @@ def choose_for_expression(name: str) -> EngineRow:
     """Return the row of an engine for a compiled function; raise EngineError as `choose` does."""
     require(
         name != "cuda",
-        "a compiled function does not run on the engine 'cuda': choose the engine 'cpu'",
+        "a compiled function does not run on the 'cuda' engine: choose the 'cpu' engine",
         EngineError,
     )
     return EXPRESSION_ENGINES[choose(name).name]
@@ -187,7 +187,7 @@ def choose_best(work: int, precision: Precision, program: Program | None = None)
         # The reason why cuda is missing is shown if somebody requests cuda.
         why = f"cpu cannot run here: {lacks['cpu']}" if best == "python" else ""
     if why:
-        announce(f"scalarviz runs on the engine {best} ({why})")
+        announce(f"scalarviz runs on the {best} engine ({why})")
     return ENGINES[best]
 
 

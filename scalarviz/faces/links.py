@@ -1,4 +1,4 @@
-"""Links: texts that refer to a moment of a session, for `scalarviz open`.
+"""Links: strings that refer to a moment of a session, for `scalarviz open`.
 
     rgb#step=120&op=7&pin=42
     rgb?hidden=4&map=grey#step=120
@@ -58,7 +58,7 @@ class Link:
 
     Attributes:
         target: name of a built-in scene, or path of a saved session
-        options: options of the scene, as texts
+        options: options of the scene, as strings
         step: number of finished steps; None means the start, or the saved moment of a file
         operation: number of finished operations in the next step
         pin: bank row of the pinned weight, or None
@@ -125,7 +125,7 @@ def link_to(
     options: Mapping[str, object] | None = None,
     pinned: int | Neuron | None = None,
 ) -> Link:
-    """Return a link to the present moment of a session.
+    """Return a link to the current moment of a session.
 
     Args:
         session: a Session; a link does not contain changes of weights or of the learning rate

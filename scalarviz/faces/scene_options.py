@@ -65,8 +65,8 @@ class OptionInfo:
         changes: part of a running session that a new value changes: "data", "activations",
             "penalties" (l1 and l2), "rate" (the learning rate) or "engine"; if "" (default), a new
             value restarts training
-        offer: noun for the option, such as "colour map", if a button should offer its next value at
-            the end of a run; by default "", no button
+        offer: label, such as "colour map", of a button that switches to the option's next value at
+            the end of a run; "" (default) means no button
         label: displayed name of the option; by default its name
         others: whether values that are not in `names` are also valid; by default False
 

@@ -107,7 +107,7 @@ def check_place(path: object) -> None:
 
 
 def unsaved(given: Path, error: OSError) -> FileError:
-    """Return the error for a file that could not be written, with the reason of the system."""
+    """Return the error for a file that could not be written, with the system's reason."""
     return FileError(
         f"{shown(given)} cannot be saved: {error.strerror or error}: choose another path, or fix "
         "this one"

@@ -167,7 +167,7 @@ def trace_of(
 
 
 def texts_of(given: Mapping[str, Any], count: int) -> list[str]:
-    """Return a text for each operation; `given` has the non-empty texts by operation number."""
+    """Return a string for each operation; `given` has the non-empty strings by operation number."""
     found = [""] * count
     for key, words in given.items():
         if not (key.isdecimal() and int(key) < count and isinstance(words, str)):

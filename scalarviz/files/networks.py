@@ -251,7 +251,7 @@ def optional(bank: Bank) -> dict[str, Array]:
 
 
 def fill(net: Network, description: Description, arrays: Mapping[str, Array]) -> None:
-    """Set the numbers of a new network from a file; raise InputError."""
+    """Set the parameters of a new network from a file; raise InputError."""
     bank = net.bank
     blocks = slots_of(description)
     steps = steps_of(description)

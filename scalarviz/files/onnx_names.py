@@ -92,7 +92,7 @@ def cleaned(name: str) -> str:
 
 
 def with_texts(names: object, instead: dict[str, str]) -> Any:
-    """Return names in which every text is replaced by its entry in `instead`."""
+    """Return names in which every string is replaced by its entry in `instead`."""
     if isinstance(names, dict):
         return {role: with_texts(each, instead) for role, each in names.items()}
     if isinstance(names, list):
@@ -111,7 +111,7 @@ def unused(name: str, used: set[str]) -> str:
 
 
 def texts_of(names: object) -> Iterable[str]:
-    """Yield all texts in a nested object of names."""
+    """Yield all strings in a nested object of names."""
     if isinstance(names, str):
         yield names
     elif isinstance(names, (dict, list)):

@@ -262,7 +262,7 @@ def hash_of(table: FloatArray) -> str:
 
 
 def given_again(given: object, saved: Description) -> Arrays:
-    """Return the data set `given` if it has the digest `saved`; raise InputError otherwise."""
+    """Return the `given` data set if it has the digest `saved`; raise InputError otherwise."""
     if not isinstance(given, DataSet) or not given.is_given:
         what = "" if given is None else f", and not {type(given).__name__}"
         sizes = " and ".join(f"{name} {shown_text(saved.get(name))}" for name in ARRAYS)

@@ -177,7 +177,7 @@ def where_of(data: DataSet, plane: PlanePoints) -> dict[str, Any]:
 
 
 def places_data(session: Session) -> dict[str, Any] | None:
-    """Return the plane over which neurons are drawn; for a line, with the range of each input."""
+    """Return the plane or line over which neurons are drawn; a line has the range of each input."""
     data = session.data
     batch = session.trainer.batches.at(0) if needs_batch(data) else None
     places = places_of(session, batch, np.zeros(data.inputs), 0)

@@ -1,8 +1,8 @@
 """Recordings: selected steps of a session, for pages that cannot train it.
 
 Each array is quantized to integer fractions of its maximum, see PRECISIONS. Arrays that change
-slowly, such as weights, form a track: each is stored as differences to the previous step, in 8 bits
-if possible, otherwise in 16 bits. `web/client.js` reads recordings.
+slowly, such as weights, form a track: each is stored as differences from the previous step, in 8
+bits if possible, otherwise in 16 bits. `web/client.js` reads recordings.
 """
 
 from __future__ import annotations
@@ -323,7 +323,7 @@ def pieces(
 ) -> Iterator[bytes]:
     """Yield the bytes of each array; the first byte is its encoding.
 
-    SMALL, LARGE  differences to the previous array of the track, in 8 or 16 bits, as fractions of
+    SMALL, LARGE  differences from the previous array of the track, in 8 or 16 bits, as fractions of
                   the maximum of the track
     WHOLE         maximum of the array as float64, number of levels in 16 bits, and the numbers as
                   fractions of the maximum, in 8 bits for less than 128 levels, otherwise in 16

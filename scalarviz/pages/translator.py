@@ -5,7 +5,7 @@
     python -m scalarviz.pages.translator FOLDER
 
 docs/TRANSLATOR.md describes the supported subset of Python: functions and data classes that use
-numbers, texts and containers. Unsupported code is rejected with its file and line.
+numbers, strings and containers. Unsupported code is rejected with its file and line.
 """
 
 from __future__ import annotations

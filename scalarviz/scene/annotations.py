@@ -466,7 +466,7 @@ ON_CUBES: dict[str, float] = {
 def numbers_in(
     canvas: Canvas2D, values: Sequence[float], radius: float
 ) -> tuple[list[str], float, list[float]]:
-    """Return the texts of numbers in spheres, their letter size and shifts; empty if too small.
+    """Return the labels of spheres, their font size and shifts; empty if the spheres are too small.
 
     A number wider than its sphere is shifted to the right, since products arrive from the left.
     """
@@ -599,7 +599,7 @@ def draw_way(canvas: Canvas2D, balls: Sequence[Ball], color: Color) -> None:
 
 @dataclass(frozen=True)
 class Number:
-    """The number of a cube: its text, center, letter size, depth, and half its width and height.
+    """The number of a cube: its text, center, font size, depth, and half its width and height.
 
     Attributes:
         share: for a number on a cube's face, its fraction of the strongest color; None draws a halo

@@ -36,7 +36,7 @@ def beads_of(
 ) -> tuple[Sequence[FloatArray], Sequence[FloatArray]]:
     """Return the spheres and wires of a picture as arguments for `set_data` of their visuals.
 
-    `scale` is the letter size of the picture. The arrays of spheres are centers, radii, colors, and
+    `scale` is the font size of the picture. The arrays of spheres are centers, radii, colors, and
     rings of glass spheres; those of wires are starts, ends, colors with alpha, and widths.
 
     If the weights are on trays and a camera is given, the wires are moved behind everything else,

@@ -1,4 +1,4 @@
-"""Call-outs in the network: a sum, the error of an answer, and the reason of a gradient."""
+"""Call-outs in the network: a sum, the error of an answer, and the reason for a gradient."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def draw_told(
     """Explain the result of an operation in the network; return the covered boxes.
 
     For a sum, its products are drawn as bars below the row. The error is a panel in place of the
-    last layer. For a changing weight, a panel shows its cube and the reason of the change. An error
-    signal is drawn as paths. side_panel.py draws everything else next to the network. The panel is
-    stored in `taken`.
+    last layer. For a changing weight, a panel shows its cube and the reason for the change. An
+    error signal is drawn as paths. side_panel.py draws everything else next to the network. The
+    panel is stored in `taken`.
     """
     caption = frame_data.told
     if caption is None:

@@ -142,7 +142,7 @@ def draw_opened(
 def heading(
     canvas: Canvas2D, title: str, width: float, scale: float, most: int
 ) -> list[tuple[str, float]]:
-    """Return the lines of a title with their letter sizes, on a single line if it fits.
+    """Return the lines of a title with their font sizes, on a single line if it fits.
 
     Args:
         most: maximum number of lines; 1 allows smaller letters

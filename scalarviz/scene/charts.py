@@ -73,7 +73,7 @@ def draw_numbers_beside(
     *,
     narrow: bool,
 ) -> Box:
-    """Write loss and step, preferably at the mouse, to the right of a curve or below it.
+    """Write loss and step, preferably at the pointer, to the right of a curve or below it.
 
     Returns:
         The box of the loss.

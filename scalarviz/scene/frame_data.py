@@ -307,7 +307,7 @@ class Held:
     Attributes:
         row: bank index of the dragged weight; NONE for an input
         neuron: the dragged input, or None
-        weights: all numbers of the bank before the change
+        weights: all values of the bank before the change
         values: activations before the change, by buffer name
         exhibit: the exhibit before the change, or None
     """
@@ -351,7 +351,7 @@ class FrameData:
         held: the dragged item, or None
         menus, panel: widths of menus and panel in pixels, see `Division.of`
         begun: initial numbers if cubes show them as outlines, else None
-        weights: all numbers of the bank, for drawing lines; empty if unknown
+        weights: all values of the bank, for drawing lines; empty if unknown
         now: time in seconds for updating texts and charts in turn while cubes change continuously,
             or None
         chosen: key whose change redraws all texts and charts immediately

@@ -49,7 +49,7 @@ def draw_call_outs(
     theme: Theme,
     taken: Sequence[Box],
 ) -> list[Box]:
-    """Draw the call-outs on the first row, if it has any; return the boxes of their texts.
+    """Draw any call-outs on the first row; return the boxes of their texts.
 
     Args:
         taken: boxes of other texts, which call-outs do not overlap

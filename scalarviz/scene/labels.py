@@ -107,7 +107,7 @@ def draw_labels(
 
     Args:
         margin: by how much labels may extend above the box of the network
-        has_result: whether the exhibit is shown, which then has the label of the outputs
+        has_result: whether the exhibit is shown; if so, it has the label of the outputs
 
     Returns:
         The areas that other labels must not cover, including these labels.
@@ -301,7 +301,7 @@ def draw_doors(
     *,
     awaits: bool,
 ) -> None:
-    """Draw the lines from the outputs to the exhibit, if it is to the right of the outputs.
+    """Draw the lines from the outputs to an exhibit on their right.
 
     Each output has a line, or there is a single one that starts at the largest output or in the
     middle.

@@ -1,6 +1,6 @@
 """The legend: example cubes with their numbers, and the meaning of color, size and marks.
 
-This module uses plain numbers and texts only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+This module uses plain numbers and strings only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class Look:
             check_choice(name, getattr(self, name))
 
     def changed(self, given: Mapping[str, Any]) -> Self:
-        """Return a copy with the given values; None keeps the present value.
+        """Return a copy with the given values; None keeps the current value.
 
         Raise UnknownNameError if a name is not a field, InputError if a value is invalid.
         """

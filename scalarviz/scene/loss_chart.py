@@ -198,7 +198,7 @@ NARROW = 900.0  # width in pixels below which a chart is narrow
 LETTERS = 12.0
 SHARES = 44.0  # right of a curve, for the scale of fractions
 LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
-BALL = 14.0  # pixels around the ball of the present weights for hitting it
+BALL = 14.0  # pixels around the ball of the current weights for hitting it
 REACH = 6.0  # pixels around the line of a branch, or a mark, for hitting it
 
 
@@ -379,7 +379,7 @@ class ChartScales:
 
 
 def share_drawn(curve: Curve, high: float, scale: float) -> Measured | None:
-    """Return the metric with a scale from 0 to 1 on the right; None if the chart is too low."""
+    """Return the metric of the 0-to-1 axis on the right; None if the chart is not tall enough."""
     shares = [each for each in curve.metrics if each.share]
     return shares[0] if shares and high >= LOW_CHART * scale else None
 
@@ -467,7 +467,7 @@ def write_scale(
     *,
     narrow: bool,
 ) -> None:
-    """Write the last step, the kind of scale, and text about the curve or the step at the mouse.
+    """Write the last step, the kind of scale, and text about the curve or the step at the pointer.
 
     Args:
         words_from: x coordinate from which text above the plot is allowed
@@ -507,9 +507,9 @@ def write_scale(
 
 
 def about_curve(curve: Curve, theme: Theme) -> Sequence[tuple[str, str]]:
-    """Return texts about the item at the mouse, or about shown steps, branches and metrics.
+    """Return texts about the item under the pointer, or about steps, branches and metrics.
 
-    For several networks, the texts are their losses at the mouse, the last network first.
+    For several networks, the texts are their losses at the pointer, the last network first.
     """
     marked = "".join([why for step, why in curve.marks if step == curve.pointed][:1])
     if marked:
@@ -536,7 +536,7 @@ def said_loss(loss: float) -> str:
 
 
 def words_beside(curve: Curve) -> tuple[str, str, str]:
-    """Return loss and step as text next to a curve, at the mouse if it is on the curve.
+    """Return loss and step as text next to a curve, at the pointer if it is on the curve.
 
     While a step is explained, the losses before and after it for the same samples are returned.
     """

@@ -434,7 +434,7 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 
 
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
-    """Return the color of each neuron of a line by its current number; unknown ones look empty."""
+    """Return the color of each neuron of a line for its current value; empty if unknown."""
     values, count = frame_data.buffers.values, len(line.points)
     exhibit, answers = frame_data.exhibit, frame_data.buffers.answers
     border = None if exhibit is None else exhibit.border

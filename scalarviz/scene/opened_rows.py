@@ -1,8 +1,8 @@
 """Opened rows: one long row of kernels per layer, enlarged with the images that it reads.
 
-The opened rows contribute most to the answer. In the last layer it is the row with the largest sum,
-in each layer before it the row whose image contributes most to the next one, down to a filter of
-the first layer, which shows its numbers. A line connects the opened rows.
+The opened row of the last layer is the one with the largest sum. In each earlier layer, it is the
+row whose image contributes most to the opened row of the next layer. A filter of the first layer
+shows its numbers. A line connects the opened rows.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """

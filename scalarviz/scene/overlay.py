@@ -55,14 +55,14 @@ def draw_title(canvas: Canvas2D, division: Division, frame_data: FrameData, them
 
 
 def task_letters(box: Box, scale: float) -> float:
-    """Return the letter size of the task below the title."""
+    """Return the font size of the task below the title."""
     return (LETTERS if TASK_LOW * scale >= box.bottom else TASK) * scale
 
 
 def draw_headline(
     canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
 ) -> None:
-    """Draw the progress of training: the value at the start, an arrow, and the present value."""
+    """Draw the progress of training: the value at the start, an arrow, and the current value."""
     box, scale, exhibit = division.headline, division.scale, frame_data.exhibit
     things = text(f"things.{frame_data.words.things}")
     found = None if exhibit is None or not box.height else exhibit.headline(things)

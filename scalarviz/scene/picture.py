@@ -352,7 +352,7 @@ def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, t
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:
-    """Draw the light between output and target."""
+    """Draw the glowing bar between output and target during the loss."""
     moment, exhibit = frame_data.moment, frame_data.exhibit
     light = seam("" if moment is None else moment.kind, frame_data.part)
     if exhibit is None or not box.width or not light:

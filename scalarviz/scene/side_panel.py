@@ -359,7 +359,7 @@ def draw_outcome(
 def draw_scale(
     canvas: Canvas2D, theme: Theme, box: Box, y: float, effect: Effect, goal: float, color: Color
 ) -> None:
-    """Draw the scale of an output with its previous value, its present value and its target.
+    """Draw the scale of an output with its previous value, its current value and its target.
 
     The target is labeled at the end of the scale; if it is far away, the scale is broken there.
     """

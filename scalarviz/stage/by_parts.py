@@ -128,7 +128,7 @@ class BatchSum:
 
         Args:
             session: the session
-            pinned: bank index of the followed weight, if the operation has it
+            pinned: bank index of the followed weight, if this operation uses it
         """
         with session.doing():
             done = session.clock.operation

@@ -167,7 +167,7 @@ ROWS = (
     Command(
         "back",
         "button",
-        help="back and forward by the unit; with shift, ten times",
+        help="back and forward by the unit; by ten with Shift",
         icon="backward",
         acts_on="time",
         key="left",
@@ -178,7 +178,7 @@ ROWS = (
     Command(
         "advance",
         "button",
-        help="back and forward by the unit; with shift, ten times",
+        help="back and forward by the unit; by ten with Shift",
         icon="forward",
         acts_on="time",
         key="right",

@@ -107,7 +107,7 @@ class Cubes(CubesNode):  # type: ignore[misc]  # vispy has no types
         self.parent = parent
 
     def _surround(self, plan: Layout, look: Theme) -> None:
-        """Set the spheres of the neurons, which show no numbers, and the wires."""
+        """Set the wires and the spheres of the neurons; spheres show no numbers."""
         nothing = np.zeros(0)
         frame_data = FrameData(plan, CubeValues(nothing, nothing, "", "", nothing, nothing))
         spheres, wires = beads_of(frame_data, lights(plan, None, None), look)

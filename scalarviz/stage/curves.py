@@ -380,7 +380,7 @@ class TerrainReader:
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> Terrain:
-        """Return the plane along the directions of a view, with the readout at the mouse."""
+        """Return the plane along the directions of a view, with the readout at the pointer."""
         pins = view.pinned if view.along == "two" else ()
         if view.along == "two" and len(pins) < 2:
             self._asked = None
@@ -462,7 +462,7 @@ def is_in(plane: LossPlane, values: FloatArray) -> bool:
 
 
 def reading_of_terrain(plane: LossPlane, terrain: Terrain, over: OverlayPointer) -> str:
-    """Return the readout at the mouse: the closest known loss, and the step of a close path."""
+    """Return the readout at the pointer: the closest known loss, and the step of a close path."""
     if over.spot is None:
         return ""
     loss = float(plane.losses[point_at(plane.span, len(plane.xs), over.spot)])

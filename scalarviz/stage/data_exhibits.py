@@ -194,7 +194,7 @@ DIGIT_PIXELS = 32  # pixels along a side; larger images are reduced
 
 
 def sorting(ask: Callable[[FloatArray], FloatArray], data: Digits, engine: str) -> Sorting:
-    """Return the exhibit of held-out digits or, if there are no such digits, of training digits."""
+    """Return the exhibit of held-out digits, or of training digits without held-out ones."""
     inputs, labels, pictures, shown = some_digits(
         data, ASKED_SLOWLY if engine == "python" else ASKED_DIGITS
     )

@@ -62,7 +62,7 @@ class LiveValues:
         now: all other state read from the session
         actions: completed user actions since the last step
         place: the clock: step, operation, and number of the branch
-        held: pass of the sample shown instead of the present focus sample, while the light that
+        held: pass of the sample shown instead of the current focus sample, while the light that
             carries its numbers is moving; or None
         neurons: the finished neurons of the shown operation, when stepping by neuron; or None
         asleep: whether to compute nothing and show only what is available

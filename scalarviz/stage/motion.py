@@ -133,7 +133,7 @@ class Motion(Light):
         return self._hold()
 
     def _neurons(self) -> list[Passage]:
-        """Return a passage for the neuron that appears or disappears, in a list; else []."""
+        """Return a list of one passage, of the neuron that appears or disappears, or []."""
         reading = self.reading
         (step, number, _), now = reading.place, reading.numbers
         shown = self._shown_at(reading.place)
@@ -265,7 +265,7 @@ class Motion(Light):
     ) -> tuple[FloatArray, FloatArray, FloatArray | None]:
         """Return numbers for colors and for sizes; third, color numbers before a step, or None."""
         passage = self._shown
-        if passage is not None and len(self.waiting) > 1:  # the present numbers come later
+        if passage is not None and len(self.waiting) > 1:  # the current numbers come later
             source = replace(
                 source,
                 numbers=passage.after,

@@ -202,7 +202,7 @@ class Cards:
         """Return the card to show next to a hovered item; None if the item is pinned.
 
         Args:
-            source: numbers of the bank
+            source: values of the bank
             layout: positions of the neurons
             done: number of shown operations of the step; 0 means all
         """
@@ -299,12 +299,12 @@ def moment_of(reading: LiveValues, layout: Layout, done: int) -> tuple[Facts, St
 def history_of(
     steps: FloatArray, values: FloatArray, first: float, now: tuple[int, float]
 ) -> History | None:
-    """Return a history with the value at step 0 and the present value; None before the first step.
+    """Return a history with the value at step 0 and the current value; None before the first step.
 
     Args:
-        steps, values: the recorded steps, in order, and the values there
+        steps, values: the recorded steps, in order, and their values
         first: the value at step 0
-        now: the present step and value
+        now: the current step and value
     """
     step, value = now
     good = steps <= step
@@ -320,7 +320,7 @@ def history_of(
 
 
 def before_heading(blocks: Sequence[object]) -> int:
-    """Return the index of the first heading in the blocks of a card, else the number of blocks."""
+    """Return the index of the first heading in a card's blocks, or the number of blocks."""
     heads = [isinstance(each, CardLine) and each.look == "strong" for each in blocks]
     return heads.index(True) if True in heads else len(blocks)
 

@@ -109,7 +109,7 @@ def surveyed(network: Model, inputs: FloatArray) -> dict[str, FloatArray]:
 
 
 def painting(session: Session | TrainingState) -> list[Operation]:
-    """Return, in a list, the last affine operation if its outputs are colors; else []."""
+    """Return a list of the last affine operation if its outputs are colors, otherwise []."""
     weighted = [each for each in session.network.program.operations if each.weights != NONE][-1:]
     is_color = session.data.output_tint == "rgb"
     return [each for each in weighted if is_color and each.kind == "affine"]

@@ -104,7 +104,7 @@ def next_target(
     Args:
         frame_data, see: the picture
         box: the area of the network in the picture
-        now: the present target; NOTHING starts in the middle of the box
+        now: the current target; NOTHING starts in the middle of the box
         way: a key of DIRECTIONS; "" (default) selects the closest item
     """
     parts, places = parts_seen(frame_data.layout, see, box)

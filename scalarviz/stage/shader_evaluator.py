@@ -258,7 +258,7 @@ class Evaluator:
             gl.glUniform1f(gl.glGetUniformLocation(self._program, name), float(value))
 
     def _draw(self, first: int, end: int, wide: int) -> int:
-        """Draw some rows and wait for them; return their number, and choose how many are next."""
+        """Draw some rows, wait for them, and choose the next number; return the number drawn."""
         gl = self.gl
         gl.glScissor(0, first, wide, end - first)
         start = perf_counter()

@@ -357,7 +357,7 @@ FEATURES: Sequence[Callable[[Session], str]] = (
 
 
 def differences(sessions: Sequence[Session]) -> list[str]:
-    """Return a unique text for each session: its differences to the others, or a number."""
+    """Return a unique text for each session: its differences from the others, or a number."""
     known: list[list[str]] = []
     joined = [""] * len(sessions)
     for feature in FEATURES:

@@ -663,7 +663,7 @@ class Stage(Messages):
         self._lay_out()
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
-        """Compute the layout for the present operations; camera, scales and `thread` are kept."""
+        """Compute the layout for the current operations; camera, scales and `thread` are kept."""
         made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)

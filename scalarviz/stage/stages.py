@@ -318,7 +318,7 @@ class Stages(Messages):
             stage.resize(box.width, box.height)
 
     def _compared_with(self, stage: Stage) -> str:
-        """Return why a pane cannot show the difference to the first network, or ""."""
+        """Return why a pane cannot show the difference from the first network, or ""."""
         if DIFFERENCE not in (self.look.color, self.look.cubes):
             return ""
         if stage is self.panes[0]:
@@ -526,7 +526,7 @@ def loss_of(stage: Stage) -> str:
 
 
 def accuracy_of(stage: Stage) -> str:
-    """Return the last measured accuracy as text, else the number of right samples, or the error."""
+    """Return the last measured accuracy as text, or the number of right samples, or the error."""
     step = stage.reading.place[0]
     metrics = series(stage.reading.here.branch, step)
     for name in reversed(metrics):
@@ -552,7 +552,7 @@ def time_of(stage: Stage) -> str:
 
 
 def pinned_of(stage: Stage) -> tuple[str, str, str]:
-    """Return value, gradient and name of the pinned weight as texts; dashes without one."""
+    """Return value, gradient and name of the pinned weight as strings; dashes without one."""
     row, reading = stage.pinned, stage.reading
     if row is None:
         return NO_NUMBER, NO_NUMBER, NO_NUMBER

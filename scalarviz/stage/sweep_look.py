@@ -147,7 +147,7 @@ def group_names(column: str, cells: dict[int, Any]) -> dict[int, str]:
 
 
 def group_key(cell: Any) -> tuple[bool, tuple[int, Any]]:
-    """Return a sort key of a group: numbers by size, then texts, then empty cells."""
+    """Return a sort key of a group: numbers by size, then strings, then empty cells."""
     return is_empty(cell), (0, 0) if is_empty(cell) else as_key(plain(cell))
 
 

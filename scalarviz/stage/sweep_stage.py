@@ -176,7 +176,7 @@ class SweepStage:
     # Drawing.
 
     def panels(self) -> SweepPanels:
-        """Return the panels of the sweep in its present state, beginning at setting `first`."""
+        """Return the panels of the sweep in its current state, beginning at setting `first`."""
         sweep, look, ranking = self.sweep, self.look, self.sweep.ranking
         outcomes = sweep.outcomes()
         known = {

@@ -55,7 +55,7 @@ class Bars:
         rows: the bars, in the order of the picture
         total: the sum if the bars are drawn end to end; None if each starts at zero
         marked: index of the explained bar, or NONE
-        unit: unit of the numbers: "number", "share" (probability), or "blame", without digits
+        unit: "number", "share" (probability) or "blame"; bars of "blame" show no numbers
         said: the sum as printed
     """
 
@@ -83,7 +83,7 @@ class Miss:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """The change of a neuron of the shown sample due to a step or to another weight."""
+    """The change of a neuron's value for the shown sample, by a step or by another weight."""
 
     neuron: Neuron
     name: str
@@ -354,7 +354,7 @@ class CardTable:
     Attributes:
         head: names of the columns
         rows: the cells of each row
-        rests: row that replaces the omitted rows if the first 0, 1, 2 ... rows are shown
+        rests: summary rows; rests[n] replaces the rows after the first n
         total: cells of the last row, or empty
         marked: index of the row of the focus sample, or NONE
     """

@@ -86,7 +86,7 @@ class NeuronNumbers:
 
     @property
     def wanted(self) -> float | None:
-        """Its target, if it is a computed output."""
+        """Its target; only for a computed output."""
         target, count = self.state.target, self.line.count
         is_known = self.outputs is not None and len(self.outputs) == count
         if not is_known or target is None or len(target) != count:

@@ -401,7 +401,7 @@ def largest_first(numbers: Sequence[float]) -> list[int]:
 
 
 def change_between(old: float, new: float) -> tuple[str, str, str]:
-    """Return two numbers and their difference as texts, with the fewest digits that agree."""
+    """Return two numbers and their difference as strings, with the fewest digits that agree."""
     least = digits_between(old, new)
     if not math.isfinite(new - old):
         return said(old, least), said(new, least), said(new - old)

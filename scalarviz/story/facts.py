@@ -399,7 +399,7 @@ class MovingWeight:
     """A weight with its numbers before the shown step.
 
     Attributes:
-        value, new: its value before the step, and its present value if known
+        value, new: its value before the step, and its current value if known
         grad: its gradient; `scale` is the factor applied to all gradients
         kept: optimizer slots of the weight before the step, by name
         own_rate: separate learning rate of the weight, or None
@@ -448,7 +448,7 @@ class LastChange:
     """The last change of one weight.
 
     Attributes:
-        step: number of whole steps after the change, including the step that made it
+        step: number of entire steps after the change, including the step that made it
         is_edit: whether the user made the change, not a step
         old, new: its values before and after
     """

@@ -117,7 +117,7 @@ def last_place(value: float, digits: int) -> float:
 
 
 def both(old: float, new: float) -> tuple[str, str]:
-    """Return two numbers as texts, with enough digits to distinguish them."""
+    """Return two numbers as strings, with enough digits to distinguish them."""
     digits = digits_of(new, digits_of(old, digits_between(old, new)))
     return said(old, digits), said(new, digits)
 
@@ -147,7 +147,7 @@ def agreeing(
         exact: for each number, whether it is not rounded; by default all are rounded
 
     Returns:
-        The numbers and the result as texts, and whether they agree: in half precision some do not.
+        The numbers and the result as strings, and whether they agree: not always in half precision.
     """
     is_number = math.isfinite(result)
     for wanted in dict.fromkeys((digits_of(result, least), least)):
@@ -167,7 +167,7 @@ def agreeing(
 
 
 def written(values: Sequence[float], digits: int, exact: Sequence[bool]) -> list[str]:
-    """Return numbers as texts with the given digits, but exact numbers with more."""
+    """Format numbers with `digits` digits; numbers marked in `exact` get more."""
     pairs = zip(values, exact or [False] * len(values), strict=True)
     return [
         rounded(value, max(digits, MOST) if is_exact else digits_of(value, digits))

@@ -27,7 +27,7 @@ MORE = 20.0  # seconds after the end for a slow machine to catch up
 SLOWEST = 0.35  # maximum seconds counted between two pictures
 LONG = 0.1  # seconds of steps at once
 LEARNED = 0.1  # fraction of the initial loss at which the tour ends
-FIRST, LAST = 8, 32  # steps over which the initial and the present loss are averaged
+FIRST, LAST = 8, 32  # steps over which the initial and the current loss are averaged
 
 
 @final
@@ -215,7 +215,7 @@ class GuessQuestion:
 
 
 def number_asked(question: GuessQuestion, state: State) -> float:
-    """Return the present value of the number that a question asks for."""
+    """Return the current value of the number that a question asks for."""
     return float((state.value if question.kind == "value" else state.grad)[question.row])
 
 

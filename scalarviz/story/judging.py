@@ -65,7 +65,7 @@ def is_one_of_its_numbers(question: Any, guess: str) -> bool:
 
 
 def typed_number(guess: str) -> float:
-    """Return the value of a typed number, product or fraction; raise ValueError for other texts."""
+    """Return the value of a typed number, product or fraction; raise ValueError otherwise."""
     plain = plain_signs(guess)
     is_typed = all(NUMBER.fullmatch(x.strip()) for x in plain.replace("/", "*").split("*"))
     value = line_value(plain.replace(",", "."), {}) if is_typed else math.nan

@@ -305,7 +305,7 @@ def with_score(caption: Caption, before: int, after: int) -> Caption:
 
 
 def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
-    """Return two numbers as texts, with the fewest digits (at least `least`) that differ."""
+    """Return two numbers as strings, with the fewest digits (at least `least`) that differ."""
     for digits in range(least, FINE + 3):
         if short(before, digits) != short(after, digits):
             return typeset(short(before, digits)), typeset(short(after, digits))
@@ -380,7 +380,7 @@ def adding_up(
 def closing(
     comes: Sequence[float], weights: Sequence[float], result: float
 ) -> list[tuple[str, str, str]]:
-    """Return the terms of a sum as texts, two factors and their product each; last the result.
+    """Return the terms of a sum as strings, two factors and their product each; last the result.
 
     They have the fewest digits with which each product follows from its factors, and the products
     add up to the result.

@@ -68,7 +68,7 @@ def words_at(
     """Return the readout at a point of a plane: the loss, and the step if close to the path.
 
     Args:
-        loss: loss at the closest point of the grid; NaN, which gives "", if not yet computed
+        loss: loss at the closest point of the grid; NaN, which gives "", before it is computed
     """
     if math.isnan(loss):
         return ""

@@ -1,4 +1,4 @@
-"""The update of one weight in one step: the lines of an optimizer with the weight's numbers."""
+"""The update of one weight in one step: the optimizer's formulas with the values of the weight."""
 
 from __future__ import annotations
 

@@ -265,7 +265,7 @@ def rate(m: Measures) -> list[Any]:
 
 
 def standing(kind: str, level: float, m: Measures) -> list[Any]:
-    """Return the groups in which most units now have the fault `kind`, if the loss is high."""
+    """If the loss is high, return the groups in which most units now have the fault `kind`."""
     shares: FloatArray = getattr(m, kind)
     marks = (shares > MOST) & (m.level > level)
     groups = np.flatnonzero(marks[-1]).tolist()

@@ -113,7 +113,7 @@ def compared(
     graph: tuple[Value, Value] | None = None,
     **fields: object,
 ) -> Comparison:
-    """Return a Comparison that explains the mistake behind the learner's number, if it is known.
+    """Return a Comparison that explains a known mistake behind the learner's number.
 
     Args:
         why: key of the text if no known mistake explains the number

@@ -1,4 +1,4 @@
-"""Layer classes of users, with parameters; without `lower` the engine cpu runs them as Python."""
+"""Layer classes of users, with parameters; without `lower` the cpu engine runs them as Python."""
 
 from __future__ import annotations
 
@@ -354,7 +354,7 @@ def test_one_sentence_names_the_layer_and_what_it_costs_a_step(
         s.advance(30)
     (said,) = [each.message for each in caplog.records if "as Python" in each.message]
     start, _, end = said.partition(": as Python it takes ")
-    assert start == f"the engine {engine} has no kernels for Radial(4 -> 6) of layer 1"
+    assert start == f"the {engine} engine has no kernels for Radial(4 -> 6) of layer 1"
     python, whole = (float(each.split(" ms")[0]) for each in end.split(" of a step of "))
     assert 0.0 < python <= whole
     session(engine, Radial(2, 2), sv.Residual(Scaled(2)), sv.Dense(2, 1)).advance(30)

@@ -251,7 +251,7 @@ def test_a_snapshot_is_of_its_moment_and_brings_nothing_back(
 def test_a_picture_takes_snapshots_of_what_plays(
     copies: Copies, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # It would be computed by the engine cpu, which compiles kernels.
+    # It would be computed by the cpu engine, which compiles kernels.
     monkeypatch.setattr("scalarviz.stage.live_values.exhibit_of", lambda *_, **__: None)
     s, other = session(), brought_back(session())
     s.advance(1)

@@ -231,7 +231,7 @@ def test_auto_takes_the_first_that_can_run_and_says_which_and_why(
         row = EngineRow(name, ENGINES[name].make, lambda lack=lack: lack)  # type: ignore[misc]  # mypy infers no defaults of a lambda
         monkeypatch.setitem(ENGINES, name, row)
     assert choose("auto").name == choose("auto").name == "python"
-    said = "scalarviz runs on the engine python (cpu cannot run here: a screwdriver is missing)"
+    said = "scalarviz runs on the python engine (cpu cannot run here: a screwdriver is missing)"
     assert caplog.messages == [said]
     refused(EngineError, "a screwdriver").by(sv.Network([2, 2]).to, "cpu")
 
@@ -283,7 +283,7 @@ def test_mixed_precision_is_refused_on_cuda_and_nothing_changes(
     trained = sv.Session(large, (samples, samples), precision="mixed")
     assert (trained.engine, large.precision.name) == ("cpu", "mixed")
     why = "cuda computes in full precision only"
-    assert caplog.messages[-1] == f"scalarviz runs on the engine cpu ({why})"
+    assert caplog.messages[-1] == f"scalarviz runs on the cpu engine ({why})"
 
 
 @both_engines

@@ -572,6 +572,8 @@ def test_it_names_the_numbers_that_have_names(session: sv.Session) -> None:
     program = session.network.program
     inputs, outputs = np.full(program.inputs.size, 0.25), np.full(program.outputs.size, -0.34)
     window = caption_of_custom(session, facts_of(session), inputs, outputs).title
-    given, answer = window.removeprefix("You put in ").removesuffix(".").split(". It answers ")
+    given, answer = (
+        window.removeprefix("Your input: ").removesuffix(".").split(". The network answers ")
+    )
     page = custom_answer(facts_of(session), inputs, outputs, "Your point")
     assert page == f"Your point: {given}. The network answers {answer}."

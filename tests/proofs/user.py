@@ -33,7 +33,7 @@ class Training:
         sets: data sets of one width that can be exchanged
         losses: losses that can be exchanged
         activations: of each layer that can have another one
-        most_steps: that it goes at once, on the engine python and on cpu
+        most_steps: that it goes at once, on the python engine and on cpu
         expression: whether it is a compiled function, which can neither be copied nor saved
     """
 

@@ -102,7 +102,7 @@ def test_one_row_of_each_layer_adds_up_in_print_to_the_sum_of_the_network(
 ) -> None:
     stage = stage_at(name, steps)
     data, found = stage.frame_data(), sums(stage)
-    others = [] if name == "normalized" else data.layout.fans[1:]  # evened out rows have that room
+    others = [] if name == "normalized" else data.layout.fans[1:]  # normalized rows have that room
     nested = [fan for fan in others if fan.form == "nested"]
     assert len(found) == 1 + len(nested)
     for fan, words in zip((data.layout.fans[0], *nested), found, strict=True):

@@ -124,7 +124,7 @@ async def report(
     canvas.events.draw.connect(lambda event: frames.append(session.step_index))
     cubes.follow(session)
     session.advance(8000)  # until no cube is so small that its wire hides it
-    session.play(100)  # flat out, the engine python leaves a thread that draws five frames a second
+    session.play(100)  # flat out, the python engine leaves a thread that draws five frames a second
     await wait(1.5)
     session.pause()
     print("followed", len(set(frames)) > 5)

@@ -207,7 +207,7 @@ def test_a_neuron_is_followed_as_a_weight_is() -> None:
 
 
 def test_at_the_very_start_nothing_is_computed() -> None:
-    assert caption(rgb()) == Caption("No step is done yet.")
+    assert caption(rgb()) == Caption("No step has been done yet.")
     first = walk(rgb())["zero_grad"]
     assert first.why == "The first step begins: no blame yet."
     assert first.numbers == ("The weight from input R to neuron 0: gradient 0",)
@@ -412,7 +412,7 @@ def test_a_long_sum_keeps_its_largest_terms_in_their_order() -> None:
 
 
 def test_a_session_says_what_it_did_last(s: sv.Session) -> None:
-    assert str(s.caption()) == "No step is done yet."
+    assert str(s.caption()) == "No step has been done yet."
     for _ in s.operations:
         s.advance(1, "operation")
         assert s.caption() == caption(s)
@@ -703,7 +703,7 @@ CHANGES = {
 
 def test_the_sentence_is_of_the_numbers_that_are_shown(colours: sv.Session) -> None:
     reading = LiveValues(colours)
-    assert progress_in(reading) == "No step is done yet."
+    assert progress_in(reading) == "No step has been done yet."
     reading.refresh()
     assert progress_in(reading) == "Step 0: off by .38."  # of the pair that is shown
     for step in range(4, 240, 4):

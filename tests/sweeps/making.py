@@ -16,7 +16,7 @@ EITHER = [[0], [1], [1], [0]]
 
 
 def of_seed(seed: int, *given: Any, **options: Any) -> sv.Session:
-    """A session on the engine cpu that draws weights and batches by one seed."""
+    """A session on the cpu engine that draws weights and batches by one seed."""
     return session_on(*given, first=seed, seed=seed, **{"engine": "cpu"} | options)
 
 

@@ -23,7 +23,7 @@ Make = Callable[[int], sv.Session]
 def session(
     net: sv.Network, table: object, loss: str = "mse", optimizer: Any = None, **options: Any
 ) -> sv.Session:
-    """A session on the engine cpu, by default with Adam(0.01) and batches of 16."""
+    """A session on the cpu engine, by default with Adam(0.01) and batches of 16."""
     options = {"batch": 16, "engine": "cpu"} | options
     return sv.Session(net, table, loss, optimizer or sv.Adam(0.01), **options)
 

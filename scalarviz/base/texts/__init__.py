@@ -43,7 +43,7 @@ def text(key: str, /, **fields: object) -> str:
 
 
 def plural(key: str, count: int, /, **fields: object) -> str:
-    """Return the text KEY.one for a count of 1, otherwise KEY.many, with the field `count`."""
+    """Return the text KEY.one for a count of 1, otherwise KEY.many, with the `count` field."""
     return text(f"{key}.{'one' if count == 1 else 'many'}", count=count, **fields)
 
 

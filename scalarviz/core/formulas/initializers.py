@@ -109,7 +109,7 @@ NORMAL_ARRAY = ARRAYS.retarget(normal)
 
 
 class Init:
-    """Initial numbers of a network: `Init("uniform", low=0, high=1)`, or just a name.
+    """Initial weights of a network: `Init("uniform", low=0, high=1)`, or just a name.
 
     Args:
         name: row of `INITIALIZERS`, which has the laws of weights and biases: "pytorch" (default),

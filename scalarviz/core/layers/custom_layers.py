@@ -69,7 +69,7 @@ def shapes_of(parameters: object, owner: str) -> dict[str, Shape]:
 
 
 def draw_arrays(layer: Layer, init: Init, seed: int, fans: tuple[int, int]) -> None:
-    """Write the initial numbers of the arrays of a layer; "bias" gets the numbers for biases.
+    """Write the initial values of a layer's arrays; "bias" gets the values for biases.
 
     Args:
         fans: fan-in and fan-out

@@ -10,7 +10,7 @@ of date. Unused rows and the sizes of a network do not affect a file.
 
 Kernels round every product, so that a formula gives the same bits in each kernel. By default
 NVIDIA's compiler fuses a product with a following sum, and decides this per kernel: a formula could
-give different bits in a kernel for whole steps and in the kernel for a single moment. Since a step
+give different bits in a kernel for entire steps and in the kernel for a single moment. Since a step
 taken moment by moment is replayed as a whole step, kernels are compiled with `-fma=0`.
 Then every operation of a formula is rounded separately, according to IEEE 754, and only `cuda.fma`,
 used in matrix products, fuses two of them.

@@ -182,7 +182,7 @@ COUNTING = (
 
 
 class KernelTranslation(ast.NodeTransformer):
-    """Replace the constants and the outer variables of one function."""
+    """Replaces the constants and the outer variables of one function."""
 
     def __init__(
         self, writer: KernelWriter, known: Mapping[str, Any], syntax: ast.FunctionDef

@@ -401,9 +401,9 @@ def forward(reference: Reference, tile: FallbackTile) -> None:
         alone = reference.forward(tile.operation, numbers._replace(inputs=(numbers.x[:1],)))
         if not np.allclose(alone, y[:1], 1e-6, 1e-9, equal_nan=True):
             raise InputError(
-                f"{own} gives a sample different numbers alone and within a batch, and the engine "
-                "cpu splits batches: compute each sample independently, or choose the engine "
-                "'python'"
+                f"{own} gives a sample different numbers alone and within a batch, and the cpu "
+                "engine splits batches: compute each sample independently, or choose the "
+                "'python' engine"
             )
         _tried.add(own)
     tile.rows(tile.record.space, tile.op.target, tile.op.outputs)[:] = y

@@ -1,8 +1,7 @@
 """Emitters of LLVM instructions for kernels: llvmlite and numba, or stand-ins.
 
-Neither is installed in a browser. Kernels are not compiled there, but a page can run kernels
-compiled elsewhere, with the records and texts of this package. So kernel files can also be
-loaded without a compiler.
+Stand-ins are for a browser, where neither is installed. A page runs kernels compiled elsewhere,
+but uses the records in the kernel files, which can therefore be loaded without a compiler.
 """
 
 # The stand-ins have other types, and llvmlite has none.

@@ -363,7 +363,7 @@ def backward_passes(program: Program, first: int, last: int, *, keeps: bool = Fa
 def passes(
     what: int, lows: list[int], highs: list[int], asked: list[int], first: int = 0, last: int = 0
 ) -> Records:
-    """Return passes over ranges of operations, from each low to before its high, with flags `what`.
+    """Return passes over the operations from each low up to, not including, its high; flags `what`.
 
     `asked` has the `gathers` field of each pass; `first` and `last` are additional flags.
     """

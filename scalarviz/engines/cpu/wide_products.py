@@ -303,8 +303,8 @@ def wide_outer(
 ) -> None:  # fmt: skip
     """Compute `products.outer` with one input per lane, one sample after the other.
 
-    A group of rows of x at a time is transposed to a panel of blocks, in which each sample has a
-    row of numbers.
+    Rows of x are transposed in groups into a panel of blocks, in which each sample has a row of
+    numbers.
     """
     step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
     end = (n + step - ONE) // step * step
@@ -453,7 +453,7 @@ def add_block(
     target: Any, builder: Any, signature: Any, z: Any, at: Any, apart: Any, rows: Any,
     columns: Any, block: Any,
 ) -> None:  # fmt: skip
-    """Add row k of a block to z[at + k * apart], ..., for the first `rows` and `columns`."""
+    """Add block[k, j] to z[at + k * apart + j], for k < `rows` and j < `columns`."""
     array, *_, sums = signature.args
     lanes, index = sums.lanes, at.type
     vector = target.get_value_type(lanes)

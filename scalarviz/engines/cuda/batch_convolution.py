@@ -112,9 +112,9 @@ def four_of(place: Index, count: Index) -> Any:
 
 @kernel
 def inside(place: Index, length: Index, gap: Index, size: Index) -> Any:
-    """Return the range of indices, below `size`, of window numbers that are inside the picture.
+    """Return the range of indices i < `size` of a window that are inside the picture.
 
-    Number i is at position place + i * gap; `place` is less than `length`.
+    Index i is at position place + i * gap; `place` is less than `length`.
     """
     first, end = np.int64(0), size
     if place < 0:
@@ -469,7 +469,7 @@ def fetch_inputs(
     """Load the inputs of taps, for adjacent windows of four samples, to panel[inner, column].
 
     The first window begins at line `line` and column `place`, and at index x in memory; the next
-    one `step` later. The input is 0 outside the picture, and 1 in the column `bias`.
+    one `step` later. The input is 0 outside the picture, and 1 in the `bias` column.
     """
     for i in range(cuda.threadIdx.x, columns << 2, cuda.blockDim.x):
         column, s = i >> 2, i & 3

@@ -235,7 +235,7 @@ def make_layout(
     widest = max((each.target.size for each in program.operations), default=1)
     require(
         widest * samples < 2**32,  # see `teams.row_of`
-        f"a batch of {samples:,} samples is too large for the engine cuda, which can take "
+        f"a batch of {samples:,} samples is too large for the cuda engine, which can take "
         f"{(2**32 - 1) // widest:,} with {widest:,} outputs of a layer: choose a smaller batch",
         EngineError,
     )
@@ -332,8 +332,8 @@ def place_parts(plan: Whole, settings: int, learning: bool) -> dict[int, int]:
     found = dict(zip(fields, [0, *ends], strict=True))
     if found[gpu_layout.PARTIALS] > 2**32:
         raise EngineError(
-            f"a network of {rows:,} parameters is too large for the engine cuda, which can address "
-            f"{2**32 * rows // found[gpu_layout.PARTIALS]:,}: choose the engine cpu"
+            f"a network of {rows:,} parameters is too large for the cuda engine, which can address "
+            f"{2**32 * rows // found[gpu_layout.PARTIALS]:,}: choose the cpu engine"
         )
     return found
 
@@ -454,8 +454,8 @@ def set_optimizer(plan: Whole, scalars: FloatArray, optimizer: Optimizer) -> Non
     """Set the fields of an optimizer and its schedule; raise EngineError for per-weight decays."""
     require(
         not optimizer.own_decays,
-        "groups have no decay on the engine 'cuda', where all weights use the decay of the "
-        "optimizer: leave it out of the groups, or train on the engine 'cpu'",
+        "groups have no decay on the 'cuda' engine, where all weights use the decay of the "
+        "optimizer: leave it out of the groups, or train on the 'cpu' engine",
         EngineError,
     )
     schedule = optimizer.schedule

@@ -165,7 +165,7 @@ class CudaEngine(StackEngine[CudaCalls]):
 
 @final
 class CudaRun(Run):
-    """Trains a network by whole steps if its operations fit into a block, else kernel by kernel.
+    """Trains a network by entire steps if its operations fit into a block, else kernel by kernel.
 
     `whole_steps` is True in the first case; the results have the same bits in both.
     """

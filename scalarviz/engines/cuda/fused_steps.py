@@ -1,6 +1,6 @@
-"""FusedSteps: whole steps of dense layers in one CUDA C++ kernel, with formulas from the tables.
+"""FusedSteps: entire steps of dense layers in one CUDA C++ kernel, with formulas from the tables.
 
-The kernel is in the `.cu` files in this folder. It replaces numba's kernels for whole steps, has
+The kernel is in the `.cu` files in this folder. It replaces numba's kernels for entire steps, has
 the same bits, and takes about half the time. The numba kernels are still used for other layers,
 other types than float32, networks too large for a block's memory, and machines without NVRTC or
 nvJitLink. If an error occurs before the kernel is queued, they are used from then on.
@@ -263,7 +263,7 @@ class FusedSteps:
     Attributes:
         on: if False, the other kernels take all steps, for comparison
         launches: number of launches so far
-        wrong: reason of a failure, or ""; printed by measurements on a GPU
+        wrong: reason for a failure, or ""; printed by measurements on a GPU
     """
 
     def __init__(self) -> None:
@@ -272,7 +272,7 @@ class FusedSteps:
         self._prepared: dict[tuple[CudaUnit, bool], Prepared | None] = {}
 
     def take(self, calls: CudaCalls, steps: int) -> bool:
-        """Queue whole steps and return True; return False if the other kernels must take them."""
+        """Queue entire steps and return True; return False if the other kernels must take them."""
         if calls.bank.dtype != "float32" or not self.on:
             return False
         key = unit_of(calls), bool(calls.memory.host_scalars[gpu_layout.CLIP_NORM] != np.inf)
@@ -538,7 +538,7 @@ def fused_arguments(plan: Whole, scalars: Exact) -> None:
 
 @launched
 def fused_functions(plan: Whole) -> Any:
-    """Refer to all functions of whole steps, so that one file contains them; never launched."""
+    """Refer to every function of a fused step, so that one file contains all; never launched."""
     return (
         fused_value, fused_slope, fused_error, fused_loss_gradient, fused_move, fused_condition,
         fused_draw, fused_batch_size, fused_mean_scale, fused_norm_scale, fused_arguments,

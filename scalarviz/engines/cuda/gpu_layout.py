@@ -71,7 +71,7 @@ COLUMNS = 20
 MOST_SETTINGS = 12  # of an operation
 
 # Indices in `scalars`. The bank's state has any length: three numbers used only in mixed precision,
-# on the engine cpu, then running statistics, from RUNNING. After it, from plan[ERRORS], follow the
+# on the cpu engine, then running statistics, from RUNNING. After it, from plan[ERRORS], follow the
 # errors of the chunks, the sums of squares of the groups of rows, the losses, the statistics, the
 # state before a step, and the arguments of an update.
 RATE, CLIP_NORM, CLIP_VALUE, L1, L2, FACTOR = range(6)

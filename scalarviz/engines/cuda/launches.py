@@ -1,8 +1,8 @@
-"""CudaCalls: launches of the kernels for one batch, or for many whole steps together.
+"""CudaCalls: launches of the kernels for one batch, or for many entire steps together.
 
 Kernels are compiled for the formulas in use. A kernel of one operation supports its kind and
-formula; a kernel of whole steps supports all formulas of a network and its training. The indices in
-a plan refer to the complete tables.
+formula; a kernel of entire steps supports all formulas of a network and its training. The indices
+in a plan refer to the complete tables.
 
 Between launches, the host computes operations without a kernel; see `HostOperations`. It copies
 their inputs from the GPU and their results back. Steps are then launched one by one, since graphs
@@ -388,7 +388,7 @@ FORMULAS = {
 
 
 def rows_of_operation(operation: Operation) -> Rows:
-    """Return the table rows that an operation needs in whole steps."""
+    """Return the table rows that an operation needs in kernels that run entire steps."""
     rows = {("KERNELS", operation.kind)}
     if table := FORMULAS.get(operation.kind):
         rows.add((table, operation.formula))
@@ -455,7 +455,7 @@ def units_of_training(
     batches: Batches,
     formulas: Iterable[tuple[Loss, Optimizer]],
 ) -> list[CudaUnit]:
-    """Return the kernels that train a program, in whole steps and moment by moment.
+    """Return the kernels that train a program, in entire steps and one moment at a time.
 
     Args:
         formulas: pairs of a loss and an optimizer that are used together

@@ -1,4 +1,4 @@
-"""Compile and run a small kernel with the requirements of whole steps; run this file as a script.
+"""Compile and run a small kernel with the requirements of entire steps; run this file as a script.
 
     python -P probe.py
 

@@ -499,7 +499,7 @@ def continues(before: TraceStep, step: TraceStep, row: dict[int, int]) -> bool:
 
 
 def find_slopes(steps: list[TraceStep], recording: Trace) -> None:
-    """Set the field `slopes` of each step: which operands or terms need a gradient."""
+    """Set the `slopes` field of each step: which operands or terms need a gradient."""
     changing = {*range(recording.inputs), *range(recording.first_parameter, recording.first_made)}
     for step in steps:
         if step.formula is None:

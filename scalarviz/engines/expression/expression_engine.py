@@ -127,7 +127,7 @@ class PythonExpressionEngine(ExpressionEngine["Nodes"]):
 
 @final
 class ExpressionRun(Run):
-    """Trains a compiled function on its engine, by whole steps or moment by moment."""
+    """Trains a compiled function on its engine, one entire step or one moment at a time."""
 
     def __init__(self, engine: ExpressionEngine[Any], batches: Batches, loss: Loss) -> None:
         super().__init__(batches, loss)

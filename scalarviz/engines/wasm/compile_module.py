@@ -79,7 +79,7 @@ class Segment:
 
 
 class Bytes:
-    """Reader of the numbers and texts in a WebAssembly module."""
+    """Reader of the numbers and strings in a WebAssembly module."""
 
     def __init__(self, content: bytes, at: int = 0) -> None:
         self.content = content

@@ -1,6 +1,6 @@
 """The memory of a page that trains a network, and its description for the page's script.
 
-Three jobs share one bank: whole steps, steps moment by moment with every value kept, and
+Three jobs share one bank: entire steps, steps one moment at a time with every value kept, and
 evaluation.
 
 A `MemoryImage` contains their records and arrays as bytes. The bytes of an array are copied
@@ -195,7 +195,7 @@ class PageMemory:
         return room
 
     def _step(self) -> None:
-        """Create the job of whole steps, with all records that the other jobs share."""
+        """Create the job for entire steps, with all records that the other jobs share."""
         of, image = self._training, self._image
         bank, batches, size = of.bank, of.batches, of.most
         tables = make_tables(of.program, bank.dtype, of.precision)
@@ -241,7 +241,7 @@ class PageMemory:
         return np.array(table, self._dtype, order="C")
 
     def _moments(self) -> None:
-        """Create the job of steps moment by moment, with separate tables and workspaces."""
+        """Create the job for steps one moment at a time, with separate tables and workspaces."""
         of, size = self._training, self._training.most
         tables = self._apart = make_tables(of.program, self._dtype, of.precision, apart=True)
         todo = passes(0, [0], [0], [0])
@@ -468,7 +468,7 @@ KERNELS: Mapping[RecordType, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class ImagePart:
-    """An array in the image, with its addresses here and in the page; `empty` if it is 0 there."""
+    """An array in the image, with its addresses in this process and the page; `empty`: 0 there."""
 
     array: np.ndarray[Any, Any]
     start: int

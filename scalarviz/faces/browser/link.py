@@ -279,7 +279,7 @@ class PageLink:
                     pass
 
     def first(self) -> dict[str, Any]:
-        """Return the present state for JSON; a page shows it until Python replies."""
+        """Return the current state for JSON; a page shows it until Python replies."""
         buffers: Buffers = []
         state = self._read() | {"undoable": 0, "redoable": 0} | self._history(0, -1)
         head = split(self._lightened(state), buffers)
@@ -300,7 +300,7 @@ class PageLink:
         return light
 
     def _read(self) -> dict[str, Any]:
-        """Return the present state, with texts if Python writes them for the pages."""
+        """Return the current state, with texts if Python writes them for the pages."""
         state = self.state.read(self.stage.own, self.face.jumps)
         if not self._is_told:
             return state
@@ -310,7 +310,7 @@ class PageLink:
         return state | told(self.stage, state["moment"], walks=walks)
 
     def show_all(self) -> None:
-        """Send the present state to all pages, without waiting for them."""
+        """Send the current state to all pages, without waiting for them."""
         if readers := [each for each in self.readers if each.opened]:
             self._send(readers, perf_counter(), self._mark())
 
@@ -328,7 +328,7 @@ class PageLink:
         )  # fmt: skip
 
     def _send(self, readers: list[PageReader], now: float, mark: Any) -> None:
-        """Send the present state, identified by `mark`, to pages, with the losses they lack."""
+        """Send the current state, identified by `mark`, to pages, with the losses they lack."""
         shown = state_of(self.controller)
         state = self._read() | {"undoable": shown.undoable, "redoable": shown.redoable}
         offers = offers_of(shown)
@@ -432,7 +432,7 @@ def landscape_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_due(reader: PageReader, now: float, busy: bool, mark: Any) -> bool:
-    """Return whether to send a state to a page now; `mark` identifies the present state."""
+    """Return whether to send a state to a page now; `mark` identifies the current state."""
     is_ready = reader.taken and now - reader.sent >= BETWEEN_STATES
     return bool(reader.asked and not busy) or (is_ready and bool(reader.shown != mark))
 
@@ -661,7 +661,7 @@ ACTS: dict[str, Callable[..., None]] = {
 
 
 def roll_ball(link: PageLink, args: Args) -> None:
-    """Drag the ball that marks the present weights on the loss landscape, or release it."""
+    """Drag the ball that marks the current weights on the loss landscape, or release it."""
     terrain = link.stage.reading.curves.past.terrain
     terrain.held = not args.get("ends", False)
     if terrain.held:

@@ -372,5 +372,5 @@ def short_token() -> str:
 
 
 def is_same(given: str, token: str) -> bool:
-    """Return whether two texts are equal, in constant time."""
+    """Return whether two strings are equal, in constant time."""
     return compare_digest(given.encode("utf-8", "replace"), token.encode())

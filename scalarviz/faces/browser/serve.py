@@ -49,8 +49,8 @@ def watch(
     unless a page is connected.
 
     Args:
-        address: a numeric address of this machine; an address other than HERE gives access to other
-            machines, by a token of six characters
+        address: a numeric address of this machine; any address other than HERE lets other machines
+            connect, with a token of six characters
         port: port number; 0 means any free port; None (default) means any free port if only this
             machine has access, otherwise see `listening`
         share: "look" (default) lets others watch; "control" also lets them make changes

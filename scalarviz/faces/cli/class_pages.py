@@ -248,7 +248,7 @@ def path_of_lesson(name: str) -> Path | None:
 
 
 def named(name: str) -> Lesson:
-    """Return the lesson with a number or in a .md file; raise UnknownNameError if it is unknown."""
+    """Return the lesson with this number or .md file; raise UnknownNameError if it is unknown."""
     return lesson_of(path_of_lesson(name) or pick(lessons() | handouts(), name, "lesson"))
 
 

@@ -543,7 +543,7 @@ class NamedScene:
 
     Attributes:
         path: path of the scene file
-        options: the options after the ?, as texts
+        options: the options after the ?, as strings
     """
 
     path: Path
@@ -551,7 +551,7 @@ class NamedScene:
 
 
 def scenes_in(words: Sequence[str]) -> list[str]:
-    """Return the words that name scenes, if there are several scenes, or one with options."""
+    """Return the words that name several scenes, or one scene with options."""
     if len(words) < 2 or words[0] not in ("watch", "render"):
         return []
     found = [*takewhile(lambda word: not word.startswith("-"), words[1:])]

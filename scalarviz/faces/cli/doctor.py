@@ -101,7 +101,7 @@ CHECKS = (
         "cuda",
         "cuda",
         debian="nvidia-driver",
-        macos="CUDA is not available on macOS: the engine cpu is used",
+        macos="CUDA is not available on macOS: the cpu engine is used",
         windows="install NVIDIA's driver from https://www.nvidia.com/drivers",
         ubuntu="sudo ubuntu-drivers install",
         gpu=True,

@@ -45,7 +45,7 @@ def warm(engine: str = "cpu") -> None:
     """
     row = choose(engine)
     require(
-        row.kernels is not None, f"the engine {row.name!r} has no kernels: choose cpu, cuda or auto"
+        row.kernels is not None, f"the {row.name!r} engine has no kernels: choose cpu, cuda or auto"
     )
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     compiled = 0
@@ -128,7 +128,7 @@ def words_for(pace: float) -> str:
 
 
 def steps_a_second(session: Session) -> float:
-    """Return the best speed of several rounds, without the time for compilation and for metrics."""
+    """Return the best steps per second of several rounds, excluding compilation and metrics."""
     session.visits.metrics = None
     portions, best = Portions(session), 0.0
     portions.take(1)

@@ -160,7 +160,7 @@ def write_video(
 
 
 def tell_lost(show: Show) -> None:
-    """Print why the loss is not finite, if it is not."""
+    """If the loss is not finite, print why."""
     if why := why_lost(show.session):
         say(why)
 

@@ -73,7 +73,7 @@ def sweep_scene(
 
     Args:
         name: name or path of the scene
-        grid: texts such as lr=0.1,0.3
+        grid: strings such as lr=0.1,0.3
         seeds: number of seeds, starting at 0, or a range such as 5-14
         steps: number of training steps of each run
         every: number of steps between two checks; None means 40 checks
@@ -142,7 +142,7 @@ def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> N
 
 
 def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:
-    """Parse texts of the form NAME=VALUE,VALUE; values that contain commas need semicolons."""
+    """Parse strings of the form NAME=VALUE,VALUE; values that contain commas need semicolons."""
     found: dict[str, list[Any]] = {}
     for each in texts:
         name, sign, values = each.partition("=")

@@ -235,7 +235,7 @@ def grow(
 
 
 def show_made(controller: Controller, session: Session) -> str:
-    """Show a session that was created from the present one; return a description of the change."""
+    """Show a session that was created from the current one; return a description of the change."""
     origin = session.origin
     assert origin is not None, "a session that was made from another one has an origin"
     show_another(controller, *with_session(controller, session), origin.did)
@@ -603,7 +603,7 @@ class ShownTrainings:
 
 
 def show_another(controller: Controller, show: Show, options: Options, did: str) -> None:
-    """Show another session; Undo then returns to the present one."""
+    """Show another session; Undo then returns to the current one."""
     trail = controller.trail
     trail.before.append(LeftTraining(controller.show, controller.options, did))
     trail.after.clear()
@@ -655,7 +655,7 @@ def changes_of(session: Session, way: str) -> Sequence[Change]:
 
 
 def leads_elsewhere(controller: Controller, way: str) -> bool:
-    """Return whether "undo" or "redo" shows another session, as this one has no changes left."""
+    """Return whether "undo" or "redo" shows another session, if this one has no more changes."""
     session = controller.session
     return not changes_of(session, way) and bool(controller.trail.count(way, session))
 

@@ -295,7 +295,7 @@ class ClockControl:
         self._play_on()
 
     def _play_on(self) -> None:
-        """Apply a changed speed to the playback, if it is playing."""
+        """Apply a changed speed to a running playback."""
         if self.asked and not self.errand:
             self._start(self.speed)
 
@@ -320,7 +320,7 @@ class ClockControl:
 
     @property
     def flat_out(self) -> bool:
-        """Whether playback is as fast as it can be, so that drawing slows it down."""
+        """Whether playback runs at full speed, where drawing would slow it down."""
         if not self.asked or (self.film and self.clock.step_index < FILM[-1]):
             return False
         wanted = None if self.errand else self.speed
@@ -453,7 +453,7 @@ class ClockControl:
             self.clock.seek(0)
 
     def fit(self, _: object = None) -> None:
-        """Fit the scales of the picture to the present numbers."""
+        """Fit the scales of the picture to the current numbers."""
         self.owner.stage.rescale(anew=True)
 
     def do(

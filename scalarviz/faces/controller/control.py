@@ -192,7 +192,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
 
     Args:
         here: position that `Stages.read` has read for the next picture, so that the picture and the
-            controls show the same moment; by default the present position
+            controls show the same moment; by default the current position
     """
     session, stage, timeline = controller.session, controller.stage, controller.session.timeline
     face, picture = controller.face, controller.face.stage

@@ -106,7 +106,7 @@ def save(controller: Controller, path: str | Path) -> None:
 
 @computes
 def save_network(controller: Controller, path: str | Path) -> None:
-    """Save the present network; the suffix of the path determines the format."""
+    """Save the current network; the suffix of the path determines the format."""
     session = controller.session
 
     def act() -> None:
@@ -183,7 +183,7 @@ def options_of(name: str, given: dict[str, object]) -> Options:
     return Options(recipe, recipe.make({}), elsewhere=True)
 
 
-# Links: the present moment as a text for `scalarviz open`.
+# Links: the current moment as a text for `scalarviz open`.
 
 
 def copy_link(controller: Controller) -> None:
@@ -205,7 +205,7 @@ def copy_link(controller: Controller) -> None:
 def link_here(
     session: Session, recipe: Recipe | None, pinned: int | tuple[str, int] | None
 ) -> Link:
-    """Return the link to the present moment of a session.
+    """Return the link to the current moment of a session.
 
     Args:
         recipe: how the session was created from a scene; None if it was not

@@ -176,7 +176,7 @@ class Guide:
         self._then: Callable[[], None] = nothing
 
     def stop(self) -> None:
-        """Stop the current animation; the session stays at its present position."""
+        """Stop the current animation; the session stays at its current position."""
         self.controller.time.walk.stop()
         self.interrupt()
 
@@ -229,7 +229,7 @@ class Guide:
     # The tour.
 
     def show_tour(self, then: Callable[[], None] | None = None) -> None:
-        """Show the tour, beginning at the present position.
+        """Show the tour, beginning at the current position.
 
         `then` is called after the tour, even if the user skips it. By default, playback starts.
         """

@@ -55,10 +55,10 @@ def rate_now(session: Session) -> float:
 
 @dataclass(frozen=True)
 class OptionChoice:
-    """An option, its present value and its valid values.
+    """An option, its current value and its valid values.
 
     If `choices` is empty, any value of type `kind` is valid. `restarts` states whether a new value
-    restarts training. `offer` is a noun for the option if a button offers its next value. `label`
+    restarts training. `offer` labels a button that switches to the next value, or is "". `label`
     is the name of the option in plain words.
     """
 
@@ -125,7 +125,7 @@ class Options:
         recipe: scene of the Show and its option values, or None
         show: the Show
         elsewhere: whether the session differs from the one for which the interface was opened
-        basis: initial values of the common options; None (default) means the present values
+        basis: initial values of the common options; None (default) means the current values
         chosen: values of common options that were chosen in the previous session
 
     Going back in time can restore earlier data and activations. Therefore each choice and its texts
@@ -151,7 +151,7 @@ class Options:
         self._note(settings, self.recipe.values if self.recipe else {}, show)
 
     def anew(self, show: Show) -> Options:
-        """Return the same options for a Show whose session was created from the present session."""
+        """Return the same options for a Show whose session was created from the current session."""
         basis, chosen, recipe = self._basis, self._chosen, self.recipe
         if recipe is not None:
             recipe = recipe.changed(recipe.values | sizes_now(recipe, show.session))
@@ -370,7 +370,7 @@ class TrainingOption:
 
     Attributes:
         kind: type of the values
-        value: function that returns the present value; None if the option is not applicable
+        value: function that returns the current value; None if the option is not applicable
         choose: function that sets a value in a session, or returns another session with it
         names: valid names, or a table of them; if empty (default), all values are valid
         anew: whether `choose` returns another session
@@ -479,7 +479,7 @@ TRAINING: Mapping[str, TrainingOption] = {
 
 
 def basis_of(session: Session) -> dict[str, Any]:
-    """Return the present values of the options that every scene has, by name."""
+    """Return the current values of the options that every scene has, by name."""
     now = settings_now(session)
     rows = {name: row for name, row in TRAINING.items() if name != "precision"}
     found = {name: row.value(session, now) for name, row in rows.items()}
@@ -521,7 +521,7 @@ CLICKS = {
     re.compile(
         r"make a new one of all samples, sv\.data\.Arrays\(inputs, targets\)"
     ): "fewer_samples",
-    re.compile(r"runs on the engine cpu, as in net\.to\('cpu', precision='mixed'\)"): "on_cpu",
+    re.compile(r"runs on the cpu engine, as in net\.to\('cpu', precision='mixed'\)"): "on_cpu",
     re.compile(
         r"write sv\.Session\(\.\.\., metrics=\['\w+'\], every=100\)"
         r"(, with data that hold samples out)?"

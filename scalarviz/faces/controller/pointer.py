@@ -146,7 +146,7 @@ class CurvePointer:
 
     On the curve, a click or drag with the left button goes to the step under the pointer, and a
     click on the line of a branch switches to this branch. A drag over the strip of weights compares
-    two steps. On the loss landscape, the left button drags the ball that marks the present weights,
+    two steps. On the loss landscape, the left button drags the ball that marks the current weights,
     or goes to a step of the path. Other buttons, or the left one with shift, move the curve. The
     wheel zooms in at the pointer, and a double click shows all steps.
     """

@@ -5,7 +5,7 @@ A process compiles the kinds of kernels that are its arguments:
     python -m scalarviz.faces.controller.precompile means
 
 The kind of a session identifies exactly the kernels that it needs on an engine; see `kernel_units`
-and `cuda_file`. The kind "means" contains the kernels of large pictures; a file on disk marks it
+and `cuda_file`. The "means" kind contains the kernels of large pictures; a file on disk marks it
 as compiled. Compiled kernels load quickly.
 
 During compilation, the thread of an interface must not call a kernel that is not compiled, nor wait

@@ -82,14 +82,14 @@ class PageView(CellOutput):
         return image(self.image(), width=self.size[0], height=self.size[1])
 
     def refresh(self) -> None:
-        """Send the present state to the page from a running cell, at most 30 times per second."""
+        """Send the current state to the page from a running cell, at most 30 times per second."""
         if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
             self._sent = perf_counter()
             for link in self.links:
                 link.show_all()
 
     def close(self) -> None:
-        """Replace the page by the present picture; pause sessions that no other view shows."""
+        """Replace the page by the current picture; pause sessions that no other view shows."""
         if not self.closed:
             self._publish(update=True)
             self.end()
@@ -126,7 +126,7 @@ class PageView(CellOutput):
         return self.widget
 
     def image(self) -> bytes:
-        """Return the present picture as PNG bytes."""
+        """Return the current picture as PNG bytes."""
         panes, seen = self.face.panes, self.face.stage.look
         shows: Any = [pane.show for pane in panes]
         pins: Any = [pane.stage.pinned_part for pane in panes]

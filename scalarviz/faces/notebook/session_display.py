@@ -55,7 +55,7 @@ class PageInstead(CellOutput):
         why: the reason why there is no live page
         content: the content as HTML
         shows: kind of content: "page" for a page that trains, "picture", "state" for a summary
-        png: the present picture, for notebook viewers that do not show frames; or None
+        png: the current picture, for notebook viewers that do not show frames; or None
     """
 
     def __init__(self, why: str, content: str, shows: str, png: bytes | None = None) -> None:
@@ -165,7 +165,7 @@ def show_sweep(
         theme: name of a theme, or "auto"
         size: width and height of the picture in pixels
         look: display options of the sweep
-        play: if False, only draw the present state of the sweep
+        play: if False, only draw the current state of the sweep
     """
     from IPython.display import Image, display
 

@@ -513,7 +513,7 @@ class ControlPanel(QScrollArea):
         self.turned(False)
 
     def place(self) -> None:
-        """Move the panel to the right of the window, and take its width from the picture."""
+        """Dock the panel at the right edge of the window, and narrow the picture by its width."""
         parent = self.parentWidget()
         if parent is None or not self.isVisible():
             return

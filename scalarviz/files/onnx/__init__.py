@@ -1,4 +1,4 @@
-"""Import and export of ONNX files; needs the extra `onnx`.
+"""Import and export of ONNX files; needs the `onnx` extra.
 
     net = sv.onnx.load("model.onnx", train=["fc2"])
     sv.onnx.save(net, "retrained.onnx")

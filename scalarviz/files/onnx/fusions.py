@@ -1,4 +1,4 @@
-"""Fusions: nodes that form one layer are replaced by one node, and steps become layers.
+"""Fusions: nodes that form one layer are replaced by one node, which becomes a layer.
 
 PATTERNS lists the nodes to replace and their replacements. Values between these nodes must not be
 used elsewhere.
@@ -39,13 +39,13 @@ class Pattern:
     """A pattern, and the operator that replaces its nodes.
 
     Attributes:
-        roles: for each node of the pattern, from the left, the role of its name in the layer; "-"
-            means that the name is dropped, as for all further nodes
+        roles: the role of each node's name in the layer, from the left; "-" drops the name, and
+            nodes beyond the end of `roles` are also dropped
         attributes: attributes that the operator has in addition to the attributes of the nodes;
             beta is added if some names are not inputs
-        inputs: names in the pattern that become inputs of the operator after x. Other names are
-            single numbers, which must be equal, except for the sign of `minus`; their names are
-            kept
+        inputs: names in the pattern that become inputs of the operator after x. Other names
+            are single numbers that must all be equal, except that `minus` has the other sign;
+            these names are kept
     """
 
     operator: str

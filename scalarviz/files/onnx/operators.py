@@ -78,7 +78,7 @@ def flatten(at: NodeContext) -> Flow:
 
 
 def reshape(at: NodeContext) -> Flow:
-    """Reshape, if it does not mix samples."""
+    """A Reshape that does not mix samples."""
     flow = at.flow
     stored = at.needed(1, "sizes").array
     require(
@@ -102,7 +102,7 @@ def reshape(at: NodeContext) -> Flow:
 
 
 def transpose(at: NodeContext) -> Flow:
-    """Transpose, if it does not reorder axes of size above 1."""
+    """A Transpose that only moves axes of size 1."""
     flow = at.flow
     rank = len(flow.shape) + 1
     order = at.get("perm", list(range(rank))[::-1])
@@ -432,7 +432,7 @@ def times(parameter: Parameter, factor: float) -> Parameter:
 
 
 def linear_regressor(at: NodeContext) -> Flow:
-    """LinearRegressor: linear regression models of scikit-learn."""
+    """LinearRegressor: scikit-learn's linear regression models."""
     at.only("post_transform", "NONE")
     targets = at.get("targets", 1)
     intercepts = at.get("intercepts", [], float) or [0.0] * min(targets, MOST_ROWS)
@@ -443,7 +443,7 @@ def linear_regressor(at: NodeContext) -> Flow:
 
 
 def linear_classifier(at: NodeContext) -> Flow:
-    """LinearClassifier: linear classifiers of scikit-learn, followed by softmax or sigmoid."""
+    """LinearClassifier: scikit-learn's linear classifiers, followed by softmax or sigmoid."""
     coefficients, intercepts = at.get("coefficients", [], float), at.get("intercepts", [], float)
     outputs, kind = len(intercepts), at.get("post_transform", "NONE")
     classes = len(at.get("classlabels_ints", []) or at.get("classlabels_strings", [], str))
@@ -484,7 +484,7 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
 
 
 def normalizer(at: NodeContext) -> Flow:
-    """Normalizer of scikit-learn: division by the sum of probabilities, 1 after a Softmax."""
+    """scikit-learn's Normalizer: division by the sum of probabilities, 1 after a Softmax."""
     flow = at.row
     at.only("norm", "MAX", "L1")
     require(
@@ -539,7 +539,7 @@ def divide(at: NodeContext) -> Flow:
 
 
 def scaler(at: NodeContext) -> Flow:
-    """Scaler: scalers of scikit-learn, (x - offset) times scale."""
+    """Scaler: scikit-learn's scalers, (x - offset) times scale."""
     offset, scale = (np.array(at.get(name, [], float)) for name in ("offset", "scale"))
     centred = at.scaled(at.row, np.ones(1), -offset, {})
     return centred.scaled(scale, np.zeros(1), {"node": at.node.name})

@@ -485,7 +485,7 @@ def with_parameter(at: NodeContext) -> Flow:
 
 
 def network_to_torch(net: Network) -> Any:
-    """Return a PyTorch module with the numbers of a network; see `Network.to_torch`."""
+    """Return a PyTorch module with the parameters of a network; see `Network.to_torch`."""
     torch = the_package()
     writer = Writer(torch, net)
     shapes: list[Shape] = [(n,) for n in net.input_widths.values()]
@@ -612,7 +612,7 @@ class Writer:
         return base if all(part.replace("_", "a").isalnum() for part in parts) else ""
 
     def made(self, layer: Layer, name: str) -> Any:
-        """Return the module for a layer, called `name`, with the numbers of the layer."""
+        """Return the module for a layer, called `name`, with the parameters of the layer."""
         module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
         module.to(getattr(self.torch, self.net.bank.dtype))
         with self.torch.no_grad():

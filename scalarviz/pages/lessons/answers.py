@@ -286,7 +286,7 @@ class AnswerTable:
         return cell.words if isinstance(cell, Given) else cell
 
     def summary(self, column: Column) -> tuple[str, str]:
-        """Return how many first guesses were right, and the most frequent wrong guess, as texts."""
+        """Return the number of right first guesses and the most frequent wrong one, as strings."""
         given = [cell for row in self.rows.values() if isinstance(cell := row.get(column), Given)]
         first = sum(each.is_first for each in given)
         missed = (each.guesses[: -1 if each.right else None] for each in given)

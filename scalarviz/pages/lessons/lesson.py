@@ -1,6 +1,6 @@
 """A lesson: texts, questions and pictures in order, from a notebook or from Markdown.
 
-Translations into the language of `german.json` are in the folder `german` next to it, in a TOML
+Translations into the language of `german.json` are in the `german` folder next to it, in a TOML
 file for each lesson. The table `texts` contains the text of each cell, with the hash of the English
 text as key. Another table for each question contains its texts, and under the key `of` the hash of
 the English texts. If an English text changes, its hash changes, and the English text is shown until

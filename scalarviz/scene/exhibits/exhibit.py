@@ -77,7 +77,7 @@ class Exhibit(ABC):
         """Draw the exhibit into a box of a canvas, on the background of the picture."""
 
     def places(self, box: Box, scale: float) -> Places:
-        """Return the positions of the exhibit's parts in a box; `scale` is the letter size."""
+        """Return the positions of the exhibit's parts in a box; `scale` is the font size."""
         return self.pair(box, scale)
 
     def paint_answer(self, canvas: Canvas2D, box: Box, theme: Theme) -> None:
@@ -101,7 +101,7 @@ class Exhibit(ABC):
 
         Args:
             box: box of the exhibit
-            scale: letter size, as in `Division`
+            scale: font size, as in `Division`
         """
         out = self.places(box, scale).out
         middle, apart = out.y + 0.5 * out.height, DOORS * LETTERS * scale

@@ -285,7 +285,7 @@ class Plane(Exhibit):
         canvas.box(*box.place, None, outline=theme.faint)
 
     def _paint_guess(self, canvas: Canvas2D, plot: Box, theme: Theme) -> None:
-        """Label a corner of the map far from all samples as a guess, if the text fits."""
+        """Label a corner of the map far from all samples as a guess, if there is space."""
         size, words = letter_size(canvas), text("exhibits.guesses")
         wide, edge = canvas.measure(words, size=size), INSIDE * size
         if self.corner is None or wide + edge > CORNER_PART[0] * plot.width:

@@ -275,7 +275,7 @@ class Panes:
 
     @property
     def division(self) -> Division:
-        """The same picture as a Division: all panes are the stage, the caption line is the head."""
+        """The picture as a Division: stage is the area of all panes, head is the caption line."""
         high = self.line.y if self.line.height else self.table.y
         scene = Box(0.0, 0.0, self.whole.width, high)
         none = Box(0.0, high, self.whole.width, 0.0)

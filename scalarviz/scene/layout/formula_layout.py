@@ -172,7 +172,7 @@ def width_of(words: str) -> float:
 
 
 def words_at(words: str, middle: FloatArray, size: float = 1.0, least: float = 0.0) -> WrittenWords:
-    """Return a text at the letter size of a formula, centered at `middle`."""
+    """Return a text at the font size of a formula, centered at `middle`."""
     half = round(0.5 * size * width_of(words), 3)  # same precision as in pages
     return WrittenWords(words, middle, half * RIGHT, least)
 

@@ -164,7 +164,7 @@ def set_heights(rows: list[list[ColumnPlace]], gap: float) -> None:
 
 
 def wish(spot: ColumnPlace, forward: bool, middle: float, settled: bool) -> tuple[float, float]:
-    """Return the preferred y coordinate of a slot, the mean of its neighbors, and a weight.
+    """Return the preferred y of a slot, which is the mean of its neighbors, and its weight.
 
     Slots of a crossing edge get a larger weight, so that the edge is straight. A node without edges
     is placed at the mean of all others.

@@ -504,7 +504,7 @@ class WrittenWords:
 
     Attributes:
         half: vector from the center to the right end
-        least: minimum letter size in logical pixels; 0 for none
+        least: minimum font size in logical pixels; 0 for none
     """
 
     words: str

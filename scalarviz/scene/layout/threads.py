@@ -40,7 +40,7 @@ def thread_of(
     For squares, it is the path with the largest contribution to the first output or color channel.
 
     Args:
-        weights: all numbers of the bank
+        weights: all values of the bank
         known: values of the neurons for one sample, by buffer name
     """
     found: list[Step] = []

@@ -191,7 +191,7 @@ class Station:
 
     @property
     def opens(self) -> bool:
-        """Whether one of its long rows of kernels can be enlarged; kernels must read all images."""
+        """Whether a long row of kernels can be enlarged: each must read all input images."""
         is_whole = self.inputs == self.before.count * prod(self.tile)
         return bool(self.tile) and is_whole and not self.deep and LONG < self.inputs <= MOST_OPEN
 

@@ -117,7 +117,7 @@ class QuadsVisual(Visual):  # type: ignore[misc]  # vispy has no types
         send(self._buffers[name], data)
 
     def draw(self) -> None:
-        """Draw the quads, if the visual is visible."""
+        """Draw the quads of a visible visual."""
         if self.visible:
             self.draw_always()
 

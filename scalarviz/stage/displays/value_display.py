@@ -44,7 +44,7 @@ class DrawnNode:
     """A Value as a node of the drawn graph.
 
     Attributes:
-        number, grad: the number and the gradient as texts, or ""
+        number, grad: the number and the gradient as strings, or ""
         operation: operation that computed it; "" for a leaf
         inputs: indices of its operands, in order
         is_plain: whether it is a constant without gradient

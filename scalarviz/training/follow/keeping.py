@@ -1,4 +1,4 @@
-"""Keeping: write the numbers of a followed model to its record."""
+"""Keeping: write the parameters of a followed model to its record."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LOOKED = 0.05  # share of a file for statistics; when full, only recorded steps 
 
 @final
 class SnapshotWriter:
-    """Copies the numbers of a followed model and writes them to its record.
+    """Copies the parameters of a followed model and writes them to its record.
 
     Attributes:
         source: the followed model, as a list of arrays

@@ -338,7 +338,7 @@ class Record:
         return 0 <= step <= self._count + MOST_SHARED
 
     def _look(self, place: int) -> None:
-        """Add the page at a file position to the index, if it is complete."""
+        """If the page at a file position is complete, add it to the index."""
         self._forget(self._at.get(place, -1), place)
         self._at[place], found = -1, self._page(place)
         if found is not None and self._is_near(found[1]) and found[2] < len(self.heads):

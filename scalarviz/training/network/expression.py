@@ -77,7 +77,7 @@ def compile(
             names
 
     Returns an Expression. Raises InputError for a function that cannot be recorded, and EngineError
-    for the engine "cuda" or an engine that is not available.
+    for the "cuda" engine or an engine that is not available.
 
     >>> from scalarviz.core.optimizer import SGD
     >>> w, b = Value(2.0), Value(1.0)

@@ -204,7 +204,7 @@ class Model(Part):
     def snapshot(self) -> Snapshot:
         """Return a Snapshot, which copies the current numbers of the model on request.
 
-        `request()` starts a copy and `ready` is whether it has arrived; neither blocks. `read()`
+        `request()` starts a copy and `ready` is True once it is complete; neither blocks. `read()`
         and `await` wait for the copy. Use `Session.snapshot` while a session trains this model.
         """
         return self._engine.snapshot()

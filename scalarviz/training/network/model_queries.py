@@ -141,7 +141,7 @@ def check_engine(
     row = model._choose(engine, 1 if batches is None or has_weights else batches.size, chosen)
     require(
         not has_weights or row.weighs,
-        "sample weights need a Network on the engine 'cpu' or 'python': choose one of these, or "
+        "sample weights need a Network on the 'cpu' or 'python' engine: choose one of these, or "
         "leave out sample_weight and class_weight",
         EngineError,
     )
@@ -198,7 +198,7 @@ def checked_widths(widths: object, inputs: int) -> dict[str, int]:
 
 
 def side_by_side(named: Mapping[Any, object], widths: Mapping[str, int], who: str) -> FloatArray:
-    """Implement `Model.input_rows`: join named inputs to rows; `who` names the model in errors."""
+    """Implement `Model.input_rows`: join named inputs into rows; `who` is the model in errors."""
     require(
         widths,
         f"{who} has no names of inputs: pass an array, or first set net.input_widths to the names "

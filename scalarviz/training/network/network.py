@@ -82,7 +82,7 @@ class Network(Model):
         dtype: "float32" (default) or "float64"
         engine: "python" (default), "cpu", "cuda" or "auto"; "auto" chooses the fastest available
             engine for small networks
-        precision: "full" (default), "mixed" or a Precision; "mixed" requires the engine "cpu"
+        precision: "full" (default), "mixed" or a Precision; "mixed" requires the "cpu" engine
 
     Raises InputError if the layers do not fit together, UnknownNameError for an unknown name,
     OwnershipError for layers of another network, and EngineError if the engine is not available.
@@ -339,7 +339,7 @@ class Network(Model):
     # Copies and files.
 
     def fresh(self, seed: int, dtype: str | None = None, bank: Bank | None = None) -> Network:
-        """Return an untrained copy with initial values drawn with a `seed`, on the engine "python".
+        """Return an untrained copy with initial values drawn with a `seed`, on the "python" engine.
 
         Args:
             seed: a non-negative integer

@@ -204,7 +204,7 @@ def set_numbers(bank: Bank, count: int, has_gradients: bool, **arrays: Any) -> N
 
 
 def numbers_of_bank(bank: Bank, *, zeros: bool = True) -> Details:
-    """Return the current numbers of a bank as keyword arguments of `set_numbers`.
+    """Return the current values of a bank as keyword arguments of `set_numbers`.
 
     Args:
         zeros: whether to include optimizer slots that are all 0; True by default

@@ -70,7 +70,7 @@ class Frame:
 
     @staticmethod
     def of(bank: Bank, step: int, settings: object) -> Frame:
-        """Return a keyframe with a copy of the current numbers of a bank."""
+        """Return a keyframe with a copy of the current values of a bank."""
         frozen = bank.frozen.copy() if bank.frozen.any() else None
         return Frame(step, numbers_of_bank(bank, zeros=False), frozen, settings)
 

@@ -148,7 +148,7 @@ class StepView(StepNumbers):
         self._check()
         if not isinstance(reason, str) or not reason:
             raise InputError(
-                f"the reason of a stop must be a non-empty string, not {shorten(reason)}"
+                f"the reason for a stop must be a non-empty string, not {shorten(reason)}"
             )
         self.stopped = reason
 

@@ -455,10 +455,10 @@ def of_function(name: str, function: Function | None) -> Condition:
 def checked(
     given: Sequence[object], network: Model, metrics: Sequence[str] | None
 ) -> list[Condition]:
-    """Convert texts and functions passed by the user to conditions.
+    """Convert strings and functions passed by the user to conditions.
 
     Args:
-        given: texts, functions and conditions
+        given: strings, functions and conditions
         network: the network to whose bank rows the texts refer
         metrics: see `parse`
 

@@ -123,7 +123,7 @@ def moves_of(past: Past) -> Iterator[FloatArray]:
 
 
 MOST_POINTS = 201  # grid points in each direction
-MOST_SAMPLES, IN_PYTHON = 4096, 256  # samples for the loss, and with the slow engine python
+MOST_SAMPLES, IN_PYTHON = 4096, 256  # samples for the loss, and with the slow python engine
 MOST_MOMENTS = 200  # points of the path, before the current one
 ENOUGH = 100  # keyframes, so that a replay adds none
 REPLAY = 1.0  # time limit of this replay, in seconds

@@ -435,7 +435,7 @@ def batch_line(ctx: TracedWeight, name: str, row: int, gradients: FloatArray) ->
 
 
 def of_sample(ctx: TracedWeight, line: CaptionLine) -> CaptionLine:
-    """Prefix a line with the index of the displayed sample, if the batch has several samples."""
+    """Prefix a line with the index of the displayed sample if the batch has several."""
     sample = Piece(text("captions.sample", sample=sample_of(ctx.state)) + ": ")
     return line if len(ctx.state.run.targets()) < 2 else (sample, *line)
 

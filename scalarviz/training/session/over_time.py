@@ -154,7 +154,7 @@ def moved(earlier: Moment | None, frame: Moment) -> FloatArray:
 
 
 def norms_of(layers: Sequence[tuple[str, Rows]], numbers: FloatArray) -> FloatArray:
-    """Return the Euclidean norm of the numbers of each layer."""
+    """Return the Euclidean norm of the values of each layer."""
     return np.array([np.linalg.norm(numbers[rows]) for _, rows in layers])
 
 

@@ -693,7 +693,7 @@ class TrainingState(NamedTuple):
     """The state of a session that a picture needs, read at one moment.
 
     Attributes:
-        numbers: numbers of the bank; empty if not requested
+        numbers: values of the bank; empty if not requested
         here: Position of the session: clock, branch, end of the branch, and loss
         program: program of the network, which is replaced when an activation changes
         network: the network; `data`, `loss_function`, `engine`: data set, loss and engine of the

@@ -54,7 +54,7 @@ class Replicas:
     on, its losses are NaN.
 
     Args:
-        session: the Session to repeat, of a Network on the engine cpu or cuda
+        session: the Session to repeat, of a Network on the cpu or cuda engine
         seeds: non-negative integers, one for each replica
 
     Raises:
@@ -75,7 +75,7 @@ class Replicas:
         self.seeds = as_many_as_fit(seeds, session)
         require(
             session.engine in ("cpu", "cuda"),
-            "replicas run on the engines cpu and cuda, and this session runs on "
+            "replicas run on the cpu and cuda engines, and this session runs on "
             f"{session.engine}: write session.to('cpu') first",
             EngineError,
         )

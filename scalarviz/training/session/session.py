@@ -153,7 +153,7 @@ class Session:
         engine: "python", "cpu", "cuda" or "auto"; "auto" (default) chooses the fastest one
             available
         seed: seed of the batches, a non-negative integer; 0 by default
-        precision: "full" (default), "mixed" or a Precision; "mixed" requires the engine "cpu"
+        precision: "full" (default), "mixed" or a Precision; "mixed" requires the "cpu" engine
         memory: number of bytes for keyframes, 256 MB by default; less memory makes going back
             slower
         metrics: list of names, such as "accuracy", and functions f(predictions, targets) -> float
@@ -444,7 +444,7 @@ class Session:
                 advance_with_bar(self.timeline, int(n), unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
-        """Go back by `n` of a `unit`, at most to the start; see `advance` for the units."""
+        """Go back by `n` of a `unit`, stopping at the start; see `advance` for the units."""
         check_unit(self.timeline, unit)
         if size(n, "n", least=0):
             with self.doing():
@@ -842,7 +842,7 @@ class Session:
         """Stop training automatically at the first step at which a condition holds.
 
         Args:
-            conditions: texts, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
+            conditions: strings, such as "grad norm > 10", "loss rises 3x", "not finite", "weight 7
                 changes sign" or "a neuron is dead", optionally joined by "or"; or functions f(view)
                 -> bool. They replace all earlier conditions; without arguments, training no longer
                 stops automatically
@@ -864,7 +864,7 @@ class Session:
 
     @property
     def stop_conditions(self) -> list[str]:
-        """Conditions at which training stops automatically, as texts; set by `stop_when`."""
+        """Conditions at which training stops automatically, as strings; set by `stop_when`."""
         return [
             each.text + " (lost with its file)" * each.is_lost
             for each in self.trainer.settings.stops
@@ -983,8 +983,8 @@ class Session:
             progress: whether to show a progress bar in a terminal or notebook if this takes longer
                 than a second; True by default
 
-        Losses are computed for at most 4,096 evenly spaced training samples, or 256 on the engine
-        "python"; for data that is generated in each step, for the batch of step 0. A copy of the
+        Losses are computed for at most 4,096 evenly spaced training samples (256 on the
+        "python" engine), or for the batch of step 0 if each step generates its data. A copy of the
         network is evaluated on the same engine, without dropout and with running statistics. The
         grid covers the whole path with a margin. Returns a LossPlane.
 
@@ -1038,7 +1038,7 @@ class Session:
         """Return the first step so far at which one of the conditions held, or None.
 
         Args:
-            conditions: texts or functions, as in `stop_when`
+            conditions: strings or functions, as in `stop_when`
             progress: whether to show a progress bar in a terminal or notebook if this takes longer
                 than a second; True by default
 

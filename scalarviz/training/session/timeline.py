@@ -537,7 +537,7 @@ def paced(steps: float, seconds: float, portion: float) -> float:
 
 @contextmanager
 def holding(*timelines: Timeline) -> Iterator[None]:
-    """Let pictures show the same samples throughout this block, while whole steps are taken."""
+    """Let pictures show the same samples throughout this block, while entire steps are taken."""
     with ExitStack() as stack:
         for each in timelines:
             stack.enter_context(meanwhile(each, holds=True))
@@ -547,9 +547,9 @@ def holding(*timelines: Timeline) -> Iterator[None]:
 class Position(NamedTuple):
     """An immutable position of a Timeline, which other threads can read at any time.
 
-    `leaps` counts moves other than by single operations, such as whole steps. `end` is the current
+    `leaps` counts moves other than by single operations, such as entire steps. `end` is the current
     end of the branch, which grows during training. `seen` is the step whose batch is shown in
-    pictures, which does not change while whole steps are played.
+    pictures, which does not change while entire steps are played.
     """
 
     clock: Clock

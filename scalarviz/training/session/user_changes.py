@@ -69,7 +69,7 @@ class Change:
     mark: tuple[float, bool] = (math.inf, False)
 
     def swap_names(self) -> None:
-        """Exchange the current and the other name, if the change renamed a branch."""
+        """If the change renamed a branch, exchange its current and its other name."""
         if self.name is not None:
             branch, name = self.name
             self.name = branch, branch.given_name
@@ -183,7 +183,7 @@ class UndoLog:
         self._leave_out(timeline, change, [*change.waiting, *change.actions])
 
     def _leave_out(self, timeline: Timeline, change: Change, waiting: Sequence[Action]) -> None:
-        """Start a branch without undone actions, if the current branch contains any.
+        """If the current branch contains undone actions, start a branch without them.
 
         Also start one if a waiting action was requested at this moment and the branch continues.
         """

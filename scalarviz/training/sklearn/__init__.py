@@ -1,4 +1,4 @@
-"""scikit-learn estimators: networks for pipelines and searches; needs the extra `sklearn`.
+"""scikit-learn estimators: networks for pipelines and searches; needs the `sklearn` extra.
 
 flowers = sv.sklearn.Classifier(hidden=(8,), random_state=0).fit(X, y)
 flowers.predict(X)

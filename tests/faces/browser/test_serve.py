@@ -168,7 +168,9 @@ main({words})
 """
     with serving("-c", program) as alone:
         assert alone.end() == 130
-    assert "This machine is in no network" in alone.said and "//0.0.0.0" not in alone.said
+    assert (
+        "This machine is not connected to a network" in alone.said and "//0.0.0.0" not in alone.said
+    )
 
 
 def test_only_one_session_of_a_network_is_served() -> None:

@@ -131,7 +131,10 @@ def test_a_file_is_a_scene_too_and_one_that_is_named_twice_is_made_once(
 @pytest.mark.usefixtures("_quick")
 @pytest.mark.parametrize(
     ("found", "said"),
-    [("192.168.1.5", "For the class: http://192.168.1.5:"), ("", "This machine is in no network")],
+    [
+        ("192.168.1.5", "For the class: http://192.168.1.5:"),
+        ("", "This machine is not connected to a network"),
+    ],
 )
 def test_for_a_class_the_address_of_this_machine_is_told(
     run: Run, monkeypatch: pytest.MonkeyPatch, found: str, said: str
@@ -619,7 +622,7 @@ def test_for_a_room_the_address_has_a_token_and_who_can_send_is_said(
     run_collecting: Callable[..., str], tmp_path: Path
 ) -> None:
     said = run_collecting("--address", "0.0.0.0", "--collect", str(tmp_path / "class.jsonl"))
-    assert re.search(r"/\?token=[2-9A-Z]{6}\n", said) or "in no network" in said
+    assert re.search(r"/\?token=[2-9A-Z]{6}\n", said) or "not connected to a network" in said
     assert "Anyone with this address" in said and "only you can read" in said
 
 

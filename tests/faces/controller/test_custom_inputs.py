@@ -165,7 +165,7 @@ def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, st
         assert stage.own is None and BACK not in stage.offered
         assert text("own.left") in [each.text for each in stage._notices]
         assert seen.moment is not None and seen.words.caption is not None
-        assert "You put in" not in seen.words.caption.title
+        assert "Your input:" not in seen.words.caption.title
     assert controller.guessing.on and stage.hidden is not None
 
 
@@ -184,7 +184,7 @@ def test_the_caption_says_the_answer(
     inputs = np.full(session.network.program.inputs.size, 0.5)
     put_in(pointer.controller, inputs)
     title = stage.frame_data().words.caption.title
-    assert title.startswith(("You put in", "Your own input"))
+    assert title.startswith(("Your input:", "Your own input"))
     if len(inputs) < 5:
         assert title.count("0.5") >= len(inputs)
     answer = session.network(inputs[np.newaxis])[0]
@@ -196,7 +196,7 @@ def test_the_caption_says_the_answer(
 def test_a_single_answer_without_a_name_is_a_number_alone() -> None:
     s, given = plane(), np.array([0.5, -0.5])
     title = caption_of_custom(s, facts_of(s), given, np.array([-0.34])).title
-    assert title == "You put in x 0.5, y -0.5. It answers -0.34."
+    assert title == "Your input: x 0.5, y -0.5. The network answers -0.34."
 
 
 @pytest.mark.some(1)

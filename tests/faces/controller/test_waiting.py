@@ -304,7 +304,7 @@ def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Pa
     assert controller.stage.status.startswith("Compiling for float32 networks: ")
     (compiler / "float32").touch()
     attended(controller, lambda: s.engine == "cpu")
-    assert "from now on the engine cpu runs" in controller.message and not controller.stage.status
+    assert "from now on the cpu engine runs" in controller.message and not controller.stage.status
     controller.time.step(+1, 3)
     values = s.network.bank.value.copy()
     controller.time.seek(0)

@@ -288,7 +288,7 @@ def case_all_is_compiled_and_then_kernels_do_the_work() -> None:
     for name in ("rgb", "expression"):
         with Open(*scene(name)) as it:
             it.until(lambda: it.session.engine == "cpu", 300.0)
-            assert "from now on the engine cpu runs" in it.controller.message
+            assert "from now on the cpu engine runs" in it.controller.message
             everything(it)
             it.do(lambda: it.controller.set_engine("cpu"), lambda: it.controller.time.step(+1))
             assert it.session.engine == "cpu" and not it.controller.warming.compiling.said

@@ -988,8 +988,8 @@ def test_above_gains_and_shifts_are_their_signs_and_what_is_evened_out_is_on_the
     None
 ):
     layout = stage_of(trained("normalized"), (1280, 800)).frame_data().layout
-    long = "the 8 evened out: mean 0, spread 1"
-    assert [each.words for each in layout.heads] == ["×", "+", long, "×", "+", "evened out"]
+    long = "the 8 normalized: mean 0, spread 1"
+    assert [each.words for each in layout.heads] == ["×", "+", long, "×", "+", "normalized"]
     assert [line.square for line in layout.neurons[1:7]] == 2 * [False, False, True]
     assert [line.told for line in layout.neurons[1:7]] == 2 * [False, True, True]
     tops = [line.points[0, 1] for line in layout.neurons]
