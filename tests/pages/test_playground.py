@@ -78,6 +78,12 @@ def test_the_last_neuron_takes_its_layer_with_it_and_keys_do_the_same(tab: Tab) 
     assert rest(tab).ask(f"app.around.settings.shape + {SIZES}") == "spiral4"
 
 
+def test_the_dots_of_a_caption_can_be_pointed_at(tab: Tab) -> None:
+    tab.page.click("#strip > :first-child")
+    tab.page.hover(".line button")  # an error in the page fails the test
+    assert rest(tab).ask("app.pointed") is None
+
+
 def test_a_link_opens_what_was_built(tab: Tab, opened: Opens, playground: Path) -> None:
     tab.page.click("#chosen-inputs")
     tab.page.click("#shelf button:nth-child(6)")

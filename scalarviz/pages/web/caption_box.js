@@ -70,7 +70,7 @@ export class CaptionBox {
     if (thing === null && !piece.opens) return made("span", "", typeset(piece.words));
     const press = () => (piece.opens ? this.open() : this.pin(thing));
     const button = madeButton("", typeset(piece.words), press);
-    const [point, leave] = [piece, null].map((each) => () => this.point(each));
+    const [point, leave] = [thing && piece, null].map((each) => () => this.point(each));
     for (const name of ["pointerenter", "focus"]) button.addEventListener(name, point);
     for (const name of ["pointerleave", "blur"]) button.addEventListener(name, leave);
     return button;

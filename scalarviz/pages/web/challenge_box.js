@@ -125,7 +125,7 @@ export class Challenges {
       this.show();
     });
     await playground.going;
-    playground.app.request();
+    playground.app.pin(null);
   }
 
   /** Leave the challenge; with `isKept` its network stays. */
@@ -207,7 +207,7 @@ export class Challenges {
     this.showNumbers(verdict, moves, data);
     const moment = { step: state.step, playing: playing || state.playing };
     if (this.isOver || playground.busy || moves > (now.moves ?? Infinity)) return;
-    if (isDue(now, moment)) this.end(state, verdict, moves);
+    if (isDue(now, moment) && !app.held) this.end(state, verdict, moves); // not during a drag
   }
 
   /** The settings and weights that are shown. */

@@ -54,7 +54,9 @@ export function specOf(base, tables, settings, { value = null, layouts = {}, mos
   }); // prettier-ignore
   const isOwn = settings.points !== "";
   const metrics = isOwn ? undefined : { ...base.engine.metrics, held: heldInputs.length };
-  const words = isOwn ? { measured: undefined } : tables.shapes[settings.shape].page;
+  const words = isOwn
+    ? { measured: undefined, about: text("build.about") }
+    : tables.shapes[settings.shape].page;
   const page = { ...base.page, ...words, exhibit };
   const facts = factsOf(base.facts, tables, settings, program, optimizers);
   return {

@@ -23,7 +23,7 @@ export class OwnPoints {
       button.dataset.side = name;
       return Object.assign(button, { tool });
     }); // prettier-ignore
-    byId("own-points").append(...this.tools);
+    byId("own-points").append(text("build.own.click"), ...this.tools);
     this.choose(1);
   }
 
