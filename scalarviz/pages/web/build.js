@@ -10,7 +10,7 @@ import { specOf } from "./dense_page.js";
 import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
-import { putOnClipboard } from "./links.js";
+import { followLink, putOnClipboard } from "./links.js";
 import { OwnPoints } from "./own_points.js";
 import { generalNumber } from "./numbers.js";
 import { readBuild, writeBuild } from "./packed_link.js";
@@ -52,6 +52,8 @@ export class Playground {
     this.rests = 0;
     this.app = null;
     this.hasBuilt = false;
+    this.link = ""; // the last one to be followed
+    this.stopped = null; // the state for which a way back was offered
     this.hidesTest = false;
     this.makeParts();
     this.challenges = new Challenges(this, build.challenges);
@@ -94,6 +96,7 @@ export class Playground {
     byId("share").addEventListener("click", () => this.copyLink());
     byId("to-python").addEventListener("click", () => this.showPython());
     byId("copy-python").addEventListener("click", () => this.copyPython());
+    byId("python").addEventListener("keydown", (event) => event.stopPropagation());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -192,9 +195,13 @@ export class Playground {
 
   /** Follow another link in this page. */
   async follow(hash) {
+    this.link = hash;
     if (await this.challenges.follow(hash)) return;
-    const { settings, value, bad } = await readBuild(hash);
+    const { settings, value, rest, bad } = await readBuild(hash);
+    if (this.link !== hash) return; // another one came
     this.change(settings, { isFresh: true, given: value });
+    await this.going;
+    if (rest.length > 1) await followLink(this.app, rest);
     if (bad) this.app.tell(bad);
   }
 
@@ -395,7 +402,7 @@ export class Playground {
   showSettings() {
     const settings = this.settings ?? this.now.settings;
     for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
-    writeBuild(settings).then((link) => history.replaceState(null, "", this.challenges.place?.link ?? link)); // prettier-ignore
+    writeBuild(settings).then((link) => this.write(this.challenges.place?.link ?? link));
     const { noise, share, shape, points, opt, batch, l1, l2 } = settings;
     document.body.classList.toggle("given", points !== "");
     byId("noise").value = noise;
@@ -413,6 +420,15 @@ export class Playground {
     const [name, more] = this.opener.firstElementChild.children;
     setWords(name, this.titleOf(opt));
     setWords(more, [text("build.batch_of", { batch }), penalty].filter(Boolean).join(", "));
+  }
+
+  /** Write a link to the address; a browser may refuse that if it happens often. */
+  write(link) {
+    try {
+      if (link !== location.hash) history.replaceState(null, "", link);
+    } catch {
+      // The next change writes it.
+    }
   }
 
   /** Follow a picture: the boxes of layers stand over it, and both losses beside the curve. */
@@ -451,7 +467,8 @@ export class Playground {
 
   /** If numbers have become too large, offer to go back and to lower the rate. */
   warn(app, { stopped, step, rate }) {
-    if (!stopped || !isNews(this.test, [step, rate])) return;
+    if (!stopped || this.stopped === app.state) return;
+    this.stopped = app.state;
     const back = Math.max(app.spec.engine.step, step - STEPS_BACK);
     const slower = Number((rate / 10).toPrecision(2));
     app.tell(text("build.lost", { step, rate }), text("build.lost.back", { step: back, rate: slower }), async () => {
@@ -526,7 +543,7 @@ function grownBy(last, { settings, how }, step) {
     settings,
     value,
     rows: Array.from(rows, (from) => (from < 0 ? -1 : last.rows[from])),
-    isGiven: last.isGiven || !isSame,
+    isGiven: last.isGiven || !isSame || settings.seed !== last.settings.seed,
     networkSeed: isSame ? last.networkSeed : seed,
   };
 }

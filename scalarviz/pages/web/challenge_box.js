@@ -40,7 +40,8 @@ export class Challenges {
     this.isOver = this.isTried = false; // whether it was judged, and whether anything was done
     this.drags = [];
     this.hints = this.level = 0; // all, and those on one entry
-    this.solved = new Set(remembered(SOLVED) ?? []);
+    const known = [remembered(SOLVED)].flat();
+    this.solved = new Set(table.map(({ id }) => id).filter((id) => known.includes(id)));
     this.line = byId("challenge");
     this.card = byId("challenge-card");
     this.list = byId("challenge-list");
@@ -117,6 +118,7 @@ export class Challenges {
     playground.enqueue(async () => {
       if (!this.now) this.before = await playground.kept();
       this.now = this.table[number - 1];
+      playground.wanted = null; // changes that were asked for before
       this.first = this.hinted = null;
       Object.assign(this, { drags: [], hints: 0, level: 0, isTried: false });
       const { settings, value } = await startOf(this.now);
@@ -258,7 +260,7 @@ export class Challenges {
     playground.open("");
     this.solved.add(now.id);
     remember(SOLVED, [...this.solved]);
-    const isKept = remembered(SOLVED)?.includes(now.id);
+    const isKept = [remembered(SOLVED)].flat().includes(now.id);
     const way = now.way.filter(([kind]) => kind !== "pause").length;
     const rows = this.drags.map(({ row, from, to, right }) => {
       const words = [weight_title(playground.app.spec.facts, row), written(from), "→", written(to), text("challenge.right", { count: right })]; // prettier-ignore
@@ -308,7 +310,8 @@ export class Challenges {
   /** What a hint says. */
   fieldsOf([kind, name, given]) {
     if (kind === "layers") return { layer: name + 1, wanted: given };
-    if (kind !== "edit") return { wanted: this.playground.build.tables.features[name].label };
+    if (kind !== "edit")
+      return { wanted: this.playground.build.tables.features[name]?.label ?? name };
     const { facts } = this.playground.app.spec;
     const [home] = homes_of(facts, name);
     const [[unit]] = uses_of(facts, home, name);
