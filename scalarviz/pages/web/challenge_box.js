@@ -64,7 +64,8 @@ export class Challenges {
     document.addEventListener("click", ({ target }) => {
       const { act, number } =
         /** @type {any} */ (target).closest("button[data-act]")?.dataset ?? {};
-      if (act) this.acts[act](number);
+      const isReady = this.first || ["list", "close", "begin"].includes(act);
+      if (act && playground.app && isReady) this.acts[act](number);
     });
     this.list.addEventListener("keydown", (event) => event.stopPropagation());
     this.show();
