@@ -10,7 +10,7 @@ MOST = 2  # maximum actions in a name
 
 
 def branch_name(step: int, operation: int, did: str) -> str:
-    """Return the name of a branch from its first step; `did` describes the user's actions at it."""
+    """Return the name of a branch from its first step and a description of the actions there."""
     key = "operation" if operation else "step" if step else "start"
     start = text(f"branches.from.{key}", step=step, operation=operation)
     return text("branches.name.did", start=start, did=did) if did else start

@@ -1,4 +1,4 @@
-"""Compile and run a small kernel with the requirements of entire steps; run this file as a script.
+"""A script that compiles and runs a small kernel with the GPU features of an entire step.
 
     python -P probe.py
 

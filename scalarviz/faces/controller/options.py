@@ -545,7 +545,7 @@ OPTIONS_BEFORE = re.compile(r"(?:\w+=(?:'[^']*'|[^\s',]+)(?:, |: ))+")
 
 
 def without_code(message: str) -> str:
-    """Return an error message in which suggestions to write code are replaced by ones to click."""
+    """Return an error message that suggests what to click instead of code to write."""
     if found := OPTIONS_BEFORE.match(message):
         message = found[0].replace("=", " ") + message[found.end() :]
     for pattern, name in CLICKS.items():

@@ -99,7 +99,7 @@ class Answers(Exhibit):
 def paint_tile(canvas: Canvas2D, box: Box, lines: Sequence[str], theme: Theme) -> None:
     """Draw a tile with centered lines of text, leaving out lines that do not fit.
 
-    Wide text gets smaller letters. A number is drawn without its name if both do not fit.
+    Wide text is drawn in a smaller font. A number is drawn without its name if both do not fit.
     """
     size = letter_size(canvas)
     canvas.box(*box.place, theme.tray, radius=CORNER * box.width, outline=theme.faint)

@@ -64,7 +64,7 @@ def factors(*numbers: object) -> str:
 def table(lines: Sequence[Sequence[str]], head: str = "row") -> str:
     """Return rows of cells as an HTML table; the first row or column (`head`) is bold.
 
-    The table inherits the colors of the page. A single cell in a row is a sentence and never bold.
+    The table inherits the colors of the page. A row with one cell is a sentence, never bold.
     """
 
     def cell(row: int, column: int, line: Sequence[str]) -> str:

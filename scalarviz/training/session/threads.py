@@ -60,7 +60,7 @@ class Task:
         self.loop: Any = None
 
     def start(self) -> None:
-        """Start the task; raise RuntimeError without an available thread or asyncio loop."""
+        """Start the task; raise RuntimeError if no thread or asyncio loop is available."""
         try:
             self.thread.start()
         except RuntimeError:  # no more threads in the system, or none, as in a browser
