@@ -6,6 +6,7 @@ import numpy as np
 
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.checks import require
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.scene_options import OptionInfo
@@ -72,6 +73,7 @@ def scene(
     plane = pick(SHAPES, shape, "shape")
     learned = plane(noise=noise, share=share, scale=5.0, signed=True, seed=seed, features=features)
     own = np.array(points_in(points))
+    require(not points or len(own), f"points has four letters for each point, not {points[:24]!r}")
     if len(own):
         inputs = learned.inputs_of(own[:, :2])
         learned = data.Arrays(inputs, own[:, 2], input_names=learned.input_names)

@@ -255,7 +255,7 @@ def test_auto_takes_cuda_from_a_size_on_and_says_why(
         with pytest.raises(EngineError, match="cuda was chosen"):
             sv.Session(large.copy(), samples, batch=batch)
     assert caplog.messages == [
-        f"scalarviz runs on the engine {name} (cuda is faster from 10,000,000 multiply-adds "
+        f"scalarviz runs on the {name} engine (cuda is faster from 10,000,000 multiply-adds "
         "per step on)"
         for name in ("cpu", "cuda")
     ]

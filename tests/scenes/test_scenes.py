@@ -382,6 +382,8 @@ ABSURD: dict[type, tuple[Any, ...]] = {
 # What looks absurd and means something.
 FINE = {
     ("texture", "picture", ""),  # the landscape that comes with it
+    ("circle", "points", ""),  # the points of the shape
+    ("circle", "hidden", ""),  # no hidden layer
     ("digits", "folder", ""),  # the digits of the package
     ("digits", "channels", ""),  # no convolution at all
     ("retrain", "freeze", ""),  # nothing stands still
@@ -448,7 +450,7 @@ def test_what_looks_absurd_and_means_something_is_taken(
         ("rgb --lr -1", "lr=-1.0: the learning rate must be a finite number of at least 0"),
         ("rgb --set hidden=-2", "hidden must be a whole number from 0 to 65,536, not -2"),
         ("rgb --hidden 65536 --depth 100", "hidden=65536, depth=100: "),
-        ("circle --hidden=", "hidden takes whole numbers, such as 8,4, not ''"),
+        ("circle --hidden=x", "hidden takes whole numbers, such as 8,4, not 'x'"),
         ("circle --hidden 8,0", "hidden takes whole numbers from 1 to 65,536, such as 8,4, not 0"),
         ("texture --picture none.png", "picture='none.png': file not found: 'none.png'"),
     ],

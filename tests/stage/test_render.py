@@ -402,7 +402,7 @@ def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
     text = (tmp_path / "step.html").read_text(encoding="utf-8")
     assert count == 12 == text.count("data:image/png;base64,")
     assert texts()["captions.zero_grad.group"].format(count="eight") in text
-    assert re.search(r"This neuron is to blame: it should say (more|less)\.", text)
+    assert re.search(r"This neuron is to blame: its output should (rise|fall)\.", text)
     program = session.network.program
     named = names_of_cells(program)
     assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named

@@ -784,7 +784,7 @@ def test_after_enter_arrows_walk_and_before_it_they_move_the_clock(controller: A
     stage = controller.stage
     controller.face.press("right")
     assert controller.session.step_index == 1 and not stage.walking
-    assert controller.face.press("enter") and "Enter pins" in controller.message
+    assert controller.face.press("enter") and "Enter to pin" in controller.message
     for key in ("right", "up", "left", "down"):
         assert controller.face.press(key, shift=key == "up")
     assert controller.session.step_index == 1 and controller.face.state.rate == 0.5

@@ -358,7 +358,7 @@ async def test_nodes_of_vispy_are_in_snapshots_and_it_says_so(
     plain.close()
     assert "snapshot()" not in capsys.readouterr().out
     view = watch(session, nodes=lambda view: Markers(pos=np.zeros((1, 3)), parent=view.scene))
-    assert "snapshot() draws a picture with them" in capsys.readouterr().out
+    assert "snapshot() draws a picture that includes them" in capsys.readouterr().out
     assert np.abs(pixels(view.snapshot()) - before).max() > 50
     view.close()
 
