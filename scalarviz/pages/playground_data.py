@@ -36,10 +36,10 @@ from scalarviz.pages.caption_data import optimizer_data as captions_of
 from scalarviz.pages.engine_data import training_of
 from scalarviz.pages.scene_data import operation_data
 from scalarviz.stage.show import Show
+from scalarviz.story.build_link import ACTIVATIONS as OFFERED
+from scalarviz.story.build_link import SHAPES
 from scalarviz.training.session.reading import side_names
 
-OFFERED = "tanh", "relu", "sigmoid", "linear", "leaky_relu", "sin"  # on offer
-SHAPES = "circle", "spiral", "gaussians", "quadrants", "moons"
 KINDS: tuple[Callable[..., Optimizer], ...] = SGD, Momentum, Adam  # optimizers on offer
 OPTIMIZERS = [kind() for kind in KINDS]
 RECORDS = "JOB PROGRAM PLAN PASS OPERATION BANK SAMPLES DRAWING BATCH ROOM UPDATE HOW SPAN PROGRESS"

@@ -436,16 +436,17 @@ export class Playground {
     if (app.picture.placed && app.picture.see) this.layers.place(app.picture);
     byId("undo").disabled = !app.state.undoable && !this.past.length;
     byId("redo").disabled = !app.state.redoable && !this.future.length;
-    if (!this.wanted) this.followLearning(this.settings);
+    if (!this.wanted) this.followLearning(this.settings, app.theme);
     const { answers, data } = app.exhibit ?? {};
     if (answers) this.judge(answers, data);
     this.warn(app, state);
     this.challenges.seen(app, state);
   }
 
-  followLearning(settings) {
+  followLearning(settings, theme) {
     const { opt, lr, batch } = settings;
     if (isNews(this.opener, [opt, lr, batch])) this.showSettings();
+    if (!isNews(this.tiles, [settings, theme])) return;
     this.tiles.show(settings); // in the colors of the theme
     this.shelf.show(settings);
     this.own.show();

@@ -1,11 +1,10 @@
 // The data sets of the plane, as data/plane.py makes them: the same points, bit for bit.
 
 import { philoxWords } from "./engine.js";
-import { points_in } from "./story/build_link.js";
+import { SAMPLES, points_in } from "./story/build_link.js";
 
 const PLACES = 16; // streams of the random generator
 const NOISE = 17;
-const SAMPLES = 500;
 const SCALE = 5;
 const BITS = 2 ** 20; // coordinates are rounded, since machines differ in the last digits of sines
 const FEATURES = {
