@@ -24,6 +24,8 @@ from docs.guide.microgpt import Gpt
 from scalarviz import data
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
+from scalarviz.pages.page import page_of
+from scalarviz.pages.plain_pages import build_link
 from scalarviz.pages.playground import playground_page
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
@@ -33,6 +35,7 @@ from tests.faces.notebook import readme_picture
 
 FOLDER = Path(__file__).parent
 PINNED = 17  # the weight from input B to neuron 5
+NETWORK = "v=1&shape=invert&seed=0&hidden=8&lr=0.5&batch=8"  # of the scene rgb, in the playground
 
 
 def scene(name: str, steps: int) -> Show:
@@ -141,7 +144,7 @@ def followed(path: Path) -> None:
 
 
 def page(path: Path) -> None:
-    sv.page(scene("rgb", 0), path, progress=False)
+    path.write_bytes(page_of(scene("rgb", 0), links=build_link(NETWORK)).text)
 
 
 def playground(path: Path) -> None:

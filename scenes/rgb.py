@@ -2,11 +2,15 @@
 
 from typing import Annotated
 
+import numpy as np
+
 import scalarviz as sv
 from scalarviz import data
+from scalarviz.base.checks import require
 from scalarviz.errors import InputError
 from scalarviz.faces.scene_options import OptionInfo
-from scalarviz.stage.show import Show, whole_number
+from scalarviz.stage.show import Show, whole_number, whole_numbers
+from scalarviz.story.build_link import colours_in
 
 DOES = {
     "invert": "invert colours",
@@ -26,6 +30,8 @@ def scene(
     map: Annotated[str, OptionInfo(data.MAPS, changes="data", offer="colour map")] = "invert",
     hidden=8,
     depth=1,
+    sizes="",
+    colours="",
     lr=0.5,
     batch=8,
     engine="auto",
@@ -38,6 +44,8 @@ def scene(
         map: the map: invert, grey, sepia, hue, swap or copy
         hidden: perceptrons in each hidden layer; 0: a single layer, 3-3
         depth: number of hidden layers
+        sizes: sizes of the hidden layers instead, if they differ: 8,4
+        colours: your own pairs of colours instead, as the link of a playground has them
         lr: learning rate
         batch: colours per step
         engine: the engine: python, cpu, cuda, or auto for the fastest
@@ -56,13 +64,18 @@ def scene(
     hint = "--hidden 0 --map grey" if map == "invert" else "--lr 2.0"
     if first_setup:
         hint = "--map grey" if map == "invert" else "--map invert"
-    sizes = [3] + [hidden] * depth * (hidden > 0) + [3]
+    layers = whole_numbers(sizes, "sizes", 0) or [hidden] * depth * (hidden > 0)
     output = "linear" if first_setup else "sigmoid"
     init = sv.Init("uniform", low=0.0, high=1.0) if first_setup else "pytorch"
-    network = sv.Network(sizes, activation="tanh", output=output, init=init, seed=seed)
+    network = sv.Network([3, *layers, 3], "tanh", output, init=init, seed=seed)
+    learned, pairs = data.Rgb(map), np.array(colours_in(colours))
+    require(not colours or len(pairs), "colours fits no pairs of colours: copy the link again")
+    if len(pairs):
+        names = ["R", "G", "B"]
+        learned = data.Arrays(pairs[:, :3], pairs[:, 3:], input_names=names, output_names=names)
     session = sv.Session(
         network,
-        data.Rgb(map),
+        learned,
         loss="mse",
         optimizer=sv.SGD(lr),
         batch=batch,

@@ -71,11 +71,6 @@ def assert_same_at_every_point(row: Formula, expected: Mapping[str, Any]) -> Non
             assert_agree(partial(*point, value), theirs[i], what, least)
 
 
-@every("activations")
-def test_an_activation_and_its_derivative(name: str) -> None:
-    assert_same_at_every_point(ACTIVATIONS[name], REFERENCE["activations"][name])
-
-
 @every("activations_with_settings")
 def test_an_activation_with_settings(name: str) -> None:
     row = activation_row(name)
@@ -83,9 +78,15 @@ def test_an_activation_with_settings(name: str) -> None:
     assert_same_at_every_point(row, REFERENCE["activations_with_settings"][name])
 
 
-@every("operations")
-def test_an_operation_and_its_derivatives(name: str) -> None:
-    assert_same_at_every_point(OPERATIONS[name], REFERENCE["operations"][name])
+@pytest.mark.parametrize(
+    ("kind", "row"),
+    [
+        *[("activations", ACTIVATIONS[each]) for each in REFERENCE["activations"]],
+        *[("operations", OPERATIONS[each]) for each in REFERENCE["operations"]],
+    ],
+)
+def test_a_function_and_its_derivatives(kind: str, row: Formula) -> None:
+    assert_same_at_every_point(row, REFERENCE[kind][row.name])
 
 
 @pytest.mark.parametrize("mean", ["all", "samples", "none"])

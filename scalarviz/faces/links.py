@@ -10,11 +10,13 @@ The part after the # is the same as in URLs of pages, see story/moments.py. A li
 code.
 
 `play` is a network built in a playground, with its settings, see story/build_link.py. The address
-of the page opens the same network: only the part after the # is read.
+of the page opens the same network: only the part after the # is read. With c=4 or a packed c it is
+the start of a challenge.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import zlib
 from base64 import urlsafe_b64decode
@@ -28,27 +30,40 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import require, shorten
+from scalarviz.base.package_files import PACKAGE
 from scalarviz.base.shell_commands import program
-from scalarviz.base.texts import text as words_of
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.scene.look import IS_TICK, OFFERS
 from scalarviz.stage.commands import link_words
 from scalarviz.story.build_link import (
+    COLOURS,
+    DEFAULTS,
     LONGEST,
+    MOST_BYTES,
+    TABLE,
     count_of,
     is_setting,
+    largest_batch,
+    lines_in,
     read_build,
+    sentence_on,
     shortest,
+    task_of,
     write_build,
+    written,
 )
 from scalarviz.story.facts import Neuron
+from scalarviz.story.journal import MOST_STEPS, Change, changes_in
 from scalarviz.story.moments import read_part
 
 # Option values: neither URLs nor paths, nor names of files in the same folder.
 PLAIN_VALUE = re.compile(r"([\w ,+-]|\.(?=\d))*", re.ASCII)
 GRAMMAR = "write a link such as rgb#step=120&op=7&pin=42"
 PLAY = "play"
+CHALLENGES = PACKAGE / "pages" / "challenges.json"
 OPTION = {"opt": "optimizer"}  # options of scenes with other names than settings
+RGB = "colours activation init bias optimizer lr l1 l2".split()  # options of `rgb` named alike
 
 
 @final
@@ -69,6 +84,7 @@ class Link:
         tour: "no" to leave out the tour, otherwise ""
         look: view options, fields of Look
         weights: initial weights; None means drawn from the seed
+        changes: changes during training, in the order of their steps
         bad: sentences about parts of a built network that are left out
     """
 
@@ -84,6 +100,7 @@ class Link:
     tour: str = ""
     look: Mapping[str, Any] = field(default_factory=dict)
     weights: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    changes: tuple[Change, ...] = field(default=(), compare=False)
     bad: tuple[str, ...] = ()
 
     @property
@@ -175,7 +192,7 @@ def read_link(text: str) -> Link:
     place, _, fragment = text.strip().partition("#")
     name, _, query = place.partition("?")
     moment = pairs_of(fragment)
-    if name == PLAY or ("://" in name and any(is_setting(key) for key, _ in moment)):
+    if name == PLAY or ("://" in name and any(key == "c" or is_setting(key) for key, _ in moment)):
         return read_play((pairs_of(query) if name == PLAY else []) + moment)
     require(name, f"the link {shorten(text)} names no scene and no file: {GRAMMAR}")
     options = dict(pairs_of(query))
@@ -204,27 +221,92 @@ def read_moment(parts: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], list[
 
 def read_play(parts: Sequence[tuple[str, str]]) -> Link:
     """Return the link to a network built in a playground; invalid parts are left out."""
-    settings, bad = read_build(parts)
-    found, unknown = read_moment([(key, value) for key, value in parts if not is_setting(key)])
-    packed, settings["w"] = settings["w"], ""
-    weights = unpacked(packed, count_of(settings)) if packed else None
-    bad += [words_of("build.cut")] if packed and weights is None else []
-    bad += [words_of("page.link.bad", parts=", ".join(unknown))] if unknown else []
-    options = dict(pairs_of(write_build(settings))[1:]) | {"lr": shortest(settings["lr"])}
+    challenge = dict(parts).get("c")  # the number of one in pages, or a packed one
+    starts = json.loads(CHALLENGES.read_text(encoding="utf-8")) if challenge else []
+    numbered = {f"{number}": each["start"] for number, each in enumerate(starts, start=1)}
+    start = pairs_of(numbered.get(challenge or "", ""))
+    settings, bad = read_build(start or parts)
+    rest = [] if start else [each for each in parts if not is_setting(each[0]) and each[0] != "c"]
+    found, unknown = read_moment(rest)
+    packed, words, kernels = [settings.pop(name) for name in ("w", "do", "k")]
+    if settings["table"]:
+        lines, wrong = lines_of(settings)
+        bad += sentences_on(wrong)
+        settings |= {} if lines else {name: DEFAULTS[name] for name in TABLE}
+        settings["batch"] = min(settings["batch"], largest_batch(settings, len(lines)))
+    weights, wrong = unpacked(packed, count_of(settings)) if packed else (None, "")
+    changes = changes_in(settings, words) if words else []
+    bad += sentences_on(wrong)
+    bad += [sentence_on("do", words)] if changes is None else []
+    bad += [text("build.kernels")] if kernels else []
+    bad += [text("page.link.bad", parts=", ".join(unknown))] if unknown else []
+    is_lost = challenge is not None and challenge.isdigit() and not start
+    if challenge:
+        bad.append(text("challenge.bad") if is_lost else text("challenge.python"))
+    last = found.get("step", MOST_STEPS)
+    found["changes"] = tuple([each for each in changes or () if each.step <= last])
+    return Link(*scene_of(settings), weights=weights, bad=tuple(bad), **found)
+
+
+def scene_of(settings: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the scene of a network that was built in a playground, and its options."""
+    words = write_build({**settings, "w": "", "do": "", "k": ""})
+    options = dict(pairs_of(words)[1:]) | {"lr": shortest(settings["lr"])}
     options = {OPTION.get(name, name): value for name, value in options.items()}
-    return Link("circle", options, weights=weights, bad=tuple(bad), **found)
+    is_colours = task_of(settings) == "colours"
+    return ("rgb", of_rgb(options, settings)) if is_colours else ("circle", options)
 
 
-def unpacked(words: str, count: int) -> npt.NDArray[np.float32] | None:
-    """Return packed numbers; None if they are damaged, not finite, or not `count` numbers."""
+def of_rgb(options: Mapping[str, str], settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return options of the scene `rgb` for settings of colours."""
+    sizes = settings["hidden"]
+    same = {name: options[name] for name in RGB if name in options}
+    same |= {"map": settings["shape"]} if settings["shape"] in COLOURS else {}
+    same |= {"sizes": written("hidden", sizes)} if len(sizes) > 1 else {"hidden": f"{sum(sizes)}"}
+    return {**same, "batch": f"{settings['batch']}", "seed": f"{settings['seed']}"}
+
+
+def unpacked(words: str, count: int | None = None) -> tuple[npt.NDArray[np.float32] | None, str]:
+    """Return packed numbers, or None and the key of a sentence that says what is wrong.
+
+    Without `count` there may be any number of them, up to MOST_BYTES.
+    """
+    most = MOST_BYTES if count is None else 4 * count
+    letters = words[:-1] if len(words) % 4 == 1 else words  # one alone means nothing
+    opener = zlib.decompressobj(-zlib.MAX_WBITS)
     try:
-        opener = zlib.decompressobj(-zlib.MAX_WBITS)
-        opened = opener.decompress(urlsafe_b64decode(words + "=" * (-len(words) % 4)), 4 * count)
+        packed = urlsafe_b64decode(letters + "=" * (-len(letters) % 4))
+        opened = opener.decompress(packed, most + 1)
     except (ValueError, zlib.error):
-        return None
+        return None, "damaged"
     value = np.frombuffer(opened[: len(opened) // 4 * 4], "<f4")
-    is_whole = opener.eof and not opener.unused_data and len(opened) == 4 * count
-    return value if is_whole and np.isfinite(value).all() else None
+    checks = {
+        "cut": not opener.eof and len(opened) <= most,
+        "damaged": opener.unused_data,
+        "miscounted": len(opened) > most or len(opened) % 4 or count not in (None, len(value)),
+        "not_finite": not np.isfinite(value).all(),
+    }
+    wrong = next((key for key, is_wrong in checks.items() if is_wrong), "")
+    return None if wrong else value, wrong
+
+
+def sentences_on(wrong: str) -> list[str]:
+    """Return the sentence about packed numbers, given its key; none for ""."""
+    said = {
+        "cut": text("build.cut"),
+        "damaged": text("build.damaged"),
+        "miscounted": text("build.miscounted"),
+        "not_finite": text("build.not_finite"),
+        "cut.table": text("build.cut.table"),
+    }
+    return [said[wrong]] if wrong else []
+
+
+def lines_of(settings: Mapping[str, Any]) -> tuple[list[list[float]], str]:
+    """Return the lines of a packed table; none, and the key of a sentence, if it is damaged."""
+    numbers, _ = unpacked(settings["table"])
+    lines = [] if numbers is None else lines_in(numbers.tolist(), settings)
+    return lines, "" if lines else "cut.table"
 
 
 def pairs_of(text: str) -> list[tuple[str, str]]:

@@ -146,7 +146,7 @@ SHARED = {
         str | None,
         None,
         f"activation of all hidden layers: {', '.join(ACTIVATIONS)}",
-        info=OptionInfo(ACTIVATIONS),
+        info=OptionInfo(ACTIVATIONS, others=True),
     ),
     "init": Option(
         str | None, None, f"initializer: {', '.join(INITIALIZERS)}", info=OptionInfo(INITIALIZERS)
@@ -584,12 +584,17 @@ def hidden_places(network: Network) -> list[int]:
     ]
 
 
-def set_hidden_activations(network: Network, name: str) -> None:
-    """Set the activation of all hidden layers; raise InputError if none supports an activation."""
-    activation_row(name)
+def set_hidden_activations(network: Network, names: str) -> None:
+    """Set the activation of all hidden layers, or of each: tanh,relu; raise InputError if wrong."""
+    each = names.split(",")
+    for name in each:
+        activation_row(name)
     hidden = hidden_places(network)
     require(
         hidden, "the scene's network has no hidden layer with an activation: leave out --activation"
     )
-    for place in hidden:
+    count = len(hidden)
+    each = each * count if len(each) == 1 else each
+    require(len(each) == count, f"activation has a name for each of {count} layers, not {names}")
+    for place, name in zip(hidden, each, strict=True):
         network.set_activation(place, name)

@@ -252,7 +252,7 @@ def texts_of(script: str, table: Mapping[str, str]) -> dict[str, str]:
     known = {key for key in patterns if key in table}
     for pattern in patterns:
         if "${" in pattern and "." in pattern.split("${")[0]:
-            like = re.compile(COMPUTED.sub(r"[\\w.]+", re.escape(pattern)))
+            like = re.compile(COMPUTED.sub(r"[\\w. ]+", re.escape(pattern)))
             known |= {key for key in table if like.fullmatch(key)}
     known |= {f"{key}.{end}" for key in patterns for end in ("one", "many")} & table.keys()
     return {key: table[key] for key in sorted(known)}

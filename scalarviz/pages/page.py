@@ -382,7 +382,9 @@ def module_for(
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "picture.js" and not opens:
         content = re.sub(
-            rf"import {{ {OPENED} }} from .*\n", f"const {OPENED} = () => [];\n", content
+            rf"import {{ (\w+), {OPENED} }} from (.*)\n",
+            rf"import {{ \1 }} from \2\nconst {OPENED} = () => [];\n",
+            content,
         )
     if kinds is not None:
         content = KINDS.sub(lambda line: without(line[0], kinds), content)

@@ -14,7 +14,7 @@ from scalarviz.base.package_files import fingerprint
 from scalarviz.base.texts import text
 from scalarviz.pages.bundle import markup_of
 
-INDEX = "index.html"
+INDEX, PLAYGROUND = "index.html", "playground.html"
 COLORS = """
 :root { color-scheme: light dark; --ground: #fff; --ink: #1b1f27; --quiet: #565e6c; --rim: #d5dae2;
   --panel: #f5f6f9; --accent: #6845d8; }
@@ -121,6 +121,17 @@ def links_of(entries: Sequence[Entry], name: str) -> str:
     links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
     rows = (f'<a href="{escape(quote(file))}">{escape(said)}</a>' for file, said in links)
     return f'<nav class="links">{"".join(rows)}</nav>'
+
+
+def build_link(settings: str) -> str:
+    """Return the link from a page to the playground beside it.
+
+    Args:
+        settings: settings of its network, see story/build_link.py; the page adds its weights
+    """
+    address = escape(f"{PLAYGROUND}#{settings}")
+    words = escape(text("page.build_on"))
+    return f'<nav class="links"><a class="build" target="_blank" href="{address}">{words}</a></nav>'
 
 
 # The login page for the token of a session.

@@ -6,7 +6,9 @@ It makes any network of dense layers by itself, from kernels and tables of `play
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from hashlib import sha256
 from typing import Any
 
 from scalarviz.base import __version__
@@ -31,6 +33,9 @@ from scalarviz.stage.neuron_maps import SIDES
 from scalarviz.stage.show import Show
 
 BAND = '<section class="band"'  # the parts of build.html are in front of it
+# The keyboard reaches the curve and the buttons of the head behind all others.
+LAST = re.compile(r'<(?:nav id="takes"|section class="band").*?</(?:nav|section)>\n', re.DOTALL)
+SPOKEN = '<p class="unseen" id="spoken"'
 SPEED = 40  # initial steps per second
 
 
@@ -50,6 +55,7 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
         "build": {
             "tables": tables,
             "base": base_of(make(engine="python"), theme, own),
+            "kernels": sha256(module).hexdigest()[:6],
             "challenges": json.loads(text_beside(__file__, "challenges.json")),
         },
         "worker": bundle("worker.js", module_text),
@@ -57,6 +63,8 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     }
     parts = "".join(text_beside(__file__, name) for name in ("build.html", "challenge.html"))
     markup = markup_of_page().replace(BAND, parts + BAND)
+    for part in reversed(LAST.findall(markup)):
+        markup = markup.replace(part, "").replace(SPOKEN, part + SPOKEN)
     words = {"title": text("build.title"), "task": text("build.task"), "about": text("build.about")}
     words |= {"minus": text("legend.minus"), "plus": text("legend.plus")}
     page = html(

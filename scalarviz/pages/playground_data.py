@@ -11,10 +11,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import function_tree
+from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.optimizer import SGD, Adam, Momentum, Optimizer
 from scalarviz.data.plane import FEATURES
+from scalarviz.data.rgb import PALETTE
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import records, tiles
 from scalarviz.engines.cpu.job import training_passes
@@ -31,22 +34,28 @@ from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, end_of_data
 from scalarviz.engines.wasm.compile_pieces import HEAP
 from scalarviz.engines.wasm.module import module_of
 from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
-from scalarviz.pages.caption_data import caption_data
+from scalarviz.pages.caption_data import as_data, caption_data
 from scalarviz.pages.caption_data import optimizer_data as captions_of
 from scalarviz.pages.engine_data import training_of
 from scalarviz.pages.scene_data import operation_data
 from scalarviz.stage.show import Show
 from scalarviz.story.build_link import ACTIVATIONS as OFFERED
 from scalarviz.story.build_link import SHAPES
-from scalarviz.training.session.reading import side_names
+from scalarviz.training.session.reading import loss_facts, side_names
 
 KINDS: tuple[Callable[..., Optimizer], ...] = SGD, Momentum, Adam  # optimizers on offer
 OPTIMIZERS = [kind() for kind in KINDS]
+LOSSES = {  # by what a network answers, see `task_of`
+    "sides": Loss("mse", factor=0.5),
+    "classes": Loss("softmax_cross_entropy"),
+    "numbers": Loss("mse"),
+    "colours": Loss("mse"),
+}
 RECORDS = "JOB PROGRAM PLAN PASS OPERATION BANK SAMPLES DRAWING BATCH ROOM UPDATE HOW SPAN PROGRESS"
 FLAGS = "aim error keep learn forward weights delta flow"
 # What `PageMemory.spec` says of every network of dense layers alike.
 SAME = (
-    "dtype first stack kernels places calls steady scaling mixed atOnce tile loss dropouts load "
+    "dtype first stack kernels places calls steady scaling mixed atOnce tile dropouts load "
     "step count"
 )
 
@@ -73,9 +82,9 @@ def playground_data(make: Callable[..., Show]) -> PlaygroundData:
 
 
 def units_on_offer(training: PageTraining) -> list[Unit]:
-    """Return the kernels of a training run with each of the optimizers on offer."""
+    """Return the kernels of a training run with each of the losses and optimizers on offer."""
     of = training
-    return units_on_one_core(of.program, of.batches, [of.loss], OPTIMIZERS, of.precision)
+    return units_on_one_core(of.program, of.batches, LOSSES.values(), OPTIMIZERS, of.precision)
 
 
 def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> dict[str, Any]:
@@ -95,7 +104,11 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
         "records": {name: record_data(name) for name in (*RECORDS.split(), "TILE")},
         "kernels": kernels,
         "jobs": {field: kernels[unit.name] for field, unit in fields.items()},
-        "loss": {field: kernels[unit.name] for field, unit in units_of_loss(training.loss).items()},
+        "losses": {
+            task: {field: kernels[unit.name] for field, unit in units_of_loss(loss).items()}
+            for task, loss in LOSSES.items()
+        },
+        "factors": {task: loss.factor for task, loss in LOSSES.items()},
         "activations": {name: place for place, name in enumerate(ACTIVATIONS)},
         "optimizers": {each.name: optimizer_data(each) for each in OPTIMIZERS},
         "flags": {name: getattr(tiles, f"DO_{name.upper()}") for name in FLAGS.split()},
@@ -107,13 +120,12 @@ def image_tables(training: PageTraining, units: Sequence[Unit], first: int) -> d
         "steady": memory.spec["steady"],
         "patience": training.precision.patience,
         "draw": training.batches.draw,
-        "factor": training.loss.factor,
         "state": training.bank.state.tolist(),
         "longest": int(LONGEST),
         "settings": int(records.MOST_SETTINGS),
         "largestBatch": page_memory.LARGEST_BATCH,
         "atOnce": page_memory.AT_ONCE,
-        "losses": page_memory.LOSSES,
+        "mostLosses": page_memory.LOSSES,
         "heap": page_memory.heap_of(training),
         "heapAt": HEAP,
         "page": page_memory.PAGE,
@@ -149,10 +161,12 @@ def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[st
             **{name: each["cells"][2]["name"] for name, each in bent.items()},
         },
         "optimizers": {kind().name: update_data(kind) for kind in KINDS},
+        "losses": {task: as_data(loss_facts(loss, 1)) for task, loss in LOSSES.items()},
         "features": {
             name: {"label": each.label, "tree": function_tree(each.formula)}
             for name, each in FEATURES.items()
         },
+        "palette": PALETTE.tolist(),
         "shapes": {
             shape: shape_data(make(shape=shape, hidden="1", engine="python")) for shape in SHAPES
         },
@@ -162,7 +176,10 @@ def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[st
 def shape_data(show: Show) -> dict[str, Any]:
     """Return the words of a page that depend on the points, and the names of the two classes."""
     return {
-        "page": {"title": show.title, "about": show.about},
+        "page": {
+            "title": show.title,
+            "about": row_text("rows.scenes.circle.about", show.about),
+        },
         "sides": side_names(show.session.data),
     }
 

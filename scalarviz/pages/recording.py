@@ -402,7 +402,7 @@ def plain_piece(array: FloatArray) -> bytes:
 # A short recording in a page that trains, for browsers without the required features.
 
 STEPS = 600  # maximum
-PLACES = 6, 18  # minimum and maximum of recorded steps
+PLACES = 6, 12  # minimum and maximum of recorded steps
 NUMBERS = 210_000  # recorded numbers: fewer steps for a larger network
 WORK = 2e9  # maximum products of weights and samples of its steps
 BY_PYTHON = 500  # maximum weights of networks trained in Python; others use kernels

@@ -312,7 +312,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
 
 def neurons_data(line: Neurons) -> dict[str, Any]:
     return {
-        **parts(line, "sums values layer side radius square told scores along curve"),
+        **parts(line, "sums values layer side radius square told scores along curve aside"),
         "bends": [*line.bends],
         "names": [*line.names],
         "shape": [*line.shape],

@@ -56,6 +56,7 @@ SOURCES = {
     "story/guide.js": "story/guide.py",
     "story/moments.js": "story/moments.py",
     "story/build_link.js": "story/build_link.py",
+    "story/journal.js": "story/journal.py",
     "story/scales.js": "base/scales.py",
     "story/judging.js": "story/judging.py",
     "story/branch_names.js": "story/branch_names.py",

@@ -298,7 +298,7 @@ def write_names(
     is_named, is_told = len(given) > 0, line.told and len(numbers) == len(balls)
     has_room = apart > 2.0 * least + 1.45 * size  # below squares
     is_large = not line.square or least >= LEAST_SQUARE * canvas.scale
-    is_told = is_told and has_room and is_large
+    is_told = is_told and has_room and is_large and not line.aside
     if apart < size or not (is_named or is_told):
         return
     edge = EDGE * canvas.scale
@@ -314,14 +314,14 @@ def write_names(
     room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
     if said and canvas.widest(said, size=size, bold=True) < room:
         names = said
-    if not names:
+    wide = canvas.widest([*names, ""], size=size, bold=True)
+    if not names or (line.aside > 0.0 and start - margin < wide):
         return
-    wide = canvas.widest(names, size=size, bold=True)
     has_room = has_room and wide < room
     has_numbers = not line.square and len(balls) <= MOST and least >= SMALLEST_BALL * canvas.scale
     below, left = (
-        not spaces or (line.told and has_room),
-        is_first and start - margin - wide >= box.x - edge,
+        not spaces or (line.told and has_room and not line.aside),
+        is_first and (line.aside > 0.0 or start - margin - wide >= box.x - edge),
     )
     written: list[tuple[Point, str, Color, str, float]] = []
     is_color = line.is_color
@@ -330,7 +330,7 @@ def write_names(
         color: Color = theme.ink
         if not is_named:
             color = signs[1 if numbers[i] > 0.0 else 0] if abs(numbers[i]) >= 0.005 else theme.quiet
-        x = min(ball.x, box.right + edge - 0.5 * wide) if below else ball.x
+        x = max(min(ball.x, box.right + edge - 0.5 * wide), ball.x - wide) if below else ball.x
         x -= FROM_GAIN * canvas.scale if said and not line.square else 0.0
         y, far = ball.y + ball.radius + 1.3 * size, ball.radius + margin
         if has_numbers and not left:

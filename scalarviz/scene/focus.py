@@ -88,6 +88,15 @@ def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
     return [each for each in named if each is not None and frame_data.guess is None]
 
 
+def chosen_unit(fan: Fan, frame_data: FrameData) -> int | None:
+    """Return the unit of a layer whose row is hovered or pinned, or None."""
+    layout: Layout = frame_data.layout
+    units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
+    into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
+    units += [found[1] for found in into if found is not None and found[0] is fan]
+    return [*[unit for unit in units if unit is not None], None][0]
+
+
 def rows_in_focus(frame_data: FrameData) -> list[int]:
     """Return the bank indices in focus: a single cube, a sum, a column or a dragged weight."""
     layout: Layout = frame_data.layout

@@ -16,7 +16,7 @@ from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import Layout, Step
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
 from scalarviz.scene.loss_chart import Curve as Curve
@@ -355,6 +355,7 @@ class FrameData:
         now: time in seconds for updating texts and charts in turn while cubes change continuously,
             or None
         chosen: key whose change redraws all texts and charts immediately
+        thread: the path with the largest contribution if some rows are strips, else ()
     """
 
     layout: Layout
@@ -395,6 +396,7 @@ class FrameData:
     weights: FloatArray = field(default_factory=nothing)
     now: float | None = None
     chosen: object = None
+    thread: Sequence[Step] = ()
     _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:

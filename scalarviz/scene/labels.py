@@ -120,7 +120,8 @@ def draw_labels(
         return taken
     top = max(see.box.y - margin, 0.0)
     for line, key in [(lines[0], "in"), (lines[-1], "out")][: 1 if has_result else 2]:
-        if line.tied is None:  # otherwise its color has the label
+        first = balls_of(see, line.points, 0.0)[0]
+        if line.tied is None and see.box.has(first.x, first.y):  # a color has its own label
             words = text(f"picture.{key}")
             if line.shape and key == "in":
                 long = text("picture.in.pixels", rows=line.shape[1], columns=line.shape[2])
@@ -169,7 +170,8 @@ def place_written(
         x, y = 0.5 * (start.x + end.x), 0.5 * (start.y + end.y)
         half = 0.5 * canvas.measure(each.words, size=size, bold=each.least > 0.0)
         rim = see.box.inside(-RIM * canvas.scale)
-        if each.least and 2.0 * half > MOST_WRITTEN * rim.width:
+        is_near = rim.x <= x <= rim.right and 2.0 * half <= MOST_WRITTEN * rim.width
+        if each.least and not is_near:
             continue
         far = NUMBERED * canvas.scale + half
         top, low = y - 0.5 * size, y + 0.5 * size

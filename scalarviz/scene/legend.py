@@ -6,13 +6,14 @@ This module uses plain numbers and strings only; pages run it as JavaScript, see
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import row_text, text
 
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import Buffers, CubeValues
+    from scalarviz.scene.layout.plates import Neurons
 
 PART_OF, ROUND = 0.43, (1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)  # fraction for the smaller ones
 
@@ -70,9 +71,12 @@ def has_some(numbers: Iterable[float]) -> bool:
     return any(number > 0.0 for number in numbers)
 
 
-def mark_rows(cubes: CubeValues, buffers: Buffers) -> list[tuple[str, str]]:
-    """Return the name and meaning of each mark in the picture."""
-    names: list[str] = ["cube", "line", "sphere", "numbers", *extra_marks(cubes, buffers)]
+def mark_rows(
+    cubes: CubeValues, buffers: Buffers, lines: Sequence[Neurons]
+) -> list[tuple[str, str]]:
+    """Return the name and meaning of each mark in the picture; `lines` are its neurons."""
+    neuron = "square" if any(line.square for line in lines) else "sphere"
+    names: list[str] = ["cube", "line", neuron, "numbers", *extra_marks(cubes, buffers)]
     rows = [(text(f"marks.{name}.name"), text(f"marks.{name}.meaning")) for name in names]
     if cubes.clipped:
         rows.append((text("legend.only_beyond", count=cubes.clipped), text("marks.beyond.meaning")))

@@ -134,7 +134,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
         tubes=before.is_color,
         form=fan.form,
         wired=fan.is_wired,
-        tiled=fan.is_tiled,
+        tiled=fan.is_tiled or fan.form == "strip",
     )
     near, far = seen.depth[middles].reshape(count, -1).tolist(), seen.depth[ends].tolist()[0]
     depths = [[*zip(row, repeat(far), strict=False)] for row in near]

@@ -8,7 +8,7 @@ import numpy as np
 
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.focus import chosen_neurons, chosen_rows
+from scalarviz.scene.focus import chosen_unit
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.threads import thread_of
@@ -17,14 +17,10 @@ from scalarviz.scene.layout.ways import (
     SeenFan,
     draw_heads,
     draw_open,
-    draw_sheet,
     draw_upright,
-    has_sheet,
-    sheet_of,
 )
 from scalarviz.scene.lines import carried, known_fans, seen_fans
-from scalarviz.scene.marks import numbers_below
-from scalarviz.scene.opened_rows import draw_opened_rows
+from scalarviz.scene.opened_rows import draw_opened_row, draw_opened_rows
 from scalarviz.scene.overlay import draw_cubes
 
 
@@ -94,45 +90,21 @@ def open_row(number: int, unit: int, frame_data: FrameData) -> OpenRow:
 def draw_row_sheet(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
 ) -> list[Box]:
-    """Draw the chosen row with numbers on a sheet if its cubes are small; return the box."""
-    layout, scale = frame_data.layout, canvas.scale
-    fans = known_fans(see, layout, scale)
-    if frame_data.moment is not None or frame_data.held is not None or frame_data.guess is not None:
-        return []
-    for number, known in enumerate(fans):
-        fan = layout.fans[number]
-        unit = None if known is None or fan.is_direct else chosen_unit(number, frame_data)
-        if known is None or unit is None or not has_sheet(known.seen, scale):
-            continue
-        seen = known.seen
-        box = sheet_of(see.box, len(seen.feet[unit]), seen.feet[unit][0][1], scale)
-        if box is not None and carried(fan, frame_data).summed:
-            row, signs = (
-                open_row(number, unit, frame_data),
-                (theme.map.negative, theme.map.positive),
-            )
-            for each in numbers_below(see, layout, scale):  # none is cut
-                if each.meets(box):
-                    canvas.box(*each.place, theme.ground)
-            cubes = partial(draw_cubes, canvas, theme=theme)
-            draw_sheet(canvas, theme, seen, box, row, signs, cubes)
-            return [box]
-    return []
-
-
-def chosen_unit(number: int, frame_data: FrameData) -> int | None:
-    """Return the unit of a layer whose row is hovered or pinned, or None."""
+    """Draw a row of small cubes with its numbers, see `draw_opened_row`; return its box."""
     layout = frame_data.layout
-    fan = layout.fans[number]
-    units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
-    into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
-    units += [found[1] for found in into if found is not None and found[0] is fan]
-    return next((unit for unit in units if unit is not None), None)
+
+    def row_of(number: int, unit: int) -> OpenRow | None:
+        is_known = carried(layout.fans[number], frame_data).summed
+        return open_row(number, unit, frame_data) if is_known else None
+
+    fans, signs = seen_fans(see, layout, canvas.scale), (theme.map.negative, theme.map.positive)
+    cubes = partial(draw_cubes, canvas, theme=theme)
+    return draw_opened_row(canvas, theme, see, frame_data, fans, row_of, signs, cubes)
 
 
 def open_unit(number: int, frame_data: FrameData) -> int | None:
     """Return the unit whose row is enlarged: the chosen one, or the one on the main path."""
-    chosen = chosen_unit(number, frame_data)
+    chosen = chosen_unit(frame_data.layout.fans[number], frame_data)
     thread = thread_of(frame_data.layout, frame_data.weights, frame_data.buffers.values)
     units = [chosen, *[unit for place, unit, _ in thread if place == number]]
     return next((unit for unit in units if unit is not None), None)

@@ -17,28 +17,36 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.annotations import draw_push, on_face, write_on_faces
 from scalarviz.scene.blame import SeenLayer, draw_row_tags
-from scalarviz.scene.focus import chosen_neurons, chosen_rows
+from scalarviz.scene.first_row import is_called
+from scalarviz.scene.focus import chosen_unit
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.ways import (
     BEHIND,
     ROUND,
+    OpenRow,
     Point,
     SeenFan,
     Stroke,
+    draw_sheet,
+    has_sheet,
     rounded,
+    sheet_of,
+    sheet_over,
     sum_words,
 )
 from scalarviz.scene.lines import draw_signed
+from scalarviz.scene.marks import numbers_below
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
 from scalarviz.story.panel_words import adding_up, digits_of_factors, in_print
 
 if TYPE_CHECKING:
     from scalarviz.base.checks import FloatArray
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import CubeValues, FrameData
+    from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Fan, Layout, Neurons
     from scalarviz.scene.lines import Carried
     from scalarviz.story.facts import Neuron
@@ -105,10 +113,7 @@ def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> lis
         if numbers is None or not numbers.summed or column >= fan.units:
             continue
         totals = [sum(terms) for terms in numbers.terms]
-        units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
-        into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
-        units += [each[1] for each in into if each is not None and each[0] is fan]
-        units += units_told(layout.neurons[fan.after], told)
+        units = [chosen_unit(fan, frame_data), *units_told(layout.neurons[fan.after], told)]
         chosen = [unit for unit in units if unit is not None]
         unit = chosen[0] if chosen else column if column >= 0 else totals.index(max(totals))
         terms = numbers.terms[unit][: fan.inputs_count]
@@ -119,6 +124,55 @@ def opened_rows(frame_data: FrameData, carried: Callable[[Fan], Carried]) -> lis
         column = [*[unit for line in lines for unit in units_told(line, told)], column][0]
         found = [Opened(number, unit, column, totals[unit], terms), *found]
     return found
+
+
+def draw_opened_row(
+    canvas: Canvas2D,
+    theme: Theme,
+    see: Projection,
+    frame_data: FrameData,
+    fans: Sequence[SeenFan | None],
+    row_of: Callable[[int, int], OpenRow | None],
+    signs: tuple[Color, Color],
+    draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
+) -> list[Box]:
+    """Draw a row of small cubes with its numbers on a sheet; return the box of the sheet.
+
+    It is the row that is hovered or pinned. Without one, it is the strip on the main path.
+
+    Args:
+        fans: the rows of each layer in the picture, or None
+        row_of: function that returns the row of a layer and unit, or None if its sum is unknown
+        signs: colors of negative and positive numbers
+    """
+    layout: Layout = frame_data.layout
+    whole, scale, marks = [*layout.fans], canvas.scale, frame_data.marks
+    first = fans[0] if frame_data.names_row and whole else None
+    is_new = first is not None and is_called(first, scale, see.camera, asked=marks)
+    away = frame_data.moment, frame_data.held, frame_data.guess
+    if is_new or [each for each in away if each is not None]:
+        return []
+    rows = [(number, chosen_unit(fan, frame_data)) for number, fan in enumerate(whole)]
+    path = [(number, unit) for number, unit, _ in frame_data.thread]
+    strips = [each for each in path if whole[each[0]].form == "strip"]
+    for number, unit in [*rows, *[each for each in strips if whole[each[0]].units > 1], *strips]:
+        seen = fans[number]
+        if unit is None or seen is None or whole[number].is_direct or unit >= len(seen.feet):
+            continue
+        box, feet = None, seen.feet[unit]
+        if seen.form == "strip":
+            box = sheet_over(see.box, fans, number, scale)
+        elif has_sheet(seen, scale):
+            box = sheet_of(see.box, len(feet), feet[0][1], scale)
+        row = None if box is None else row_of(number, unit)
+        if box is None or row is None:
+            continue
+        for each in numbers_below(see, layout, scale):  # none is cut
+            if each.meets(box):
+                canvas.box(each.x, each.y, each.width, each.height, theme.ground)
+        draw_sheet(canvas, theme, seen, box, row, signs, draw_cubes)
+        return [box]
+    return []
 
 
 def units_told(line: Neurons, told: Sequence[Neuron]) -> list[int]:

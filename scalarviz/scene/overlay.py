@@ -487,7 +487,7 @@ def draw_marks_key(
         return None
     scale, scene = division.scale, division.scene
     size, row, pad = KEY_LETTERS * scale, KEY_ROW * scale, KEY_PAD * scale
-    rows = mark_rows(frame_data.cubes, frame_data.buffers)
+    rows = mark_rows(frame_data.cubes, frame_data.buffers, frame_data.layout.neurons)
     wide = min(WIDEST_KEY * scale, scene.width - 2.0 * pad)
     names = max(canvas.measure(name, size=size, bold=True) for name, _ in rows) + pad
     names = min(names, KEY_NAMES * wide)

@@ -221,6 +221,7 @@ class Stage(Messages):
         self._shape = shape_of(Division.of(*self._extent).inner)
         self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
         self.plan = layout_of(self.reading.now, self._shape, every=self._every)
+        self._thread: Sequence[Step] = ()
         self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
@@ -523,6 +524,7 @@ class Stage(Messages):
             weights=colors if look.color == "value" else reading.numbers.value,
             now=None if self._turn is None else self._now,
             chosen=self._chosen,
+            thread=self._thread,
         )
         self._fit(self._seen)
         found = focus_of(self._seen)
@@ -554,17 +556,20 @@ class Stage(Messages):
         return self._seen
 
     def _follow_thread(self) -> None:
-        """Choose the path with the largest contributions, whose cubes are drawn in squares.
+        """Choose the path with the largest contributions, for squares and strips.
 
         The path is kept during playback, and until the sample is computed.
         """
         plan, reading = self.plan, self.reading
-        plays = reading.now.playing and plan.thread
-        if not (plan.fans and plan.fans[0].is_direct) or plays:
+        strips = any(fan.form == "strip" for fan in plan.fans)
+        plays = reading.now.playing and (self._thread or plan.thread)
+        if not (strips or (plan.fans and plan.fans[0].is_direct)) or plays:
             return
         known = reading.buffers(self.motion.done).values
         thread = thread_of(plan, reading.numbers.value, known)
-        if thread and thread != plan.thread:
+        if strips:
+            self._thread = thread or self._thread
+        elif thread and thread != plan.thread:
             self.plan = with_thread(plan, thread)
 
     def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
@@ -635,7 +640,7 @@ class Stage(Messages):
                 self._shape = self._shape_for(replace(seen, layout=self.plan))
                 self._lay_out(thread=self.plan.thread)
             cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
-            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes)
+            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes, thread=self._thread)
         self.eyes.frame(self._extent, seen.division(*self._extent).inner)
         if opens:
             self.eyes.unfold()
@@ -667,7 +672,7 @@ class Stage(Messages):
         made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
-        before, self.plan, self._focus = self.plan, made, None
+        before, self.plan, self._focus, self._thread = self.plan, made, None, ()
         self._follow_thread()
         self.pinned_neuron = same_in(self.plan, before, self.pinned_neuron)
         self.hover_neuron = same_in(self.plan, before, self.hover_neuron)

@@ -20,7 +20,7 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
     if buffer.role == "node":
         return buffer.names[0]
     if buffer.role == "hidden":
-        return hidden_name(buffer, place)
+        return buffer.names[place] if place < len(buffer.names) else hidden_name(buffer, place)
     if place < len(buffer.names):
         return text(f"captions.end.{buffer.role}", name=buffer.names[place])
     if buffer.shape:

@@ -2,7 +2,7 @@
 
 import math
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.core.formulas.formula import Formula
-from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ParametricFormula
+from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS
 from scalarviz.engines.cpu.table import every_unit
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.stage.network_layout import about_layer
@@ -31,15 +30,6 @@ def gate(x: Any, least: Any) -> Any:
     return sv.where(x > least, x, 0.1 * x)
 
 
-@pytest.fixture
-def layer_table() -> Iterator[dict[str, ParametricFormula]]:
-    """The table of formulas, which is as before afterwards."""
-    before = dict(PARAMETRIC_FORMULAS)
-    yield PARAMETRIC_FORMULAS
-    PARAMETRIC_FORMULAS.clear()
-    PARAMETRIC_FORMULAS.update(before)
-
-
 def network(**options: Any) -> sv.Network:
     own = sv.layer(snake, {"slope": (6,), "shift": ()})
     layers = [sv.Dense(4, 6), own, sv.Dense(6, 3), sv.layer(gate, {"least": 3})]
@@ -52,7 +42,6 @@ def session(engine: str, **options: Any) -> sv.Session:
     return sv.Session(network(**options), samples, "mse", sv.Adam(0.01), batch=40, engine=engine)
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_its_derivatives_are_found_by_recording() -> None:
     net = network()
     assert net.bank.value[net.layers[1].rows].tolist() == [1.0] * 6 + [0.25]
@@ -66,7 +55,6 @@ def test_its_derivatives_are_found_by_recording() -> None:
 
 
 @pytest.mark.some("float64-1e-14-cpu", "float64-1e-14-cuda")
-@pytest.mark.usefixtures("layer_table")
 @fast_engines
 @pytest.mark.parametrize(("dtype", "bound"), [("float64", 1e-14), ("float32", 2e-5)])
 def test_engines_agree(dtype: str, bound: float, engine: str) -> None:
@@ -77,7 +65,6 @@ def test_engines_agree(dtype: str, bound: float, engine: str) -> None:
     assert plain.loss == pytest.approx(fast.loss, rel=100.0 * bound)
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_a_parameter_is_explained_without_products() -> None:
     s = session("python")
     row = s.network.layers[1].first_row
@@ -89,12 +76,10 @@ def test_a_parameter_is_explained_without_products() -> None:
     assert s.network.bank.value[row] == found.new_value
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_pictures_call_it_by_its_function() -> None:
     assert about_layer(session("python"), "1")[1] == "6 → 6  snake"
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_parameters_are_weights_by_name() -> None:
     net = network()
     layer = net.layers[1]
@@ -106,10 +91,7 @@ def test_parameters_are_weights_by_name() -> None:
     assert network().copy().layers[1].settings()["parameters"] == {"slope": 6, "shift": 1}
 
 
-@pytest.mark.usefixtures("layer_table")
-def test_a_file_has_its_digest_and_no_code(
-    tmp_path: Path, layer_table: dict[str, ParametricFormula]
-) -> None:
+def test_a_file_has_its_digest_and_no_code(tmp_path: Path) -> None:
     s = advanced(session("cpu"), 4)
     s.save(tmp_path / "run.safetensors")
     s.network.save(tmp_path / "net.safetensors")
@@ -121,7 +103,7 @@ def test_a_file_has_its_digest_and_no_code(
     assert loaded.layers[1].settings() == s.network.layers[1].settings()
     loaded.bank.value[:] = s.network.bank.value
     np.testing.assert_allclose(loaded(x), s.network(x))
-    row = layer_table.pop("snake")
+    del PARAMETRIC_FORMULAS["snake"]
     for name in ("net.safetensors", "run.safetensors"):
         refused(FileError, "'snake'").by(
             sv.load if name.startswith("net") else sv.Session.load, tmp_path / name
@@ -132,20 +114,17 @@ def test_a_file_has_its_digest_and_no_code(
 
     sv.layer(other, shape=3, name="snake")
     refused(FileError, "a different layer").by(sv.load, tmp_path / "net.safetensors")
-    layer_table["snake"] = row
 
 
-@pytest.mark.usefixtures("layer_table")
-def test_one_of_the_same_name_is_replaced(layer_table: dict[str, ParametricFormula]) -> None:
+def test_one_of_the_same_name_is_replaced() -> None:
     sv.layer(gate, shape=2)
-    first = layer_table["gate"]
+    first = PARAMETRIC_FORMULAS["gate"]
     sv.layer(gate, shape=3)
-    assert layer_table["gate"].digest == first.digest
+    assert PARAMETRIC_FORMULAS["gate"].digest == first.digest
     sv.layer(snake, shape=2, name="gate")
-    assert layer_table["gate"].digest != first.digest
+    assert PARAMETRIC_FORMULAS["gate"].digest != first.digest
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_one_whose_formula_was_replaced_is_not_copied_as_the_other(tmp_path: Path) -> None:
     net = sv.Network([sv.layer(gate, shape=2)], seed=0)
     kept = net([0.5, 3.0])
@@ -165,7 +144,6 @@ def other_gate(x: Any, least: Any) -> Any:
     return x * least * 7.0
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_pictures_share_a_parameter_by_channel() -> None:
     layer = sv.layer(gate, {"least": (2,)}, shape=(2, 1, 2))
     layer.weight(1).value = 3.0
@@ -173,7 +151,6 @@ def test_pictures_share_a_parameter_by_channel() -> None:
     assert layer.output_shape == (2, 1, 2)
 
 
-@pytest.mark.usefixtures("layer_table")
 @pytest.mark.slow  # kernels are compiled for the page
 def test_a_page_learns_by_it(tmp_path: Path) -> None:
     s = advanced(session("cpu"), 20)
@@ -183,7 +160,6 @@ def test_a_page_learns_by_it(tmp_path: Path) -> None:
     np.testing.assert_allclose(found["losses"], s.losses, rtol=1e-10)
 
 
-@pytest.mark.usefixtures("layer_table")
 @pytest.mark.parametrize("ending", ["glsl", "hlsl"])
 def test_a_shader_has_it(ending: str, tmp_path: Path) -> None:
     path = tmp_path / f"net.{ending}"
@@ -217,7 +193,6 @@ def not_a_number(x: float, a: float = 1e300) -> float:
     return a * a * x - a * a * x
 
 
-@pytest.mark.usefixtures("layer_table")
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -247,7 +222,6 @@ def stretched(x: Any, parameter: Any, place: Any, stretched_by_place: Any) -> An
     return x * parameter + place * stretched_by_place
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_a_parameter_can_have_any_name() -> None:
     net = sv.Network([sv.layer(stretched, shape=2)], seed=0, dtype="float64")
     assert sv.gradcheck(net, [[1.0, -2.0]]).error < 1e-7
@@ -257,12 +231,10 @@ def sin(x: Any, w: Any) -> Any:
     return math.sin(w * x)
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_a_formula_can_have_the_name_of_what_it_calls() -> None:
     assert sv.layer(sin, shape=2)([0.5, 0.0]).tolist() == pytest.approx([math.sin(0.5), 0.0])
 
 
-@pytest.mark.usefixtures("layer_table")
 def test_an_unknown_formula_is_refused() -> None:
     refused(UnknownNameError, "'snaek'").by(sv.Elementwise, 3, "snaek")
 
@@ -286,18 +258,7 @@ def looked_up(x: float, y: float) -> float:
     return FACTORS["cube"] * x * x
 
 
-@pytest.fixture
-def activation_table() -> Iterator[dict[str, Formula]]:
-    """The table of activations, which is as before afterwards."""
-    before = dict(ACTIVATIONS)
-    yield ACTIVATIONS
-    ACTIVATIONS.clear()
-    ACTIVATIONS.update(before)
-
-
-def test_an_activation_of_ones_own_is_known_by_its_name(
-    activation_table: dict[str, Formula],
-) -> None:
+def test_an_activation_of_ones_own_is_known_by_its_name() -> None:
     assert gradcheck(sv.activation(cube, cube_derivative), 0.7).error < 1e-8
     net = sv.Network([1, 1], output="cube")
     net.bank.value[:] = [2.0, 0.0]
@@ -306,10 +267,10 @@ def test_an_activation_of_ones_own_is_known_by_its_name(
     assert sv.Network([2, 3, 1], "cube").layers[0].activation == "cube"
 
 
-def test_it_can_be_mended_under_the_same_name(activation_table: dict[str, Formula]) -> None:
+def test_it_can_be_mended_under_the_same_name() -> None:
     sv.activation(cube, hurried_derivative, check=False)
     sv.activation(cube, cube_derivative)
-    assert activation_table["cube"].derivative(2.0, 8.0) == 12.0
+    assert ACTIVATIONS["cube"].derivative(2.0, 8.0) == 12.0
 
 
 def smooth(x: float) -> float:
@@ -335,9 +296,7 @@ def kink(x: float) -> float:
 @pytest.mark.some("python-cube", "cpu-smooth")
 @pytest.mark.parametrize("function", [cube, smooth, bent])
 @pytest.mark.parametrize("engine", ["python", "cpu"])
-def test_a_derivative_is_found_by_itself(
-    function: Any, engine: str, activation_table: dict[str, Formula]
-) -> None:
+def test_a_derivative_is_found_by_itself(function: Any, engine: str) -> None:
     name = sv.activation(function).name
     net = sv.Network([2, 5, 5, 1], name, dtype="float64", engine=engine, seed=1)
     assert gradcheck(net, [0.3, -0.2]).error < 1e-7
@@ -347,29 +306,27 @@ def test_a_derivative_is_found_by_itself(
     assert losses[0].tolist() == pytest.approx(losses[1].tolist(), rel=1e-12)
 
 
-def test_a_wrong_derivative_is_refused_unless_it_is_wanted(
-    activation_table: dict[str, Formula],
-) -> None:
+def test_a_wrong_derivative_is_refused_unless_it_is_wanted() -> None:
     refused(InputError, "the derivative of cube at").by(sv.activation, cube, hurried_derivative)
-    assert "cube" not in activation_table
+    assert "cube" not in ACTIVATIONS
     assert sv.activation(cube, hurried_derivative, check=False).derivative(2.0, 8.0) == 4.0
     assert sv.activation(root, root_derivative).derivative(2.0, 0.7) == 0.5
     refused(InputError, "compares").by(sv.activation, kink)
 
 
-def test_it_can_be_called_otherwise(activation_table: dict[str, Formula]) -> None:
+def test_it_can_be_called_otherwise() -> None:
     assert sv.activation(cube, cube_derivative, name="third").name == "third"
-    assert "third" in activation_table and "cube" not in activation_table
+    assert "third" in ACTIVATIONS and "cube" not in ACTIVATIONS
 
 
-def test_an_activation_of_scalarviz_is_not_replaced(activation_table: dict[str, Formula]) -> None:
-    before = activation_table["tanh"]
+def test_an_activation_of_scalarviz_is_not_replaced() -> None:
+    before = ACTIVATIONS["tanh"]
     refused(InputError, "'tanh'").by(sv.activation, cube, cube_derivative, name="tanh")
-    assert activation_table["tanh"] is before
+    assert ACTIVATIONS["tanh"] is before
 
 
 @pytest.mark.parametrize("name", ["two words", "1st", "class", 5])
-def test_a_name_is_a_plain_word(name: Any, activation_table: dict[str, Formula]) -> None:
+def test_a_name_is_a_plain_word(name: Any) -> None:
     refused(InputError, name).by(sv.activation, cube, cube_derivative, name=name)
 
 
@@ -388,11 +345,11 @@ def test_an_activation_is_two_functions() -> None:
     ],
 )
 def test_what_no_kernel_can_be_made_from_is_refused_and_in_nobodys_way(
-    value: Any, derivative: Any, shown: str | None, activation_table: dict[str, Formula]
+    value: Any, derivative: Any, shown: str | None
 ) -> None:
     if shown is None:
         assert sv.activation(value, derivative, name="wave", check=False).name == "wave"
         return
     refused(InputError, shown).by(sv.activation, value, derivative)
-    assert "cube" not in activation_table
+    assert "cube" not in ACTIVATIONS
     assert all(unit.source("float64").text for unit in every_unit())

@@ -100,14 +100,22 @@ def test_a_network_learns_by_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert s.losses[-1] < 0.5 * s.losses[0]
 
 
-def test_its_captions_are_those_of_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LOSSES, "quartic", QUARTIC)
-    assert {"L = mean of (p - t)^4", "signal = 4 × (p - t)^3"} <= set(loss_captions())
-
-
-def test_a_row_without_captions_is_told_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(LOSSES, "quartic", replace(QUARTIC, error="", slope=""))
-    assert {"L = mean of quartic(p, t)", "signal = quartic'(p, t)"} <= set(loss_captions())
+@pytest.mark.parametrize(
+    ("row", "captions"),
+    [
+        (QUARTIC, {"L = mean of (p - t)^4", "signal = 4 × (p - t)^3"}),
+        (
+            replace(QUARTIC, error="", slope=""),
+            {"L = mean of quartic(p, t)", "signal = quartic'(p, t)"},
+        ),
+    ],
+    ids=["of its row", "by its name"],
+)
+def test_its_captions_are_those_of_its_row_or_say_its_name(
+    row: LossRow, captions: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(LOSSES, "quartic", row)
+    assert captions <= set(loss_captions())
 
 
 @final

@@ -121,25 +121,25 @@ def test_as_many_labels_as_classes_are_labels() -> None:
     assert net().train_step(X[:3], labels, SOFTMAX) == net().train_step(X[:3], rows, SOFTMAX)
 
 
-@every_way
-@pytest.mark.parametrize("loss", [SOFTMAX, SIGMOID])
-def test_labels_beyond_the_outputs_are_refused(way: Way, loss: str) -> None:
-    refused(InputError, "from 0 to 2", "not 3 at row 2", "5 outputs").by(
-        way, [0, 2, 3, 4, 1, 0], CLASSES, loss
-    )
+BEYOND = [0, 2, 3, 4, 1, 0], CLASSES
 
 
 @every_way
-def test_softmax_needs_an_output_for_each_class(way: Way) -> None:
-    refused(InputError, "from 0 to 0", "2 outputs").by(way, LABELS > 0, 1, SOFTMAX)
-
-
-@every_way
-@pytest.mark.parametrize("targets", [LABELS + 0.5, LABELS - 1.0])
-def test_labels_that_are_no_class_are_refused(way: Way, targets: Any) -> None:
-    refused(InputError, "not -1" if targets[0] < 0 else "not 0.5", "at row 0").by(
-        way, targets, CLASSES, SOFTMAX
-    )
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ((*BEYOND, SOFTMAX), ("from 0 to 2", "not 3 at row 2", "5 outputs")),
+        ((*BEYOND, SIGMOID), ("from 0 to 2", "not 3 at row 2", "5 outputs")),
+        ((LABELS > 0, 1, SOFTMAX), ("from 0 to 0", "2 outputs")),
+        ((LABELS + 0.5, CLASSES, SOFTMAX), ("not 0.5", "at row 0")),
+        ((LABELS - 1.0, CLASSES, SOFTMAX), ("not -1", "at row 0")),
+    ],
+    ids=["beyond softmax", "beyond sigmoid", "one output", "half", "negative"],
+)
+def test_labels_without_an_output_are_refused(
+    way: Way, given: tuple[Any, ...], said: tuple[str, ...]
+) -> None:
+    refused(InputError, *said).by(way, *given)
 
 
 @every_way

@@ -224,73 +224,31 @@ def test_the_tree_of_errors_has_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "ours"),
-    [
-        ("Linear", r"write sv\.Dense\(inputs, outputs\)"),
-        ("ReLU", r"an activation is a word: write sv\.Dense\(3, 8, 'relu'\)"),
-        ("LeakyReLU", r"write sv\.Dense\(3, 8, 'leaky_relu'\)"),
-        ("SiLU", r"write sv\.Dense\(3, 8, 'swish'\)"),
-        ("tanh", r"write sv\.Dense\(3, 8, 'tanh'\)"),
-        ("Sequential", r"write sv\.Network\(\["),
-        ("optim", r"the optimizers are sv\.SGD"),
-        ("CrossEntropyLoss", r"write sv\.Loss\('softmax_cross_entropy'\)"),
-        ("MSELoss", r"write sv\.Loss\('mse'\)"),
-        ("StepLR", r"write sv\.Schedule\('step', every=step_size, factor=gamma\)"),
-        ("BatchNorm2d", r"did you mean 'BatchNorm'\?"),
-        ("RMSprop", r"did you mean 'RMSProp'\?"),
-        ("Parameter", r"did you mean 'Weight'\?"),
-        ("DataLoader", r"write sv\.data\.Arrays\(inputs, targets\)"),
-        ("Xor", r"it is in sv\.data: write sv\.data\.Xor"),
-        ("ReduceLROnPlateau", r"did you mean 'ReduceOnPlateau'\?"),
-        ("ModelCheckpoint", r"write s\.on_step\(f"),
-        ("Netwrok", r"did you mean 'Network'\?"),
-    ],
-)
-def test_a_public_name_of_another_library_is_answered_by_ours(name: str, ours: str) -> None:
-    refused(AttributeError, name).by(getattr, sv, name)
-
-
-class MSELoss:
-    """As PyTorch's: an object, where ours is a name."""
-
-
-def relu(x: float) -> float:
-    return max(x, 0.0)
-
-
-LAYERS = ([2, 3, 1],)
-
-
-@pytest.mark.parametrize(
-    ("make", "given", "word"),
-    [
-        *[
-            (sv.Network, LAYERS, each)
-            for each in ("lrelu", "SiLU", "identity", "tanhshrink", "tan")
-        ],
-        (sv.Network, LAYERS, relu),
-        *[(sv.Loss, (), each) for each in ("cross_entropy", "crossentropy", "L1Loss")],
-        (sv.Loss, (), "BCEWithLogitsLoss"),
-        (sv.Schedule, (), "CosineAnnealingLR"),
-        *[(sv.Init, (), each) for each in ("kaiming_uniform_", "glorot_normal")],
-        *[(sv.Network.to, (network(),), each) for each in ("gpu", "cuda:0")],
-        (sv.Dense.set_activation, (network().layers[0],), "ReLU"),
-    ],
-)
-def test_a_word_of_another_library_is_answered_by_ours(
-    make: Callable[..., Any], given: Any, word: Any
-) -> None:
-    refused(UnknownNameError, getattr(word, "__name__", repr(word))).by(make, *given, word)
-
-
-@pytest.mark.parametrize("metric", ["acc", "held_out_accuracy"])
-def test_a_metric_of_another_library_is_answered_by_ours(metric: str) -> None:
-    refused(UnknownNameError, repr(metric)).by(sv.Session, network(), PAIR, metrics=[metric])
-
-
-@pytest.mark.parametrize(
     ("thing", "name"),
     [
+        *[
+            (sv, name)
+            for name in (
+                "Linear",
+                "ReLU",
+                "LeakyReLU",
+                "SiLU",
+                "tanh",
+                "Sequential",
+                "optim",
+                "CrossEntropyLoss",
+                "MSELoss",
+                "StepLR",
+                "BatchNorm2d",
+                "RMSprop",
+                "Parameter",
+                "DataLoader",
+                "Xor",
+                "ReduceLROnPlateau",
+                "ModelCheckpoint",
+                "Netwrok",
+            )
+        ],
         (sv.Session(network(), PAIR), "dead_neurons"),
         (sv.Session(network(), PAIR), "gradients"),
         (sv.Session(network(), PAIR), "to_dataframe"),
@@ -301,16 +259,45 @@ def test_an_attribute_of_another_library_is_answered_by_ours(thing: object, name
     refused(AttributeError, name).by(getattr, thing, name)
 
 
+class MSELoss:
+    """As PyTorch's: an object, where ours is a name."""
+
+
+def relu(x: float) -> float:
+    return max(x, 0.0)
+
+
+SIZES = [2, 3, 1]
+
+
 @pytest.mark.parametrize(
-    ("dtype", "said"),
-    [(np.float32, "'numpy.float32'"), (np.dtype("float64"), "float64"), ("half", "'half'")],
+    ("make", "given", "named", "value"),
+    [
+        *[
+            (sv.Network, (SIZES, each), {}, repr(each))
+            for each in ("lrelu", "SiLU", "identity", "tanhshrink", "tan")
+        ],
+        (sv.Network, (SIZES, relu), {}, "relu"),
+        *[(sv.Loss, (each,), {}, repr(each)) for each in ("cross_entropy", "crossentropy")],
+        *[(sv.Loss, (each,), {}, repr(each)) for each in ("L1Loss", "BCEWithLogitsLoss")],
+        (sv.Loss, (MSELoss(),), {}, "<tests.base"),
+        (sv.Schedule, ("CosineAnnealingLR",), {}, "'CosineAnnealingLR'"),
+        *[(sv.Init, (each,), {}, repr(each)) for each in ("kaiming_uniform_", "glorot_normal")],
+        *[(sv.Network.to, (network(), each), {}, repr(each)) for each in ("gpu", "cuda:0")],
+        (sv.Dense.set_activation, (network().layers[0], "ReLU"), {}, "'ReLU'"),
+        *[
+            (sv.Session, (network(), PAIR), {"metrics": [each]}, repr(each))
+            for each in ("acc", "held_out_accuracy")
+        ],
+        (sv.Network, ([2, 1],), {"dtype": np.float32}, "'numpy.float32'"),
+        (sv.Network, ([2, 1],), {"dtype": np.dtype("float64")}, "float64"),
+        (sv.Network, ([2, 1],), {"dtype": "half"}, "'half'"),
+    ],
 )
-def test_a_dtype_of_another_library_is_answered_by_ours(dtype: Any, said: str) -> None:
-    refused(UnknownNameError, said).by(sv.Network, [2, 1], dtype=dtype)
-
-
-def test_a_loss_that_is_an_object_is_answered_by_its_name() -> None:
-    refused(UnknownNameError, "<tests.base").by(sv.Loss, MSELoss())
+def test_a_word_of_another_library_is_answered_by_ours(
+    make: Callable[..., Any], given: Any, named: Any, value: str
+) -> None:
+    refused(UnknownNameError, value).by(make, *given, **named)
 
 
 @pytest.mark.parametrize(
@@ -353,40 +340,8 @@ def test_an_argument_of_another_library_is_answered_by_ours(
     refused(UnknownNameError, f"{name!r}").by(make, *given, **{name: value})
 
 
-@pytest.mark.parametrize(
-    ("make", "given"),
-    [
-        (partial(sv.Adam, lr=0.1), [network().parameters()]),
-        (sv.SGD, [network().parameters(), 0.1]),
-        (sv.SGD, [network().parameters()]),
-        (sv.SGD, [iter([1.0])]),
-    ],
-)
-def test_an_optimizer_is_not_given_the_parameters(make: Callable[..., Any], given: Any) -> None:
-    refused(InputError, "parameters").by(make, *given)
-
-
 class StepLR:
     """As PyTorch's: an object."""
-
-
-@pytest.mark.parametrize(
-    ("schedule", "value"), [(StepLR(), "schedule takes a Schedule"), ("cosine", "'cosine'")]
-)
-def test_a_schedule_of_another_library_is_answered_too(schedule: Any, value: str) -> None:
-    refused(InputError, value).by(sv.SGD, 0.1, schedule=schedule)
-
-
-@pytest.mark.parametrize(
-    ("optimizer", "value"), [("adams", "'adams'"), (sv.RMSProp, "izer.RMSProp'>")]
-)
-def test_an_optimizer_of_another_library_is_answered_too(optimizer: Any, value: str) -> None:
-    refused(InputError, value).by(network().train, *PAIR, "mse", optimizer, steps=1)
-
-
-def test_what_is_missing_is_said_too() -> None:
-    refused(InputError, "'shape'").by(sv.Flatten)
-    refused(InputError, "'inputs'").by(network().train)
 
 
 def test_a_mistake_within_a_call_keeps_its_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -440,6 +395,16 @@ def test_what_a_table_tells_to_write_can_be_written() -> None:
         (sv.gradcheck, (abs, 1.0), {"tol": 1}, "'tol'"),
         (sv.activation, (), {}, "'value'"),
         (sv.Perceptron, (3,), {"use_bias": False}, "'use_bias'"),
+        (sv.Flatten, (), {}, "'shape'"),
+        (network().train, (), {}, "'inputs'"),
+        (sv.Adam, (network().parameters(),), {"lr": 0.1}, "parameters"),
+        (sv.SGD, (network().parameters(), 0.1), {}, "parameters"),
+        (sv.SGD, (network().parameters(),), {}, "parameters"),
+        (sv.SGD, (iter([1.0]),), {}, "parameters"),
+        (sv.SGD, (0.1,), {"schedule": StepLR()}, "schedule takes a Schedule"),
+        (sv.SGD, (0.1,), {"schedule": "cosine"}, "'cosine'"),
+        (network().train, (*PAIR, "mse", "adams"), {"steps": 1}, "'adams'"),
+        (network().train, (*PAIR, "mse", sv.RMSProp), {"steps": 1}, "izer.RMSProp'>"),
     ],
 )
 def test_wrong_arguments_are_answered_by_the_name_that_was_called(

@@ -27,8 +27,9 @@ from scalarviz.core.program import KINDS, SCALAR
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import help_rows
-from scalarviz.faces.scene_file import scenes
+from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.pages.bundle import texts_of
+from scalarviz.pages.playground_data import shape_data
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.stage.channels import CHANNELS
@@ -296,6 +297,14 @@ def test_a_row_has_its_own_words_unless_a_translation_has_others(
     assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
     speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
     assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
+
+
+def test_a_playground_describes_its_points_in_the_language(
+    speak: Callable[[object], None],
+) -> None:
+    show = load(find("circle"))(engine="python")
+    speak({**ENGLISH, "rows.scenes.circle.about": "Jeder Würfel."})
+    assert shape_data(show)["page"]["about"] == "Jeder Würfel."
 
 
 def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object], None]) -> None:

@@ -379,11 +379,15 @@ def test_sequences_of_different_lengths_are_a_batch() -> None:
     np.testing.assert_allclose(f.forward(padded), wanted)
 
 
-@pytest.mark.parametrize("index", [4, -1, 1.5, float("nan"), "a"])
-def test_a_wrong_index_is_refused(index: Any) -> None:
-    refused(InputError, index).by(sv.lookup, table(), index)
-
-
-@pytest.mark.parametrize("rows", [[], [[sv.Value(1.0)], [sv.Value(1.0), sv.Value(2.0)]]])
-def test_rows_of_different_lengths_are_refused(rows: Any) -> None:
-    refused(InputError).by(sv.lookup, rows, 0)
+@pytest.mark.parametrize(
+    ("rows", "index", "said"),
+    [
+        *[(table(), each, (each,)) for each in (4, -1, 1.5, float("nan"), "a")],
+        ([], 0, ()),
+        ([[sv.Value(1.0)], [sv.Value(1.0), sv.Value(2.0)]], 0, ()),
+    ],
+)
+def test_a_wrong_index_or_rows_of_different_lengths_are_refused(
+    rows: Any, index: Any, said: tuple[Any, ...]
+) -> None:
+    refused(InputError, *said).by(sv.lookup, rows, index)

@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,26 +42,21 @@ def simulate(*words: str, **settings: str) -> None:
 
 
 @needs_numba_cuda
-def test_the_cuda_engine_gives_what_the_objects_give() -> None:
-    simulate(*FILES, *SHARED)
-
-
-@pytest.mark.slow
-@needs_numba_cuda
-def test_kernel_by_kernel_it_gives_the_same() -> None:
-    simulate(*SHARED, SIMULATED_STEPS="kernels")
-
-
-@pytest.mark.slow
-@needs_numba_cuda
-def test_long_runs_on_the_cuda_engine_stay_with_the_objects() -> None:
-    simulate(*FILES, "-m", "slow")
-
-
-@pytest.mark.slow
-@needs_numba_cuda
-def test_threads_that_are_interrupted_anywhere_give_the_same() -> None:
-    simulate(*FILES, SIMULATED_BLOCKS="numba")
+@pytest.mark.some("all")
+@pytest.mark.parametrize(
+    ("words", "settings"),
+    [
+        ((*FILES, *SHARED), {}),
+        (SHARED, {"SIMULATED_STEPS": "kernels"}),
+        ((*FILES, "-m", "slow"), {}),
+        (FILES, {"SIMULATED_BLOCKS": "numba"}),
+    ],
+    ids=["all", "kernel by kernel", "long runs", "threads interrupted anywhere"],
+)
+def test_the_cuda_engine_gives_what_the_objects_give(
+    words: Sequence[str], settings: dict[str, str]
+) -> None:
+    simulate(*words, **settings)
 
 
 class Driver:

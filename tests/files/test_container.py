@@ -234,40 +234,47 @@ def test_a_truth_that_is_neither_true_nor_false_is_refused(path: Path) -> None:
     assert "other than true and false" in message_of(path, data)
 
 
+ODD = (
+    "1",
+    "[]",
+    "{}",
+    '{"checksum":1}',
+    '{"checksum":"","version":true,"kind":"network","description":{}}',
+    '{"checksum":"","version":0,"kind":"network","description":{}}',
+    '{"checksum":"","version":"1","kind":"network","description":{}}',
+    '{"checksum":"","version":NaN}',
+    '{"checksum":"","version":1,"version":1}',
+    '{"checksum":"","version":1,"kind":"network","description":' + "[" * 99_999,
+    '{"checksum":"","version":1,"kind":"network","description":{"a":1,"a":1}}',
+)
+
+
 @pytest.mark.parametrize(
-    "about",
+    "data",
     [
-        "1",
-        "[]",
-        "{}",
-        '{"checksum":1}',
-        '{"checksum":"","version":true,"kind":"network","description":{}}',
-        '{"checksum":"","version":0,"kind":"network","description":{}}',
-        '{"checksum":"","version":"1","kind":"network","description":{}}',
-        '{"checksum":"","version":NaN}',
-        '{"checksum":"","version":1,"version":1}',
-        '{"checksum":"","version":1,"kind":"network","description":' + "[" * 99_999,
-        '{"checksum":"","version":1,"kind":"network","description":{"a":1,"a":1}}',
+        *[save({"a": np.zeros(1)}, {"scalarviz": about}) for about in ODD],
+        *[
+            struct.pack("<Q", length) + b'{"__metadata__":{}}'
+            for length in (0, 1, 2**24 + 1, 2**31, 2**63, 2**64 - 1)
+        ],
     ],
 )
-def test_metadata_that_cannot_be_is_refused(about: str, path: Path) -> None:
-    message_of(path, save({"a": np.zeros(1)}, {"scalarviz": about}))
+def test_metadata_that_cannot_be_or_is_not_there_is_refused(data: bytes, path: Path) -> None:
+    message_of(path, data)
 
 
-@pytest.mark.parametrize("description", ["1", "[]", '"text"', "null"])
-def test_a_description_that_is_no_object_is_refused(description: str, path: Path) -> None:
-    assert "it has no description" in message_of(path, signed("{ABOUT}", description=description))
-
-
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity"])
-def test_what_is_no_number_of_json_is_refused(number: str, path: Path) -> None:
-    data = signed("{ABOUT}", description=f'{{"a":{number}}}')
-    assert "is damaged or not a scalarviz file" in message_of(path, data)
-
-
-@pytest.mark.parametrize("length", [0, 1, 2**24 + 1, 2**31, 2**63, 2**64 - 1])
-def test_a_header_of_any_length_is_read_only_if_it_is_there(length: int, path: Path) -> None:
-    message_of(path, struct.pack("<Q", length) + b'{"__metadata__":{}}')
+@pytest.mark.parametrize(
+    ("description", "said"),
+    [
+        *[(each, "it has no description") for each in ("1", "[]", '"text"', "null")],
+        *[
+            (f'{{"a":{number}}}', "is damaged or not a scalarviz file")
+            for number in ("NaN", "Infinity", "-Infinity")
+        ],
+    ],
+)
+def test_a_description_of_another_form_is_refused(description: str, said: str, path: Path) -> None:
+    assert said in message_of(path, signed("{ABOUT}", description=description))
 
 
 def test_a_large_file_of_another_kind_is_not_read(path: Path) -> None:

@@ -159,10 +159,17 @@ def test_headings_go_down_one_by_one_and_all_stands_in_a_landmark(
     opened: Opens, size: tuple[int, int]
 ) -> None:
     tab = opened("digits", size).ready()
-    for act in ("app.change({opened: true})", "app.pin({row: 3})"):
-        tab.do(act)
+    acts = (
+        "change({opened: true})",
+        "pin({row: 3})",
+        "run('more')",
+        "tell('a', 'b')",
+        "run('guess')",
+    )
+    for act in acts:
+        tab.do(f"app.{act}")
         levels = tab.ask(HEADINGS)
-        assert levels and all(low <= high + 1 for high, low in pairwise(levels)), levels
+        assert levels[0] == 1 and all(low <= high + 1 for high, low in pairwise(levels)), levels
         assert tab.ask(IN_NO_LANDMARK) == []
 
 

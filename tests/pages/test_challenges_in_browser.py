@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from scalarviz.base.texts import texts
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.playground import playground_page
 from tests.pages.browser import ONLY_CHROMIUM, Tab
@@ -12,6 +13,12 @@ from tests.pages.test_challenges import CHALLENGES
 
 pytestmark = [pytest.mark.slow, ONLY_CHROMIUM]
 BOX = "app.around.challenges"
+# Whether an element has no part below the card of a challenge.
+FREE = """((element) => {
+  const [one, other] = [element, document.querySelector(".challenge-card")].map((each) =>
+    each.getBoundingClientRect());
+  return one.bottom <= other.top || one.right <= other.left || one.top >= other.bottom;
+})"""
 NUMBERED = [*enumerate(CHALLENGES, start=1)]
 
 
@@ -21,8 +28,8 @@ def page_file(files: Files) -> Files:
     return files
 
 
-def begun(opened: Opens, number: int) -> Tab:
-    tab = opened("playground", place=f"#c={number}")
+def begun(opened: Opens, number: int, **more: Any) -> Tab:
+    tab = opened("playground", place=f"#c={number}", **more)
     tab.until(f"app?.around && {BOX}.first && app.drawn")
     return tab
 
@@ -45,11 +52,49 @@ def test_the_way_solves_it_in_the_page(opened: Opens, number: int, challenge: An
     assert tab.ask(f"{BOX}.isOver") is False
     for entry in challenge["way"]:
         follow(tab, entry)
-    if "play" in challenge["may"] and not challenge.get("once"):
+    if "play" in challenge["may"] and not challenge.get("tries"):
         tab.page.click("#play")
     tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
     assert tab.ask("JSON.parse(localStorage['scalarviz solved'])") == [challenge["id"]]
     assert f"#c={number}" in tab.page.url
+
+
+def test_it_is_solved_by_a_drag_and_its_card_leaves_out_and_picture_free(opened: Opens) -> None:
+    for size in ((1280, 800), (390, 844)):
+        tab = begun(opened, 1, size=size)
+        x, y = tab.place_of("{row: 13}")
+        tab.page.mouse.move(x, y)
+        tab.page.mouse.down()
+        tab.page.mouse.move(x, y - 20)
+        tab.page.mouse.move(x, y - 70)
+        tab.until("document.querySelector('.challenge.won')")
+        assert tab.page.locator(".challenge-card").is_hidden()
+        tab.page.mouse.up()
+        tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
+        tab.until(f"{FREE}(app.exhibit.canvas) && {FREE}(document.querySelector('#cubes'))")
+
+
+def test_a_made_challenge_is_begun_by_its_link_and_a_damaged_one_is_a_sentence(
+    opened: Opens,
+) -> None:
+    tab = opened("playground", place="#step=800")
+    tab.until("app?.state?.step === 800")
+    tab.page.click("#make-challenge")
+    tab.until(f"{BOX}.made")
+    tab.page.click("#challenge-maker .first")
+    link = tab.ask(f"{BOX}.made")
+    assert tab.ask("app.chip.element.textContent") == texts()["challenge.copied"]
+    for wrong in ("c=AAAA", "c=99"):
+        tab.ask(f"(location.hash = 'hidden=3&{wrong}', 0)")
+        tab.until("app.state?.value.length === 13 && !app.around.busy")
+        tab.until(f"app.chip.element.textContent.startsWith({texts()['challenge.bad']!r})")
+    tab.ask(f"(location.hash = '{link}', 0)")
+    tab.until(f"{BOX}.first && app.drawn")
+    assert tab.page.url.endswith(link) and tab.page.inner_text("h1") == "Challenge"
+    for entry in tab.ask(f"{BOX}.now.way"):
+        follow(tab, entry)
+    tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
+    assert tab.ask("JSON.parse(localStorage['scalarviz solved'])") == []
 
 
 def test_what_may_not_be_changed_stays(opened: Opens) -> None:
@@ -84,6 +129,9 @@ def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Op
     tab.page.click("[data-act=leave]")
     tab.until("!document.body.classList.contains('challenging') && app.state.value.length === 25")
     assert tab.page.inner_text("h1") == "Playground"
+    tab.page.click("#open-challenges")
+    tab.page.click("#challenge-list button >> nth=3")
+    tab.until("document.activeElement.id === 'challenge'")
     for link, count in (("#c=5", 9), ("#v=1&hidden=3", 13), ("#c=99", 25)):
         tab.ask(f"(location.hash = '{link}', 0)")
         tab.until(f"app.state?.value.length === {count}")

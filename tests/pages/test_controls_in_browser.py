@@ -57,7 +57,7 @@ def test_twelve_controls_in_groups_stand_behind_the_button_at_first(
     tab = opened("circle", size).ready()
     tab.page.click("#more")
     assert 5 <= tab.ask(f"{FIRST}.filter((each) => each.checkVisibility()).length") <= 12
-    titles = tab.ask("[...document.querySelectorAll('#first h3')].map((each) => each.textContent)")
+    titles = tab.ask("[...document.querySelectorAll('#first h2')].map((each) => each.textContent)")
     assert titles == ["Look", "Change"]  # a page by itself has nothing that goes wrong
     assert not tab.page.locator("#tour").is_visible()
     tab.page.click("#others summary")

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 
 from scalarviz import data
+from scalarviz.story.build_link import COLOURS, packed_colours
 from tests.pages.node import floats, in_web
+from tests.pages.test_build_links import USUAL
+from tests.pages.test_dense_image import show_of
 
 SHAPES = {
     "circle": data.Circle,
@@ -48,3 +51,17 @@ def test_points_of_a_page_have_the_bits_of_python(seeds: int) -> None:
         np.testing.assert_array_equal(floats(found[2]), made.held_out_points)
         np.testing.assert_array_equal(floats(found[3]), made.held_out[1][:, 0])
         np.testing.assert_array_equal(floats(found[4]), table.inputs)
+
+
+def test_colours_of_a_page_have_the_bits_of_python() -> None:
+    pairs = [[i / 255, 0.5, 1.0, 0.0, 0.25, i / 300] for i in range(32)]
+    cases = [USUAL | {"shape": shape} for shape in COLOURS]
+    cases.append(USUAL | {"colours": packed_colours(pairs)})
+    packed = "packed_colours(data.pairs)"
+    script = f"return [{packed}, data.cases.map(samplesOf)];"
+    words, made = in_web("data_sets story/build_link", script, cases=cases, pairs=pairs)
+    assert words == cases[-1]["colours"]
+    for case, found in zip(cases, made, strict=True):
+        table = show_of(case).session.data.batches()
+        np.testing.assert_array_equal(floats(found["inputs"]), table.inputs)
+        np.testing.assert_array_equal(floats(found["targets"]), table.targets)

@@ -13,7 +13,7 @@ from scalarviz.engines.wasm.page_memory import PageMemory, PageTraining
 from scalarviz.faces.cli.watch_scene import opened
 from scalarviz.faces.links import read_link
 from scalarviz.pages.engine_data import training_of
-from scalarviz.pages.playground_data import image_tables
+from scalarviz.pages.playground_data import LOSSES, image_tables, units_on_offer
 from scalarviz.stage.show import Show
 from scalarviz.story.build_link import write_build
 from tests.pages.node import in_web
@@ -34,7 +34,7 @@ def show_of(settings: dict[str, Any]) -> Show:
 
 
 def units_of_all(trainings: list[PageTraining]) -> list[Unit]:
-    return [*dict.fromkeys(unit for each in trainings for unit in each.units())]
+    return [*dict.fromkeys(unit for each in trainings for unit in units_on_offer(each))]
 
 
 def case_of(training: PageTraining) -> Any:
@@ -48,6 +48,7 @@ def case_of(training: PageTraining) -> Any:
         "sizes": sizes,
         "activations": [bends.get(each.layer, "linear") for each in affines],
         "biases": affines[0].biases >= 0,
+        "task": next(task for task, loss in LOSSES.items() if repr(loss) == repr(training.loss)),
     }
     optimizers = [
         {"name": each.name, "rate": each.lr, "l1": each.l1, "l2": each.l2}

@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.core.formulas.randomness import growth_seed
 from scalarviz.pages.engine_data import initial_data
-from scalarviz.story.build_link import ACTIVATIONS
+from scalarviz.story.build_link import ACTIVATIONS, sizes_of
 from scalarviz.training.network.grown_networks import (
     keeps,
     with_layer,
@@ -34,7 +34,7 @@ return [growthSeed(...data.seeds), grownNumbers(Float64Array.from([1, 2, 3, 4]),
 
 
 def network_of(settings: Any) -> sv.Network:
-    sizes = [len(settings["features"]), *settings["hidden"], 1]
+    sizes = sizes_of(settings)
     names = [*settings["activation"], "tanh"]
     layers = [
         sv.Dense(sizes[i], sizes[i + 1], name, bias=settings["bias"])
@@ -64,7 +64,7 @@ def changed(choose: random.Random, old: Any) -> tuple[Any, Any, Any]:
         now = {"hidden": before + after, "activation": names[:layer] + names[layer + 1 :]}
         return now, {"seed": seed, "layer": layer}, lambda net: without_layer(net, layer, seed)
     name, end = choose.choice(ACTIVATIONS), len(hidden)
-    now = {"hidden": [*hidden, [len(old["features"]), *hidden][-1]], "activation": [*names, name]}
+    now = {"hidden": [*hidden, sizes_of(old)[-2]], "activation": [*names, name]}
     return now, {"seed": seed}, lambda net: with_layer(net, end, None, name, "same", seed)
 
 

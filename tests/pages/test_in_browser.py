@@ -266,6 +266,10 @@ def test_a_cube_that_is_dragged_up_gets_a_larger_weight_and_undo_puts_it_back(ta
     tab.drag((x, y), (x, y - 30))
     tab.page.locator("#chip button").click()
     tab.until("app.player.playing && app.state.step > 3")
+    done = tab.ask("app.state.undoable")  # a drag while it plays is also one change
+    tab.drag((x, y), (x, y - 30))
+    tab.until("app.player.playing && app.client.asked.size === 0")
+    assert tab.ask("app.state.undoable") == done + 1
 
 
 @pytest.mark.page(reduced_motion="reduce")

@@ -62,7 +62,8 @@ def compare(found: Any, wanted: Any, where: str) -> None:
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_page_makes_the_layout_of_a_window(count: int) -> None:
     random = np.random.default_rng(count)
-    sessions = [drawn(random) for _ in range(count)] + [rgb()]
+    strips = sv.Session(sv.Network([2, 12, 12, 1]), sv.data.Circle(), engine="python")
+    sessions = [drawn(random) for _ in range(count)] + [rgb(), strips]
     shapes = np.exp(random.uniform(np.log(0.3), np.log(6.0), len(sessions))).tolist()
     asked = [
         {"facts": caption_data(each), "shape": shape, "tied": bool(each.data.output_tint)}
@@ -101,3 +102,23 @@ def test_a_picture_makes_a_layout_once_for_each_shape_of_its_stage() -> None:
     wanted = [layout_of(session, shape, walks=True).plates[0].origin[0] for shape in shapes]
     np.testing.assert_allclose([left for left, _ in found], wanted, rtol=1e-9)
     assert wanted[0] != wanted[2]
+
+
+FOLLOWED = """
+const layout = new Layout(layoutOf(data.facts, 1.8));
+const shown = { placed: layout, laid: layout };
+return [[data.first, false], [data.second, true], [data.second, false]].map(([values, playing]) => {
+  shown.frame = { layout, weights: data.weights, values };
+  Picture.prototype.followThread.call(shown, { playing });
+  return shown.frame.thread;
+});"""
+
+
+def test_a_page_keeps_the_opened_strip_while_it_plays() -> None:
+    session = sv.Session(sv.Network([2, 12, 12, 1], seed=0), sv.data.Circle(), engine="python")
+    buffers = session.network.program.buffers
+    first, second = ({each.name: [*range(each.size)][::way] for each in buffers} for way in (1, -1))
+    given = {"facts": caption_data(session), "weights": [1.0] * len(session.network.bank)}
+    asked = {**given, "first": first, "second": second}
+    before, playing, paused = in_web("picture layout layout_maker", FOLLOWED, **asked)
+    assert before == playing != paused and [step[0] for step in before] == [2, 1, 0]

@@ -682,11 +682,11 @@ def test_names_that_a_line_declares(line: str, names: list[str]) -> None:
 def test_the_page_carries_the_texts_that_its_script_names() -> None:
     table = {
         "a.b": "1", "a.c": "2", "a.x.y": "3", "a.x.z": "4", "p.one": "5", "p.many": "6", "q": "7",
-        "rows.x.y": "8", "a.xx.y": "9",
+        "rows.x.y": "8", "a.xx.y": "9", "a.x.with blank": "10",
     }  # fmt: skip
     script = "text('a.b'); text(`a.x.${part}`); plural(\"p\", 3); text(`${other}.y`); text('q.r')"
     assert texts_of(script, table) == {
-        "a.b": "1", "a.x.y": "3", "a.x.z": "4", "p.many": "6", "p.one": "5",
+        "a.b": "1", "a.x.with blank": "10", "a.x.y": "3", "a.x.z": "4", "p.many": "6", "p.one": "5",
     }  # fmt: skip
 
 

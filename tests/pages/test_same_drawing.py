@@ -237,8 +237,9 @@ SCENES = {
     "digits": [*LOOKS, *(Asked(neuron=each) for each in ONES), Asked(2), Asked(5)],
     "texture": LOOKS[:4],
     "normalized": [*LOOKS, Asked(neuron=("tanh 1", 3)), Asked(2)],  # rows of 14
+    "xnor": [*LOOKS, Asked(marks=True), Asked(neuron=("relu_right 1", 3)), Asked(2), Asked(9)],
 }
-OPTIONS = {"normalized": {"hidden": 14, "norm": "none"}}
+OPTIONS = {"normalized": {"hidden": 14, "norm": "none"}, "xnor": {"hidden": 12}}  # and strips
 
 
 def by_words(written: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -365,15 +365,17 @@ def frame_at(name: str, operation: int) -> FrameData:
 
 
 def names_of(frame_data: FrameData) -> set[str]:
-    return {name for name, _ in mark_rows(frame_data.cubes, frame_data.buffers)}
+    lines = frame_data.layout.neurons
+    return {name for name, _ in mark_rows(frame_data.cubes, frame_data.buffers, lines)}
 
 
 def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
     plain = frame_at("circle", 0)
     assert len(plain.buffers.saturated) and names_of(plain) >= {text("marks.cube.name")}
     none = replace(plain, buffers=replace(plain.buffers, saturated={}))
-    few = {text(f"marks.{name}.name") for name in ("cube", "line", "sphere", "numbers")}
+    few = {text(f"marks.{name}.name") for name in ("cube", "line", "square", "numbers")}
     assert names_of(none) == few
+    assert names_of(frame_at("rgb", 0)) - few == {text("marks.sphere.name")}
     for name, given in {
         "striped": {"saturated": {"tanh 0": np.array([0.0, 0.5])}},
         "crossed": {"left_out": {"tanh 0": np.array([0.0, 1.0])}},
@@ -400,7 +402,7 @@ def test_the_key_stands_below_the_legend_and_says_all(size: Any) -> None:
     assert box is not None and division.head.bottom <= box.y
     assert box.right <= division.scene.right
     said = " ".join(words for words, _ in canvas.found)
-    for name, meaning in mark_rows(shown.cubes, shown.buffers):
+    for name, meaning in mark_rows(shown.cubes, shown.buffers, shown.layout.neurons):
         assert name in said and meaning.split()[-1] in said
     for _, each in canvas.found:
         assert box.x <= each.x and each.right <= box.right and each.bottom <= box.bottom

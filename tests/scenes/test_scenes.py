@@ -383,7 +383,9 @@ ABSURD: dict[type, tuple[Any, ...]] = {
 FINE = {
     ("texture", "picture", ""),  # the landscape that comes with it
     ("circle", "points", ""),  # the points of the shape
+    *(("circle", each, "") for each in ("table", "names", "classes")),
     ("circle", "hidden", ""),  # no hidden layer
+    *(("rgb", each, "") for each in ("sizes", "colours")),  # the sizes of hidden, and the map
     ("digits", "folder", ""),  # the digits of the package
     ("digits", "channels", ""),  # no convolution at all
     ("retrain", "freeze", ""),  # nothing stands still

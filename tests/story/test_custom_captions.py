@@ -1,7 +1,6 @@
 """Losses, optimizers and activations of users are seen as formulas with the numbers in them."""
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -219,20 +218,12 @@ def assert_right(formula: str, result: str, **functions: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def tables() -> Iterator[None]:
-    """The tables with rows of users, which are as before afterwards."""
-    own = {name: (globals()[name], globals()[f"{name}_derivative"]) for name in ("bump", "bent")}
-    functions = {name: ActivationFormula(name, f, (slope,)) for name, (f, slope) in own.items()}
-    changed: list[tuple[dict[str, Any], dict[str, Any]]] = [
-        *((LOSSES, ERRORS), (ROW_LOSSES, {}), (OPTIMIZERS, MOVES), (ACTIVATIONS, functions))
-    ]
-    before = [dict(table) for table, _ in changed]
-    for table, rows in changed:
-        table.update(rows)
-    yield
-    for (table, _), rows in zip(changed, before, strict=True):
-        table.clear()
-        table.update(rows)
+def rows_of_users() -> None:
+    """Rows of users, which `conftest.py` removes after a test."""
+    LOSSES.update(ERRORS)
+    OPTIMIZERS.update(MOVES)
+    for name, f, slope in (("bump", bump, bump_derivative), ("bent", bent, bent_derivative)):
+        ACTIVATIONS[name] = ActivationFormula(name, f, (slope,))
 
 
 # Losses.
@@ -394,8 +385,7 @@ def test_what_is_not_finite_is_seen_as_the_engine_has_it(name: str, value: str) 
     assert bool(value) == (s.loss == math.inf)
     told = walk(s, ROW)
     assert value in told["loss"].numbers[0] and value in told["loss"].why
-    output = s.network.program.outputs.name, 2
-    for part in (output, ROW):
+    for part in ((s.network.program.outputs.name, 2), ROW):
         assert lines_of(s, part)
 
 

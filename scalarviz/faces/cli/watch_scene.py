@@ -28,6 +28,7 @@ from scalarviz.base.shell_commands import program
 from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces import watch as faces
+from scalarviz.faces.cli.link_changes import with_changes
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.precompile import load_kernels
 from scalarviz.faces.controller.train import (
@@ -38,7 +39,7 @@ from scalarviz.faces.controller.train import (
     train,
     train_all,
 )
-from scalarviz.faces.links import Link, read_link
+from scalarviz.faces.links import Link, read_link, scene_of
 from scalarviz.faces.scene_file import Scene, load, scenes
 from scalarviz.faces.scene_options import (
     LOOK,
@@ -56,6 +57,7 @@ from scalarviz.pages.page import page_of
 from scalarviz.pages.plain_pages import INDEX, Entry, index_of
 from scalarviz.scene.look import AUTO, Look
 from scalarviz.stage.background import Portions
+from scalarviz.stage.curves import earlier_losses
 from scalarviz.stage.encoders import chunk, png
 from scalarviz.stage.render import picture
 from scalarviz.stage.render_options import RenderOptions
@@ -272,7 +274,11 @@ def open_link(words: str, given: Mapping[str, Any]) -> int:
     if link.sample is not None:
         show.session.focus = link.sample
     speed = link.play if given["speed"] is None else given["speed"]
-    plays = link.play is not None or given["speed"] is not None or not link.names_moment
+    plays = (
+        link.play is not None
+        or given["speed"] is not None
+        or not (link.names_moment or link.changes)
+    )
     # Typed options override the link.
     of_link = {k: v for k, v in link.look.items() if given[k] == LOOK[k].default}
     chosen = {**given, "speed": speed, **of_link}
@@ -290,8 +296,11 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
         show, recipe = show_with(load(scenes()[target]), target, link.options)
         if link.weights is not None:
             show.session.network.bank.value[:] = link.weights
-            return replace(show, session=made_again(show.session, {})), None
-        return show, recipe
+            show = replace(show, session=made_again(show.session, {}))
+        if link.changes:
+            session = with_changes(show.session, link.changes, lambda now: show_of(now).session)
+            show = replace(show_of(link.changes[-1].settings), session=session)
+        return show, None if link.changes or link.weights is not None else recipe
     if target.lower().endswith(".py"):
         raise InputError(
             f"a link opens scenes of the package and saved training runs, but {shorten(target)} "
@@ -313,6 +322,12 @@ def opened(link: Link, given: Mapping[str, Any]) -> tuple[Show, Recipe | None]:
     if isinstance(run, RecordedRun) and not run.followed.record.is_done:
         session.seek(session.current_branch.end.step)  # its latest moment
     return replace(Show.of(session), title=os.path.basename(target)), None
+
+
+def show_of(settings: Mapping[str, Any]) -> Show:
+    """Return the Show of a network that was built in a playground."""
+    name, options = scene_of(settings)
+    return show_with(load(scenes()[name]), name, options)[0]
 
 
 def show_with(
@@ -352,6 +367,8 @@ def go_to_moment(session: Session, link: Link, keep: Autosave) -> bool:
     does not have the requested operation.
     """
     step = session.step_index if link.step is None and link.operation else link.step
+    if step is not None and link.changes:
+        step -= len(earlier_losses(session))
     if step is not None:
         check_losses(step)
         session.seek(min(step, session.current_branch.end.step))

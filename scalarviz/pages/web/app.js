@@ -1,7 +1,7 @@
 // The page at work: states of the training become pictures and words, what users do commands.
 
 import { Access } from "./access.js";
-import { BranchLines, BranchList, Curve } from "./loss_chart.js";
+import { BranchLines, BranchList, Curve, LATER } from "./loss_chart.js";
 import { branchName } from "./changes.js";
 import { exhibitIn } from "./exhibit.js";
 import { NeuronMaps } from "./neuron_images.js";
@@ -61,13 +61,9 @@ export class App {
     this.byNeuron = new ByNeuron();
     /** Number of neurons that each moment shows one by one; 1 if it shows all together. */
     this.counts = spec.scene.moments.map(({ neurons }) => neurons?.[1] ?? 1);
-    const { earlier } = spec.page; // losses, as of a state, from before the page
-    this.losses = new LossRecord(earlier?.from);
-    if (earlier) {
-      const { values } = earlier; // packed by Python, or from the previous app
-      const losses = { ...earlier, values: values.dtype ? unpacked(values) : values };
-      this.losses.take({ losses, last: Infinity });
-    }
+    const { earlier } = spec.page; // losses from before the page, packed by Python or of another app
+    const values = earlier?.values.dtype ? unpacked(earlier.values) : earlier?.values;
+    this.losses = LossRecord.of(earlier && { ...earlier, values });
     this.growing = new Growing();
     this.state = null;
     this.foot = 0; // of the picture: logical pixels for a caption
@@ -79,6 +75,7 @@ export class App {
     this.pointed = null; // the piece of the caption under the mouse
     this.held = null; // what a hand drags, and what was before
     this.pinned = null;
+    this.offered = null; // a cube that a finger may drag at once
     this.beside = []; // rows that are pinned beside a weight
     this.opened = false;
     this.unit = "step";
@@ -90,7 +87,7 @@ export class App {
     this.pressed = 0; // counts commands
     this.refused = ""; // the message about the last invalid input
     this.frame = 0;
-    /** What builds the network and may undo more than the training: {undo, redo, reset, drawWeights, copyLink, seen}, or null. */
+    /** What builds the network and may undo more than the training: {undo, redo, past, future, reset, drawWeights, copyLink, seen, goTo, goBack}, or null. */
     this.around = null;
     this.drawn = this.isNew = false;
     this.life = new AbortController(); // its signal ends what listens
@@ -202,6 +199,7 @@ export class App {
     for (const each of state.branches ?? []) each.name ??= branchName(each, this.spec.engine);
     this.lines.take(state, this.losses);
     this.losses.take(state);
+    if (this.spec.page.changed > state.changed) state.changed = this.spec.page.changed;
     if (Number.isNaN(state.loss)) state.loss = this.losses.at(state.step - 1); // of before the page
     this.curve.take(state);
     const news = this.branchList.take(state);
@@ -286,7 +284,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
@@ -310,6 +308,7 @@ export class App {
       unit: this.unit,
       speed: this.player.speed,
       speeds: this.player.speeds,
+      around: this.around,
     });
     showOptions(this.spec.engine, this.state, this.look.color);
     this.marks.show(this.picture);
@@ -405,8 +404,10 @@ export class App {
 
   tap(x, y, isBeside = false) {
     if (this.slowing) this.motion.finish();
-    const found = this.picture.at(x, y);
+    const at = this.around?.closeUp.tapped(this, x, y);
+    const found = this.around ? at : this.picture.at(x, y);
     this.endTour();
+    if (found === undefined) return; // the camera moves there
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
@@ -466,6 +467,10 @@ export class App {
     return found === null ? {} : { sample: found };
   }
 
+  goTo(step) {
+    return this.still("seek", { step, operation: 0 });
+  }
+
   /** Go to another moment of the training, and show all neurons there. */
   async still(name, args) {
     this.act();
@@ -485,13 +490,14 @@ export class App {
         else if (unit === "neuron") this.goByNeuron(count);
         else still("advance", { count, unit: unit === "operation" ? "stop" : unit });
       },
-      back: (count = 1, unit = this.unit) =>
-        unit === "neuron"
-          ? this.goByNeuron(-count)
-          : still("back", { count, unit: unit === "operation" ? "stop" : unit }),
+      back: (count = 1, unit = this.unit) => {
+        if (this.around?.goBack()) return;
+        if (unit === "neuron") this.goByNeuron(-count);
+        else still("back", { count, unit: unit === "operation" ? "stop" : unit });
+      },
       "operation on": () => this.commands.advance(1, one),
       "operation back": () => this.commands.back(1, one),
-      seek: (step) => still("seek", { step, operation: 0 }),
+      seek: (step) => (this.around ?? this).goTo(step),
       go: (done) => still("seek", this.placeOf(done)),
       reset: () => (this.around ? this.around.reset() : still("reset")),
       undo: () => (this.state.undoable ? still("undo") : this.around?.undo()),
@@ -638,6 +644,7 @@ export class App {
   /** Switch to a branch, by default to the next one. */
   async chooseBranch(key, step) {
     const { branches = [] } = this.state;
+    if (key === LATER) return this.around.goTo(step, true);
     const isNext = key === undefined;
     if (isNext && this.spec.recording) return this.tell(text("page.recorded.refused"));
     if (isNext && branches.length < 2) return this.tell(text("notices.one_branch"));

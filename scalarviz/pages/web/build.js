@@ -5,33 +5,71 @@ import { layoutOf } from "./layout_maker.js";
 import { appAnew, appOf, pictureOf } from "./app.js";
 import { DataTiles, InputShelf, LayerLine, LearningFields, OWN } from "./build_parts.js";
 import { Challenges } from "./challenge_box.js";
+import { isSamePlace } from "./branches.js";
 import { Client } from "./client.js";
+import { CloseUp } from "./close_up.js";
 import { specOf } from "./dense_page.js";
-import { byId, failWith, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
+import { CsvError, tableOfFile } from "./csv.js";
+import {
+  byId,
+  failWith,
+  isNews,
+  isPhone,
+  made,
+  remember,
+  remembered,
+  setShown,
+  setWords,
+} from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
+import { FirstMinute } from "./first_minute.js";
+import { answersEach, classOf } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
-import { followLink, putOnClipboard } from "./links.js";
+import { leadsTo, leftFor, partsOf, placed, replayed } from "./journey.js";
+import { followLink, putOnClipboard, writeLink } from "./links.js";
+import { OwnColours } from "./own_colours.js";
 import { OwnPoints } from "./own_points.js";
 import { generalNumber } from "./numbers.js";
-import { readBuild, writeBuild } from "./packed_link.js";
+import { batchOf, readBuild, writeBuild } from "./packed_link.js";
 import {
   ACTIVATIONS,
   BATCHES,
+  COLOURS,
+  DEFAULTS,
   FEATURES,
   INITIALIZERS,
+  LONGEST,
   MOST_LAYERS,
   MOST_NEURONS,
   RATES,
   SHAPES,
+  TABLE,
   sizes_of,
+  task_of,
 } from "./story/build_link.js";
+import { MOST_STEPS, parts_between } from "./story/journal.js";
 import { pythonOf } from "./take_to_python.js";
-import { text } from "./texts.js";
+import { plural, text } from "./texts.js";
 
 const DRAG = 1500; // milliseconds between two moves of a slider that are one change
-const MOST_PAST = 50; // changes that can be undone
+const MOST_PAST = 200; // changes that can be undone
 const STEPS_BACK = 30; // to return to if numbers become too large
+const MOST_LETTERS = 28; // of the name of a file
+const MEASURED = 50; // steps between two test losses of the curve
 const MOST_TEST = 450; // test points on the map
+const PROPOSED = { hidden: [8], activation: ["tanh"], share: 0.8, batch: 10 }; // for a table
+const LOSSES = {
+  sides: ([answer], [target]) => 0.5 * (answer - target) ** 2,
+  classes: (answer, target) => -Math.log(answer[target.indexOf(1)]),
+  numbers: ([answer], [target]) => (answer - target) ** 2,
+  colours: (answer, target) => target.reduce((sum, x, k) => sum + (answer[k] - x) ** 2 / 3, 0),
+};
+const USUAL = {
+  sides: { hidden: [4, 2], lr: 0.03, batch: 10 },
+  colours: { hidden: [8], lr: 0.5, batch: 8 },
+}; // by task
+const DATA = ["shape", "noise", "share", "points", "colours", "seed"]; // other losses are not compared with
+const NETWORK = ["features", "hidden", "activation"];
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
@@ -42,12 +80,14 @@ export class Playground {
     this.markup = markup;
     const url = URL.createObjectURL(new Blob([worker], { type: "text/javascript" }));
     this.makeWorker = () => new Worker(url);
-    this.now = null; // {settings, spec, image, held, resume}: the training that is shown
+    this.runs = 0; // counts trainings
+    this.now = null; // the training that is shown, see `entryOf`
     this.past = []; // those before it, and those undone
     this.future = [];
     this.wanted = null; // the settings of the last change, until it is made
     this.going = Promise.resolve(); // fulfilled when nothing leads to another training
     this.busy = 0; // what leads there
+    this.goal = null; // the step to go to, until it is reached
     this.moved = ""; // the setting of a slider that is dragged
     this.rests = 0;
     this.app = null;
@@ -55,8 +95,10 @@ export class Playground {
     this.link = ""; // the last one to be followed
     this.stopped = null; // the state for which a way back was offered
     this.hidesTest = false;
+    this.closeUp = new CloseUp();
     this.makeParts();
     this.challenges = new Challenges(this, build.challenges);
+    this.firstMinute = new FirstMinute(this);
   }
 
   makeParts() {
@@ -65,10 +107,15 @@ export class Playground {
       resize: (place, by) => this.resize(place, by),
       bend,
       add: () => this.addLayer(),
+      show: (place) => this.closeUp.show(place),
     });
     this.tiles = new DataTiles(byId("tiles"), [...SHAPES, OWN], (shape) => this.choose(shape));
     this.own = new OwnPoints({
       change: (settings) => this.change(settings),
+      tell: (words) => this.app.tell(words),
+    });
+    this.colours = new OwnColours({
+      take: (fields) => this.take(fields),
       tell: (words) => this.app.tell(words),
     });
     const features = Object.entries(this.build.tables.features);
@@ -81,6 +128,8 @@ export class Playground {
     byId("learning").append(draw, more);
     this.opener = madeButton("opener", made("span", "", made("b"), made("i")));
     this.opener.dataset.panel = "learning";
+    this.what = made("button", "what", text("build.panel.words"));
+    this.what.dataset.panel = "words";
     this.test = made("p", "test");
     this.losses = [made("b"), made("span")];
     const sliders = { noise: ["noise", 1], "test-share": ["share", 100] };
@@ -92,11 +141,21 @@ export class Playground {
     }
     byId("new-points").addEventListener("click", () => this.change({ seed: this.settings.seed + 1 })); // prettier-ignore
     byId("test-points").addEventListener("click", () => this.showTest(byId("test-points").ariaPressed === "false")); // prettier-ignore
+    byId("set-points").addEventListener("click", () => this.setPoints());
+    byId("set-colours").addEventListener("click", () => this.take({ shape: COLOURS[0] }));
+    byId("choose-csv").addEventListener("click", () => byId("csv-file").click());
+    byId("csv-file").addEventListener("change", ({ target }) => {
+      this.takeFile(target.files[0]);
+      target.value = ""; // the same file can be chosen again
+    });
+    for (const name of ["dragover", "drop"])
+      document.addEventListener(name, (event) => this.drop(event));
     byId("more-points").addEventListener("click", () => this.showSliders(!remembered("sliders")));
     byId("share").addEventListener("click", () => this.copyLink());
     byId("to-python").addEventListener("click", () => this.showPython());
     byId("copy-python").addEventListener("click", () => this.copyPython());
-    byId("python").addEventListener("keydown", (event) => event.stopPropagation());
+    for (const name of ["python", "own-data"])
+      byId(name).addEventListener("keydown", (event) => event.stopPropagation());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -132,9 +191,9 @@ export class Playground {
   }
 
   addLayer() {
-    const { hidden, activation, features } = this.settings;
+    const { hidden, activation } = this.settings;
     if (hidden.length === MOST_LAYERS) return;
-    const size = Math.min(hidden.at(-1) ?? features.length, MOST_NEURONS);
+    const size = Math.min(sizes_of(this.settings).at(-2), MOST_NEURONS);
     this.change({ hidden: [...hidden, size], activation: [...activation, activation.at(-1) ?? "tanh"] }); // prettier-ignore
   }
 
@@ -145,9 +204,48 @@ export class Playground {
     if (next.length) this.change({ features: next });
   }
 
-  /** Train on a data set, or on the visitor's points if the name is `OWN`. */
+  /** Train on a data set, or offer all other data if the name is `OWN`. */
   choose(shape) {
-    this.change(shape === OWN ? this.own.begun(this.settings) : { shape, points: "" });
+    if (shape === OWN) byId("own-data").showModal();
+    else this.take({ shape });
+  }
+
+  setPoints() {
+    this.take(this.own.begun(withoutData(this.settings)));
+  }
+
+  /** Train on other data; an unchanged network becomes the usual one for them. */
+  take(fields) {
+    byId("own-data").close();
+    const { settings } = this;
+    const { table, colours } = settings;
+    const usual = (name) => [name, DEFAULTS.get(name)];
+    const ended = [...(table || colours ? ["batch"] : []), ...(table ? ["share"] : [])];
+    const next = { ...withoutData(settings), ...this.own.ended(settings), ...Object.fromEntries(ended.map(usual)), ...fields }; // prettier-ignore
+    this.change({ ...next, ...proposed(settings, task_of(next)), ...fields });
+  }
+
+  /** Take a file that is dropped anywhere on the page. */
+  drop(event) {
+    if (event.dataTransfer?.items[0]?.kind !== "file") return;
+    event.preventDefault();
+    if (event.type === "drop" && event.dataTransfer.files[0])
+      this.takeFile(event.dataTransfer.files[0]);
+  }
+
+  /** Train on the table in a file, or say what is wrong with it. */
+  async takeFile(file, leavesOut = false) {
+    if (this.challenges.now) return this.app.tell(text("csv.challenge"));
+    try {
+      const { settings, notes } = await tableOfFile(file, leavesOut);
+      this.take({ ...settings, ...PROPOSED });
+      await this.going;
+      if (notes.length) this.app.tell(notes.join(" "));
+    } catch (error) {
+      if (!(error instanceof CsvError)) throw error;
+      if (!error.bad) return this.app.tell(error.message);
+      this.app.tell(error.message, plural("csv.leave", error.bad), () => this.takeFile(file, true));
+    }
   }
 
   /** Use the tool for own points at a place of the map; say whether there are any. */
@@ -178,7 +276,7 @@ export class Playground {
   async kept() {
     const { past, future } = this;
     await this.app.player.rest();
-    return { now: { ...this.now, resume: this.app.client.resume }, past, future };
+    return { now: this.left(), past, future };
   }
 
   /** Show a training that was kept. */
@@ -187,40 +285,84 @@ export class Playground {
     await this.show(now);
   }
 
-  /** Start with settings, and with these weights instead of the initial ones. */
-  async begin(settings, value = null) {
-    await this.show(this.entryOf(settings, value));
-    return this.app;
-  }
-
   /** Follow another link in this page. */
   async follow(hash) {
     this.link = hash;
+    this.firstMinute.number = Infinity; // they are about the first network
     if (await this.challenges.follow(hash)) return;
-    const { settings, value, rest, bad } = await readBuild(hash);
+    const link = await readBuild(hash);
     if (this.link !== hash) return; // another one came
-    this.change(settings, { isFresh: true, given: value });
+    this.change(link.settings, { isFresh: true, given: link.value });
     await this.going;
-    if (rest.length > 1) await followLink(this.app, rest);
-    if (bad) this.app.tell(bad);
+    await this.pursue(link);
   }
 
-  /** The data of a training with settings, from its first step. */
+  /** Make the changes of a link, and go to its moment; return whether it has any. */
+  async pursue({ changes, kernels, rest, bad }) {
+    if (changes.length) {
+      this.enqueue(() => this.replay(changes));
+      await this.going;
+    }
+    const parts = new URLSearchParams(rest.slice(1));
+    const [step, operation] = ["step", "op"].map((name) => Number(parts.get(name) ?? 0));
+    if (parts.has("step") && step < this.app.spec.engine.step) await this.goTo(step);
+    if (changes.length && isSamePlace(this.app.state, { step, operation }))
+      for (const name of ["step", "op"]) parts.delete(name); // it is there, after the changes made there
+    const stands = parts.size > 0 && (await followLink(this.app, `#${parts}`));
+    const isOther = kernels && kernels !== this.build.kernels ? text("build.kernels") : "";
+    if (bad || isOther) this.app.tell(`${bad} ${isOther}`.trim());
+    return stands || changes.length > 0;
+  }
+
+  /** Train through changes from the first step of the present training. */
+  async replay(changes) {
+    await this.app.player.rest();
+    const runs = await replayed(this.now, changes, {
+      open: (entry) => this.clientOf(entry),
+      after: (entry, state, steps) => this.after(entry, state, steps).next,
+    });
+    this.past = [...this.past, ...runs.slice(0, -1)].slice(-MOST_PAST);
+    this.future = [];
+    this.hasBuilt = true;
+    await this.show(runs.at(-1));
+  }
+
+  /** A training with settings, from its first step.
+   *
+   * spec, image, held  its data
+   * resume, losses     where its worker continues, and the losses and metrics up to there, or null
+   * at                 where it was left
+   * origin, parts      settings and weights of the first step, and the changes since, as in links
+   * key, before, from  its number, the number of the training that it continues, and the place there
+   */
   entryOf(settings, value = null) {
     const { base, tables } = this.build;
-    const { spec, image, held } = specOf(base, tables, settings, { value, most: MOST_TEST });
-    const { facts } = spec;
-    const layoutAt = (shape) => layoutOf(facts, shape);
+    const { spec, image, held, judged } = specOf(base, tables, settings, {
+      value,
+      most: MOST_TEST,
+    });
+    const { facts, engine } = spec;
+    if (engine.metrics) engine.metrics = { ...engine.metrics, every: MEASURED };
+    for (const each of Object.values(facts.buffers))
+      if (each.role === "hidden") each.names = Array.from({ length: each.size }, (_, i) => neuronName(i, each)); // prettier-ignore
+    const layoutAt = (shape) => layoutOf(facts, shape, facts.tint !== "");
     spec.scene = { ...spec.scene, layouts: [], shapes: [], walls: [], layoutAt };
     spec.page = { ...spec.page, title: base.page.title };
     return {
       settings,
       spec,
       image,
+      judged,
       held: bytesOfSamples(held),
       resume: null,
+      at: null,
       isGiven: value !== null,
       networkSeed: settings.seed,
+      origin: { settings, value },
+      parts: [],
+      key: (this.runs += 1),
+      before: null,
+      from: null,
     };
   }
 
@@ -232,14 +374,18 @@ export class Playground {
   change(fields, asked = {}) {
     const { challenges } = this;
     if (!challenges.allows(fields)) return;
-    const how = challenges.now ? { ...asked, isFresh: true } : asked;
+    const settings = { ...this.settings, ...fields };
+    settings.batch = batchOf(settings);
+    const { table } = this.settings;
+    const isOther = settings.table !== table || task_of(settings) !== task_of(this.settings);
+    const how = challenges.now || isOther ? { ...asked, isFresh: true } : asked;
     const what = Object.keys(fields).join();
-    const follows = what === this.moved; // as a slider that is still dragged: one change
+    const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
+    const isDragged = what === this.moved; // a slider that moves on: one change
+    const follows = waiting.length ? this.wanted.follows : isDragged;
     this.moved = ["noise", "share"].includes(what) ? what : "";
     clearTimeout(this.rests);
     this.rests = setTimeout(() => (this.moved = ""), DRAG);
-    const settings = { ...this.settings, ...fields };
-    const waiting = this.wanted?.isTaken === false ? this.wanted.steps : [];
     this.wanted = { settings, steps: [...waiting, { settings, how }], follows, isTaken: false };
     this.showSettings();
     this.enqueue(() => this.make());
@@ -259,18 +405,12 @@ export class Playground {
     wanted.isTaken = true;
     const plays = app.player.playing;
     const state = await app.player.rest();
-    const grown = wanted.steps.reduce((last, each) => grownBy(last, each, state.step), {
-      ...now,
-      value: state.value,
-      rows: Array.from(state.value, (_, row) => row),
-      isFresh: false,
-      isGiven: this.hasOwnWeights,
-    });
-    const next = this.entryOf(wanted.settings, grown.value);
-    Object.assign(next, { isGiven: grown.isGiven, networkSeed: grown.networkSeed });
-    if (!grown.isFresh) this.goOn(next, grown, state);
-    const kept = wanted.follows ? [] : [{ ...now, resume: app.client.resume }];
-    this.past = [...this.past, ...kept].slice(-MOST_PAST);
+    const left = this.left();
+    const { next, grown } = this.after(left, state, wanted.steps);
+    const isKept = !wanted.follows || state.step > now.spec.engine.step;
+    if (!isKept && next.before) Object.assign(next, { before: now.before, from: now.from });
+    const kept = isKept ? [{ ...left, isBetween: wanted.follows }] : [];
+    this.past = [...this.past, ...this.future.reverse(), ...kept].slice(-MOST_PAST); // none is lost
     this.future = [];
     this.hasBuilt = true;
     await this.show(next, plays);
@@ -279,51 +419,79 @@ export class Playground {
     this.say(grown, state.value.length);
   }
 
-  /** Start a training run at the step of a state, with its losses and the slots of its optimizer. */
-  goOn({ spec, image, settings }, { rows }, { step, slots, value }) {
-    const { now } = this;
-    const { engine, facts, page } = spec;
-    page.earlier = this.app.losses.told;
-    const isSame = settings.opt === now.settings.opt;
-    engine.count = isSame ? now.spec.engine.count + step - now.spec.engine.step : 0;
-    engine.step = step;
-    facts.first = engine.count - step;
-    const [place, length] = engine.arrays.slots;
-    const numbers = new Float32Array(image.buffer, length ? place - engine.first : 0, length);
-    engine.optimizers[0].slots.forEach((name, k) => {
-      if (!isSame || !slots[name]) return;
-      numbers.set(grownNumbers(slots[name], rows, value.length), k * rows.length);
+  /** The present training, as it is left `at` a place; it will be shown with all its steps. */
+  left() {
+    const { client, losses, state, curve } = this.app;
+    const { series } = curve.measures;
+    const { place: at, journal } = client.resume;
+    const isBack = state.last > at.step;
+    const place = isBack ? { step: state.last, operation: 0, applied: journal.length } : at;
+    return { ...this.now, resume: { ...client.resume, place }, at, losses, measured: { series } };
+  }
+
+  /** The training after changes of settings of one that was left at a state: {next, grown}. */
+  after(left, state, steps) {
+    const { step, operation, value, rate: lr } = state;
+    const grown = steps.reduce(grownBy, {
+      ...left,
+      settings: { ...left.settings, lr, batch: state.size ?? left.settings.batch },
+      place: { step, operation },
+      value,
+      rows: Array.from(value, (_, row) => row),
+      isFresh: false,
+      isSame: true,
+      isGiven: left.isGiven || step > 0 || left.resume.journal.length > 0,
+      parts: partsOf(left),
     });
+    const next = this.entryOf(grown.settings, grown.value);
+    for (const name of ["isGiven", "networkSeed", "origin", "parts"]) next[name] = grown[name];
+    if (!grown.isFresh) goOn(next, left, grown, state);
+    return { next, grown };
+  }
+
+  clientOf({ spec, image, held, resume }) {
+    return new Client(this.makeWorker, { module: this.module, image, held, spec, resume });
   }
 
   /** Show a training, and play it on; the last one stays until its first state is there. */
   async show(entry, plays = false) {
-    const { spec, image, held, resume } = entry;
+    const { spec } = entry;
     spec.page.title = this.challenges.place?.title ?? this.build.base.page.title;
-    const client = new Client(this.makeWorker, { module: this.module, image, held, spec, resume });
+    const client = this.clientOf(entry);
     this.challenges.guard(client);
     const states = [];
     client.onstate = (state) => states.push(state);
     await client.opened;
     const before = this.app;
+    const pointer = before?.curve.pointer ?? null; // it drags on
+    const focused = document.activeElement?.id;
     this.now = entry;
     this.app = before
       ? appAnew(before, this.markup, spec, client)
       : appOf(spec, client, pictureOf(spec));
     before?.client.end();
     this.app.around = this;
+    this.app.curve.widen(this.reach);
+    const { app } = this;
+    app.curve.measures.now = ({ share }) => testedIn(app, entry)?.[share ? "right" : "loss"] ?? NaN;
+    if (pointer !== null) this.app.curve.hold(pointer);
     this.place();
     this.challenges.attach(this.app);
     for (const state of states) this.app.take(state);
+    const { at, resume } = entry;
+    if (at && !isSamePlace(at, resume.place)) await this.app.player.ask("seek", at);
     if (plays) this.app.player.play();
     this.app.draw();
+    if (focused) byId(focused)?.focus(); // a button that was moved
   }
 
   /** Put into the new elements of the page what stays of it. */
   place() {
     byId("picture").after(byId("legend"));
+    if (isPhone()) byId("sheet").prepend(this.what);
+    else byId("legend").before(this.what);
     byId("back").before(byId("undo"), byId("redo"));
-    byId("back").after(byId("play"));
+    if (!isPhone()) byId("back").after(byId("play"));
     byId("more").before(this.opener);
     byId("loss").before(...this.losses);
     byId("exhibit").querySelector(".yet").after(this.test);
@@ -339,6 +507,12 @@ export class Playground {
     const words = text(`build.weights.${isFresh ? "fresh" : kind}`, counts);
     if (isFresh) this.app.tell(words);
     else this.app.tell(words, text("build.again"), () => this.change({}, { isFresh: true }));
+    const { hidden } = this.now.settings;
+    const old = this.past.at(-1)?.settings.hidden ?? [];
+    const place = hidden.findIndex((count, i) => count !== old[i]);
+    if (hidden.length !== old.length || place < 0) return;
+    const { element, number } = this.layers.shown[place];
+    setWords(byId("told"), `${element.ariaLabel}: ${number.ariaValueText}. ${words}`);
   }
 
   /** Whether the weights may differ from the initial ones. */
@@ -347,12 +521,25 @@ export class Playground {
     return this.now.isGiven || state.step > 0 || client.resume.journal.length > 0;
   }
 
-  /** Copy a link to the current network to the clipboard, and say so. */
+  /** Copy a link to this moment to the clipboard, and report it. */
   async copyLink() {
-    const { value } = this.app.state;
-    const link = await writeBuild(this.settings, this.hasOwnWeights ? value : null);
+    const link = await this.linkNow();
+    if (!link || link.length > LONGEST) return this.app.tell(text("build.long.table"));
     const done = await putOnClipboard(location.href.split("#")[0] + link);
     this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+  }
+
+  /** The link to this moment: the first network and all changes; if there are too many, the weights. */
+  async linkNow() {
+    const { settings, hasOwnWeights, build, app } = this;
+    const { origin } = this.now;
+    const moment = app.client.resume.place;
+    const words = partsOf(this.left()).join(";");
+    if (moment.step > MOST_STEPS || !leadsTo(origin.settings, words, settings))
+      return writeBuild(settings, hasOwnWeights ? app.state.value : null);
+    const rest = moment.step || moment.operation ? writeLink(moment) : "#";
+    const k = words || rest.length > 1 ? build.kernels : "";
+    return writeBuild(origin.settings, origin.value, rest, { do: words, k });
   }
 
   /** Show a Python program with this network, its data and its learning settings. */
@@ -388,23 +575,84 @@ export class Playground {
     this.enqueue(() => this.travel(this.future, this.past));
   }
 
-  /** Go to the last training of a list, and keep the present one in another list. */
-  async travel(from, to) {
+  /** Go to the last training of a list, or to one with a key; those before it go to another list. */
+  async travel(from, to, key = null) {
     if (!from.length) return;
     const plays = this.app.player.playing;
     await this.app.player.rest();
-    to.push({ ...this.now, resume: this.app.client.resume });
-    await this.show(from.pop(), plays);
+    let entry = this.left();
+    do {
+      const next = from.pop();
+      to.push(next.before === entry.key ? leftFor(entry, next) : entry);
+      entry = next;
+    } while (from.length && (key ? entry.key !== key : entry.isBetween));
+    await this.show(entry, plays);
+  }
+
+  // Steps of other trainings.
+
+  /** The trainings that the present one continues, the nearest first. */
+  get earlier() {
+    return chainOf(this.past, (last, each) => last.before === each.key, this.now);
+  }
+
+  /** The undone trainings that continue the present one, the nearest first. */
+  get later() {
+    return chainOf(this.future, (last, each) => last.key === each.before, this.now);
+  }
+
+  /** The steps to which the curve leads, and the losses after the present training. */
+  get reach() {
+    const { earlier, later } = this;
+    const first = (earlier.at(-1) ?? this.now).spec.engine.step;
+    if (!later.length) return { first };
+    return { first, later: { start: later[0].spec.engine.step, losses: later.at(-1).losses } };
+  }
+
+  /** Go to a step, maybe of another training, or surely of a later one; the last goal holds. */
+  goTo(step, isLater = false) {
+    const { state, spec } = this.app;
+    const isHere = step >= spec.engine.step && (step <= state.last || !this.future.length);
+    if (isHere && !isLater && !this.busy) return this.app.goTo(step);
+    this.goal = { step, isLater };
+    this.enqueue(() => this.arrive());
+    return this.going;
+  }
+
+  async arrive() {
+    const { goal, app, now, past, future, earlier, later } = this;
+    this.goal = null;
+    if (goal === null) return; // an earlier call went there
+    const { step, isLater } = goal;
+    const holds = (each) => each.spec.engine.step <= step;
+    const isBack = step < now.spec.engine.step;
+    const run = isBack ? (earlier.find(holds) ?? earlier.at(-1)) : later.findLast(holds);
+    if (run && isBack) await this.travel(past, future, run.key);
+    else if (run && (isLater || step > app.state.last)) await this.travel(future, past, run.key);
+    await this.app.goTo(step);
+  }
+
+  /** Go to the last step of the training before; return false where the present one is not at its first. */
+  goBack() {
+    const { state, spec } = this.app;
+    const [run] = this.earlier;
+    if (!run || state.step > spec.engine.step || state.operation) return false;
+    this.enqueue(() => this.travel(this.past, this.future, run.key));
+    return true;
   }
 
   // What is seen.
 
   showSettings() {
     const settings = this.settings ?? this.now.settings;
-    for (const part of [this.layers, this.tiles, this.shelf, this.learning]) part.show(settings);
-    writeBuild(settings).then((link) => this.write(this.challenges.place?.link ?? link));
-    const { noise, share, shape, points, opt, batch, l1, l2 } = settings;
+    for (const part of [this.layers, this.tiles, this.shelf, this.learning, this.colours]) part.show(settings); // prettier-ignore
+    writeBuild(settings).then((link) => this.write(this.challenges.place?.link ?? link ?? "#"));
+    const { noise, share, shape, points, colours, table, opt, batch, l1, l2 } = settings;
     document.body.classList.toggle("given", points !== "");
+    document.body.classList.toggle("tabled", table !== "");
+    document.body.classList.toggle("coloured", task_of(settings) === "colours");
+    if (!isPlane(settings) && document.body.dataset.panel === "inputs") this.open("");
+    if (table) setWords(byId("table-words"), wordsOfTable(settings));
     byId("noise").value = noise;
     byId("test-share").value = Math.round(100 * (1 - share));
     setWords(byId("noise-words"), generalNumber(noise, 2));
@@ -412,14 +660,19 @@ export class Playground {
     const sizes = sizes_of(settings).join(" → ");
     const learns = text("build.learns", {
       sizes,
-      what: text(`build.learned.${points ? OWN : shape}`),
+      what: table
+        ? tableName(table)
+        : text(`build.learned.${points ? OWN : colours ? "colours" : shape}`),
     });
     const task = this.hasBuilt ? learns : text("build.task");
-    setWords(document.querySelector(".task p"), this.challenges.place?.name ?? task);
+    const words = isPhone() ? sizes : task;
+    setWords(document.querySelector(".task p"), this.challenges.place?.name ?? words);
     const penalty = l1 || l2 ? `L${l1 ? 1 : 2} ${l1 || l2}` : "";
     const [name, more] = this.opener.firstElementChild.children;
-    setWords(name, this.titleOf(opt));
-    setWords(more, [text("build.batch_of", { batch }), penalty].filter(Boolean).join(", "));
+    const { field } = this.challenges; // the only one that may be changed
+    setWords(name, field ? text(`build.learning.${field}`) : this.titleOf(opt));
+    const all = [text("build.batch_of", { batch }), penalty].filter(Boolean).join(", ");
+    setWords(more, field ? String(settings[field] || text("build.none")) : all);
   }
 
   /** Write a link to the address; a browser may refuse that if it happens often. */
@@ -433,14 +686,15 @@ export class Playground {
 
   /** Follow a picture: the boxes of layers stand over it, and both losses beside the curve. */
   seen(app, state) {
+    if (app !== this.app) return; // a picture of the last network
     if (app.picture.placed && app.picture.see) this.layers.place(app.picture);
-    byId("undo").disabled = !app.state.undoable && !this.past.length;
-    byId("redo").disabled = !app.state.redoable && !this.future.length;
     if (!this.wanted) this.followLearning(this.settings, app.theme);
-    const { answers, data } = app.exhibit ?? {};
-    if (answers) this.judge(answers, data);
+    const tested = testedIn(app, this.now);
+    if (tested) this.judge(tested);
+    this.closeUp.follow(app);
     this.warn(app, state);
     this.challenges.seen(app, state);
+    this.firstMinute.seen(app);
   }
 
   followLearning(settings, theme) {
@@ -453,16 +707,12 @@ export class Playground {
   }
 
   /** Say how many test points are right, and the mean losses of all points. */
-  judge(answers, { targets, held }) {
-    const own = targets.map((target, i) => [target, answers[i]]);
-    const parts = [own.slice(0, held), own.slice(held)];
-    const meanOf = (pairs) => pairs.reduce((sum, [t, a]) => sum + 0.5 * (a - t) ** 2, 0) / pairs.length; // prettier-ignore
-    const right = parts[1].filter(([target, answer]) => target * answer > 0).length;
-    setShown(this.test, parts[1].length > 0);
-    setWords(this.test, text("build.test", { right, count: parts[1].length }));
-    ["learn", "test"].forEach((name, i) => {
-      setShown(this.losses[i], parts[i].length > 0);
-      setWords(this.losses[i], text(`build.loss.${name}`, { loss: meanOf(parts[i]).toFixed(2).replace(/^0/, "") })); // prettier-ignore
+  judge({ learn, loss, rightCount, count, isSorted }) {
+    setShown(this.test, count > 0 && isSorted);
+    setWords(this.test, text("build.test", { right: rightCount, count }));
+    Object.entries({ learn, test: loss }).forEach(([name, mean], i) => {
+      setShown(this.losses[i], Number.isFinite(mean));
+      setWords(this.losses[i], text(`build.loss.${name}`, { loss: mean.toFixed(2).replace(/^0/, "") })); // prettier-ignore
     });
   }
 
@@ -503,40 +753,85 @@ export class Playground {
     for (const each of /** @type {any} */ (document.querySelectorAll("button[data-panel]")))
       if (each.dataset.panel) each.ariaExpanded = String(each.dataset.panel === opened);
     if (opened) setWords(byId("panel-title"), text(`build.panel.${opened}`));
+    if (opened === "words") byId("words").scrollIntoView();
     this.app?.resize();
   }
 
-  /** Keys: 1 to 5 choose data, + and − the neurons of the layer in use, [ and ] that layer. */
+  /** Keys: 1 to 5 choose data, + and − the neurons of the layer in use, [ and ] that layer; Escape closes panels. */
   press(event) {
     const target = event.target instanceof Element ? event.target : document.body;
     if (event.ctrlKey || event.altKey || event.metaKey || takesKey(target, event.key)) return;
     const boxes = this.layers.shown ?? [];
     const now = boxes.findIndex(({ element }) => element.contains(target));
     const number = Number(event.key) - 1;
-    const acts = {
+    const ofLayers = {
       "+": () => this.resize(now < 0 ? boxes.length - 1 : now, 1),
       "-": () => this.resize(now < 0 ? boxes.length - 1 : now, -1),
-      "[": () => boxes.at(now < 0 ? -1 : now - 1)?.number.focus(),
-      "]": () => boxes[(now + 1) % boxes.length]?.number.focus(),
-      f: () => this.open("inputs"),
+      "[": () => boxes.at(now < 0 ? -1 : now - 1).number.focus(),
+      "]": () => boxes[(now + 1) % boxes.length].number.focus(),
+    };
+    const acts = {
+      f: () => isPlane(this.settings) && this.open("inputs"),
+      ...(boxes.length && ofLayers),
+      ...(document.body.dataset.panel && { Escape: () => this.open("") }),
     };
     const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[event.key]; // prettier-ignore
-    if (!act || (!boxes.length && event.key !== "f" && !(number >= 0))) return;
+    if (!act) return;
     event.preventDefault();
     event.stopPropagation();
     act();
   }
 }
 
-/** The weights after one more change of settings, at a step: of each, which one it was at first, or -1. */
-function grownBy(last, { settings, how }, step) {
-  const { isFresh, given = null, layer } = how;
+/** Whether a network answers about points of the plane. */
+function isPlane(settings) {
+  return !settings.table && task_of(settings) === "sides";
+}
+
+/** Settings with a data set of the plane. */
+function withoutData({ shape, ...settings }) {
+  const usual = (name) => [name, DEFAULTS.get(name)];
+  const names = ["points", "colours", ...TABLE, ...(COLOURS.includes(shape) ? ["shape"] : [])];
+  return { shape, ...settings, ...Object.fromEntries(names.map(usual)) };
+}
+
+/** What is usual for another task, of what is usual for the present one. */
+function proposed(settings, task) {
+  const [now, next] = [task_of(settings), task].map((each) => USUAL[each]);
+  if (!now || !next || now === next) return {};
+  const fields = Object.keys(now).filter((name) => String(settings[name]) === String(now[name]));
+  const found = Object.fromEntries(fields.map((name) => [name, next[name]]));
+  const activation = next.hidden.map(() => settings.activation[0]);
+  return found.hidden ? { ...found, activation } : found;
+}
+
+/** What a table is called. */
+function tableName({ file }) {
+  if (file.length > MOST_LETTERS) return `${file.slice(0, MOST_LETTERS)}…`;
+  return file || text("build.learned.table");
+}
+
+/** The size of a table, in words. */
+function wordsOfTable({ table, names, classes }) {
+  const parts = [
+    plural("build.table.lines", table.lines.length),
+    plural("build.table.inputs", names.length - 1),
+    classes.length ? text("build.table.classes", { count: classes.length }) : "",
+  ];
+  return `${tableName(table)}: ${parts.filter(Boolean).join(", ")}`;
+}
+
+/** The weights after one more change of settings: of each, which one it was at first, or -1. */
+function grownBy(last, { settings, how }) {
+  const { isFresh, given = null, layer = null } = how;
+  const place = last.isFresh || isFresh ? { step: 0, operation: 0 } : last.place;
   if (isFresh) {
     const value = given ?? drawnWeights(settings);
     const isGiven = given !== null;
-    return { settings, value, rows: Array.from(value, () => -1), isFresh, isGiven, networkSeed: settings.seed }; // prettier-ignore
+    const origin = { settings, value: given };
+    return { settings, value, rows: Array.from(value, () => -1), isFresh, isGiven, networkSeed: settings.seed, origin, parts: [], place }; // prettier-ignore
   }
-  const seed = growthSeed(settings.seed, last.networkSeed, step);
+  const seed = growthSeed(settings.seed, last.networkSeed, place.step);
   const { value, rows } = grownWeights(last.settings, settings, last.value, { seed, layer });
   const isSame = rows.length === last.value.length && rows.every((from, row) => from === row);
   return {
@@ -544,9 +839,66 @@ function grownBy(last, { settings, how }, step) {
     settings,
     value,
     rows: Array.from(rows, (from) => (from < 0 ? -1 : last.rows[from])),
+    isSame: last.isSame && settings.opt === last.settings.opt,
     isGiven: last.isGiven || !isSame || settings.seed !== last.settings.seed,
     networkSeed: isSame ? last.networkSeed : seed,
+    parts: [...last.parts, ...placed(parts_between(last.settings, settings, layer), place)],
   };
+}
+
+/** Start a training at the step of a state of the last one, with its losses, frozen weights and slots. */
+function goOn(next, left, { rows, isSame }, { step, slots, value, frozen }) {
+  const { engine, facts, page } = next.spec;
+  Object.assign(next, { before: left.key, from: { place: left.at, key: left.resume.key } });
+  const isOther = (name) => String(next.settings[name]) !== String(left.settings[name]);
+  const { marks = [], changed = 0 } = left.spec.page;
+  const isNew = DATA.some(isOther);
+  page.marks = isNew ? [...new Set([...marks, step])] : marks;
+  page.changed = isNew || NETWORK.some(isOther) ? step : changed;
+  if (!isNew && page.measured) page.measured = left.measured;
+  page.earlier = left.losses.told;
+  engine.count = isSame ? left.spec.engine.count + step - left.spec.engine.step : 0;
+  engine.step = step;
+  facts.first = engine.count - step;
+  const arrayOf = (kind, [place, length]) => new kind(next.image.buffer, length ? place - engine.first : 0, length); // prettier-ignore
+  arrayOf(Uint8Array, engine.arrays.frozen).set(grownNumbers(frozen, rows, value.length));
+  const numbers = arrayOf(Float32Array, engine.arrays.slots);
+  engine.optimizers[0].slots.forEach((name, k) => {
+    if (!isSame || !slots[name]) return;
+    numbers.set(grownNumbers(slots[name], rows, value.length), k * rows.length);
+  });
+}
+
+/** The mean losses of all samples, and the test samples that are right, from the answers of now. */
+function testedIn({ state }, { judged, spec }) {
+  if (!state?.probe) return null;
+  const { task, first, parts } = judged;
+  const { reads, outputs } = spec.page.exhibit;
+  const answers = answersEach(state.probe, reads, outputs).slice(first);
+  const tests = answers.slice(parts[0].length);
+  const [learn, loss] = [answers, tests].map((some, i) => {
+    const losses = parts[i].map((target, k) => LOSSES[task](some[k], target));
+    return losses.reduce((sum, each) => sum + each, 0) / losses.length;
+  });
+  const isRight = (target, i) => (task === "classes" ? classOf(tests[i]) === classOf(target) : target[0] * tests[i][0] > 0); // prettier-ignore
+  const rightCount = parts[1].filter(isRight).length;
+  const count = parts[1].length;
+  return { learn, loss, right: rightCount / count, rightCount, count, isSorted: task === "sides" || task === "classes" }; // prettier-ignore
+}
+
+/** The trainings at the end of a list of which each follows the one before, the last one first. */
+function chainOf(list, follows, now) {
+  const found = [];
+  for (const each of list.toReversed()) {
+    if (follows(found.at(-1) ?? now, each)) found.push(each);
+  }
+  return found;
+}
+
+/** The name of a hidden neuron: neurons and layers count from 1, as the boxes of layers do. */
+function neuronName(place, { layer }) {
+  const unit = text("captions.unit.neuron", { number: place + 1 });
+  return layer ? text("captions.unit.of_layer", { unit, layer: Number(layer) + 1 }) : unit;
 }
 
 /** The bytes of samples as `Metrics` reads them: inputs, then targets. */

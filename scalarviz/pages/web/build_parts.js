@@ -6,7 +6,7 @@ import { byId, isNews, made, putImage, setWords, styled } from "./dom.js";
 import { fillOptions, followArrows, madeButton } from "./events.js";
 import { generalNumber, numberTyped } from "./numbers.js";
 import { bytesOf } from "./plane_exhibit.js";
-import { MOST_LAYERS, MOST_NEURONS } from "./story/build_link.js";
+import { MOST_LAYERS, MOST_NEURONS, sizes_of, task_of } from "./story/build_link.js";
 import { plural, text } from "./texts.js";
 
 const WIDE = 3; // layers up to which a box names its neurons
@@ -15,11 +15,12 @@ const DOT = 1.3; // radius of its points
 const RIM = "#080b10";
 const TRAYS = 0.6; // of the way from a layer to the next: the middle of its trays
 const REACH = 5.5; // of the plane, from the middle
+const BENDS = { sides: "tanh", classes: "softmax", numbers: "linear", colours: "sigmoid" }; // of outputs
 export const OWN = "own"; // the name of the visitor's points
 
 /** The box of a hidden layer: its number of neurons, and their activation. */
 class LayerBox {
-  constructor(place, { resize, bend }) {
+  constructor(place, { resize, bend, show }) {
     this.number = made("b");
     this.number.role = "spinbutton";
     this.number.tabIndex = 0;
@@ -34,6 +35,7 @@ class LayerBox {
     const middle = made("div", "middle", this.number, this.kind);
     this.element = made("div", "layer", made("span", "", title), this.less, middle, this.more);
     Object.assign(this.element, { role: "group", ariaLabel: title });
+    this.element.addEventListener("pointerdown", () => show(place));
     this.kind.ariaLabel = text("build.activation", { number: place + 1 });
     this.number.ariaLabel = title;
     this.more.ariaLabel = text("build.more", { number: place + 1 });
@@ -55,16 +57,24 @@ class LayerBox {
 export class LayerLine {
   constructor(element, kinds, use) {
     this.element = element;
+    element.classList.add("flows"); // until there is a picture
     this.kinds = kinds;
     this.use = use;
     this.boxes = []; // of all layers that there have been
     this.shown = [];
-    this.plus = madeButton("plus", text("build.add_layer"), () => use.add());
-    this.output = made("div", "layer", made("div", "middle", made("b", "", text("build.output")), made("i", "", "tanh"))); // prettier-ignore
+    this.plus = madeButton("plus", text("build.add_layer"), () => {
+      use.add();
+      use.show(this.shown.length - 1);
+    });
+    this.outputs = [made("b"), made("i")]; // their number and activation
+    this.output = made("div", "layer", made("div", "middle", ...this.outputs));
     this.output.classList.add("output");
   }
 
-  show({ hidden, activation }) {
+  show(settings) {
+    const { hidden, activation } = settings;
+    setWords(this.outputs[0], plural("build.outputs", sizes_of(settings).at(-1)));
+    setWords(this.outputs[1], BENDS[task_of(settings)]);
     const isTight = hidden.length > WIDE;
     while (this.boxes.length < hidden.length)
       this.boxes.push(new LayerBox(this.boxes.length, this.use));
@@ -80,9 +90,9 @@ export class LayerLine {
 
   /** Put each box over the middle of its layer in the picture, if all have room. */
   place(picture) {
-    const lines = picture.placed.neurons.map(({ values, sums }) => [values || sums, 0]);
+    const lines = new Set(picture.placed.neurons.map(({ values, sums }) => values || sums));
     const start = leftOf(picture.canvas) - leftOf(this.element);
-    const xs = lines.map((neuron) => start + (picture.placeOf({ neuron })?.x ?? 0));
+    const xs = [...lines].map((name) => start + (picture.placeOf({ neuron: [name, 0] })?.x ?? 0));
     if (xs.length !== this.shown.length + 2) return; // it is the one before
     const middles = xs.slice(1).map((x, i) => xs[i] + TRAYS * (x - xs[i]));
     const end = this.element.clientWidth;
@@ -139,14 +149,17 @@ export class DataTiles {
     });
   }
 
-  show({ shape, noise, seed, points }) {
-    this.chosen = points ? OWN : shape;
+  show(settings) {
+    const { shape, noise, seed, points, table } = settings;
+    const isColours = task_of(settings) === "colours";
+    this.chosen = points || table || isColours ? OWN : shape;
     this.tiles.forEach((tile, i) => {
       const isChosen = this.names[i] === this.chosen;
       tile.ariaChecked = String(isChosen);
       tile.tabIndex = isChosen ? 0 : -1;
       const isOwn = this.names[i] === OWN;
       if (isOwn) tile.classList.toggle("mine", !points); // a plus until there are any
+      if (isOwn) setWords(tile.lastElementChild, table ? "CSV" : isColours ? "RGB" : "+");
       const set = isOwn ? { points } : { shape: this.names[i], noise, seed, share: 0.5 };
       if (set.shape || points) this.draw(tile.firstElementChild, set);
     });

@@ -3,27 +3,19 @@
 //
 // The rows of pages/challenges.json:
 //
-//   id      names its texts; `start` is a link, `value` its weights, `points` its points [x, y, class]
+//   id      names its texts; `start` is the link with which it begins
 //   may     what may be changed: drag, features, layers, lr, l2; or done: play
-//   moves   most changes; `by` is the last step; `once` says that the first pause counts
+//   moves   most changes; `by` is the last step; with `tries` 1 the first pause counts
 //   goal    [what, ">=" or "<=", number]
 //   way     how it is solved: ["edit", row, value], ["features", name], ["layers", place, size],
 //           ["lr" or "l2", value], ["pause", step]; `brought` are the numbers after each, recorded
 
-import { readBuild } from "./packed_link.js";
-import { FEATURES, count_of, packed_points } from "./story/build_link.js";
+import { FEATURES, count_of } from "./story/build_link.js";
 
 const NEAR = 0.15; // of its size, from a weight of the way, within which a drag has found it
 const FIELDS = { layers: ["hidden", "activation"], features: ["features"], lr: ["lr"], l2: ["l2"] };
 const ALWAYS = ["point", "sample", "evaluate", "survey", "moved", "past", "ahead", "state", "pause", "undo", "redo"]; // prettier-ignore
 const COMMANDS = { drag: ["edit"], play: ["play"] }; // of the training
-
-/** The settings and weights with which a challenge begins; without weights, they are drawn from the seed. */
-export async function startOf({ start, value = null, points = null }) {
-  const { settings, value: packed } = await readBuild(`#${start}`);
-  if (points) settings.points = packed_points(points);
-  return { settings, value: value ? Float32Array.from(value) : packed };
-}
 
 /** Whether the training may get a command. */
 export function takes({ may }, name) {
@@ -61,9 +53,9 @@ export function judge({ goal }, numbers) {
 }
 
 /** Whether a moment counts: at rest; of what trains the last step, or the first pause. */
-export function isDue({ may, by, once }, { step, playing }) {
+export function isDue({ may, by, tries }, { step, playing }) {
   if (playing) return false;
-  return !may.includes("play") || step === by || (once && step > 0);
+  return !may.includes("play") || step === by || (tries && step > 0);
 }
 
 /** The changes in force between the beginning and now, {settings, value}, as entries of a way. */

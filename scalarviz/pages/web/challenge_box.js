@@ -10,15 +10,16 @@ import {
   nextOf,
   noted,
   numbersOf,
-  startOf,
   takes,
 } from "./challenge.js";
 import { byId, isNews, made, remember, remembered, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
 import { putOnClipboard } from "./links.js";
+import { counterOf, readChallenge, turned, writeChallenge } from "./own_challenge.js";
+import { readBuild } from "./packed_link.js";
 import { typeset } from "./story/decimals.js";
 import { said } from "./story/formats.js";
-import { homes_of, neuron_name, uses_of, weight_title } from "./story/names.js";
+import { homes_of, uses_of, weight_title } from "./story/names.js";
 import { text } from "./texts.js";
 
 const SECONDS = 8; // that a training to the last step takes
@@ -26,6 +27,7 @@ const WATCHED = 30; // where the first pause counts
 const FRAMES = 30; // a second
 const HINTS = 3; // on one entry of a way: where, which, and how far
 const SOLVED = "solved"; // what the browser remembers
+const FREE = ["list", "close", "begin", "make", "copy", "try"]; // acts without a challenge
 
 /** All challenges of a page, and the one that is played. */
 export class Challenges {
@@ -45,29 +47,33 @@ export class Challenges {
     this.line = byId("challenge");
     this.card = byId("challenge-card");
     this.list = byId("challenge-list");
+    this.maker = byId("challenge-maker");
     this.tag = made("div", "challenge-mark", made("span"));
     this.tag.hidden = true;
     this.acts = {
       list: () => this.showList(),
       close: () => this.close(),
-      begin: (number) => this.begin(Number(number)),
-      next: () => this.begin(this.number + 1),
-      again: () => this.begin(this.number),
+      begin: (number) => this.enter(table[number - 1]),
+      next: () => this.enter(table[this.number]),
+      again: () => this.begin(this.now),
       leave: () => this.leave(),
       on: () => this.leave(true),
       undo: () => playground.app.run("undo"),
       hint: () => this.giveHint(),
-      more: () => this.giveHint(),
       do: () => this.doHint(),
-      send: () => this.send(),
+      send: () => this.send(this.place.link),
+      make: () => this.make(),
+      copy: () => this.send(this.made),
+      try: () => this.follow(this.made),
     };
     document.addEventListener("click", ({ target }) => {
       const { act, number } =
         /** @type {any} */ (target).closest("button[data-act]")?.dataset ?? {};
-      const isReady = this.first || ["list", "close", "begin"].includes(act);
+      const isReady = this.first || FREE.includes(act);
       if (act && playground.app && isReady) this.acts[act](number);
     });
-    this.list.addEventListener("keydown", (event) => event.stopPropagation());
+    for (const box of [this.list, this.maker])
+      box.addEventListener("keydown", (event) => event.stopPropagation());
     this.show();
   }
 
@@ -77,16 +83,23 @@ export class Challenges {
 
   /** The title of the page, and what stands after the # of its address; null without a challenge. */
   get place() {
-    const { number, table } = this;
-    if (!number) return null;
-    const title = text("challenge.title", { number, count: table.length });
-    return { title, name: this.say("name"), link: `#c=${number}` };
+    const { now, number, table } = this;
+    if (!now) return null;
+    const title = text(number ? "challenge.title" : "challenge.own", { number, count: table.length }); // prettier-ignore
+    return { title, name: now.n ?? this.say("name"), link: now.link ?? `#c=${number}` };
   }
 
   /** A text on a challenge, with the numbers of its goal. */
-  say(part, challenge = this.now) {
-    const [[, , wanted], [, , also] = []] = challenge.goal;
-    return text(`challenge.${challenge.id}.${part}`, { wanted, also, by: challenge.by });
+  say(part, { id, goal, by } = this.now) {
+    const [[, , wanted], [, , also] = []] = goal;
+    const { held: count, targets } = this.playground.app.exhibit.data;
+    const tests = targets.length - count;
+    return text(`challenge.${id}.${part}`, { wanted, also, by, count, tests });
+  }
+
+  /** The setting of learning that may be changed: its name; "" without one. */
+  get field() {
+    return this.now?.may.find((each) => ["lr", "l2"].includes(each)) ?? "";
   }
 
   showList() {
@@ -105,24 +118,30 @@ export class Challenges {
   /** Begin the challenge that a link names; return whether there is one. Another link ends it. */
   async follow(hash) {
     const number = Number(new URLSearchParams(hash.slice(1)).get("c"));
-    const isOne = number - 1 in this.table;
-    if (isOne) await this.begin(number);
+    const row = this.table[number - 1] ?? (await readChallenge(hash));
+    if (row) await this.begin(row);
     else if (this.now) this.leave(true);
     await this.playground.going;
-    return isOne;
+    return row !== null;
   }
 
-  /** Begin a challenge, given its number, after pending changes. */
-  async begin(number) {
+  /** Begin a challenge, and move the focus to its sentence. */
+  async enter(row) {
+    await this.begin(row);
+    this.line.focus();
+  }
+
+  /** Begin a challenge after pending changes. */
+  async begin(row) {
     const { playground } = this;
-    this.list.close();
+    this.close();
     playground.enqueue(async () => {
       if (!this.now) this.before = await playground.kept();
-      this.now = this.table[number - 1];
+      this.now = row;
       playground.wanted = null; // changes that were asked for before
       this.first = this.hinted = null;
       Object.assign(this, { drags: [], hints: 0, level: 0, isTried: false });
-      const { settings, value } = await startOf(this.now);
+      const { settings, value } = await readBuild(`#${row.start}`);
       await playground.beginAnew(settings, value);
       this.first = { settings, value: Float32Array.from(playground.app.state.value) };
       this.show();
@@ -131,13 +150,15 @@ export class Challenges {
     playground.app.pin(null);
   }
 
-  /** Leave the challenge; with `isKept` its network stays. */
+  /** Leave the challenge; with `isKept` its network stays, and Undo leads to what was before. */
   leave(isKept = false) {
     const { playground, before } = this;
     playground.enqueue(async () => {
       this.now = this.first = null;
       this.show();
-      await playground.travelTo(isKept ? await playground.kept() : before);
+      const kept = await playground.kept();
+      const past = [...before.past, before.now, ...kept.past];
+      await playground.travelTo(isKept ? { ...kept, past } : before);
     });
   }
 
@@ -148,15 +169,42 @@ export class Challenges {
     document.body.dataset.may = now?.may.join(" ") ?? "";
     setShown(this.line, now !== null);
     this.close();
-    if (now) setWords(this.line.querySelector("p"), this.say("say"));
+    if (now) setWords(this.line.querySelector("p"), now.say ?? this.say("say"));
   }
 
-  /** Close the list, or the card of a hint. */
+  /** Close the lists, and the card of a hint. */
   close() {
     this.list.close();
+    this.maker.close();
+    this.showHint(null);
     setShown(this.card, false);
-    this.hinted = null;
-    this.playground.app?.request();
+  }
+
+  // A challenge for others: three weights of the present network are turned round.
+
+  async make() {
+    const { playground, maker } = this;
+    const { settings, app } = playground;
+    const [words, ...buttons] = maker.querySelectorAll("p, [data-act=copy], [data-act=try]");
+    const show = (key, more) => setWords(words, text(`challenge.make.${key}`, more));
+    const enable = (isOn) => buttons.forEach((each) => (each.disabled = !isOn));
+    this.close();
+    enable(false);
+    show("search");
+    maker.showModal();
+    const { state } = app;
+    const counter = await counterOf(playground.module, playground.entryOf(settings, state.value));
+    const found = await turned(counter, async () => {
+      await new Promise((done) => setTimeout(done));
+      return maker.open;
+    });
+    if (!found) return show("none");
+    const { value, right, count } = counter;
+    const more = { wanted: found.goal[0][2], count, right: right() };
+    const row = { n: text("challenge.mend.name"), say: text("challenge.mend.say", more), ...found };
+    this.made = await writeChallenge(row, settings, value);
+    show("found", more);
+    return enable(true);
   }
 
   // What the playground asks.
@@ -176,6 +224,9 @@ export class Challenges {
   attach(app) {
     byId("picture").append(this.tag);
     this.isOver = false;
+    const isTest = this.now?.goal.some(([what]) => what.startsWith("test")) ?? true;
+    app.exhibit.hidesTest ||= !isTest;
+    document.body.classList.toggle("untested", !isTest);
     const { player } = app;
     const [play, tell] = [player.play.bind(player), app.tell.bind(app)];
     player.play = (film) => {
@@ -187,7 +238,7 @@ export class Challenges {
 
   /** The steps at which a training is shown on its way to the last one. */
   film(end = this.now.by) {
-    const count = (this.now.once ? WATCHED : SECONDS) * FRAMES;
+    const count = (this.now.tries ? WATCHED : SECONDS) * FRAMES;
     const steps = Array.from({ length: count + 1 }, (_, i) => Math.round((end * i) / count));
     return { steps, seconds: 1 / FRAMES };
   }
@@ -204,9 +255,12 @@ export class Challenges {
     if (now.may.includes("drag"))
       this.drags = noted(this.drags, first.value, state.value, numbers.right);
     this.isTried ||= moves > 0 || state.step > 0;
-    this.mark(app, place);
+    this.mark(app);
     const { playing } = app.player;
-    if (!isNews(this.line, [now.id, verdict, moves, state.step, playing, playground.busy])) return;
+    if (
+      !isNews(this.line, [now.id, verdict, moves, state.step, playing, playground.busy, !app.held])
+    )
+      return;
     this.showNumbers(verdict, moves, data);
     const moment = { step: state.step, playing: playing || state.playing };
     if (this.isOver || playground.busy || moves > (now.moves ?? Infinity)) return;
@@ -258,25 +312,29 @@ export class Challenges {
   win(parts, moves) {
     const { now, playground, hints } = this;
     playground.app.chip.hide();
+    playground.app.pin(null);
     playground.open("");
-    this.solved.add(now.id);
+    if (now.id) this.solved.add(now.id);
     remember(SOLVED, [...this.solved]);
-    const isKept = [remembered(SOLVED)].flat().includes(now.id);
+    const isKept = Array.isArray(remembered(SOLVED));
     const way = now.way.filter(([kind]) => kind !== "pause").length;
     const rows = this.drags.map(({ row, from, to, right }) => {
       const words = [weight_title(playground.app.spec.facts, row), written(from), "→", written(to), text("challenge.right", { count: right })]; // prettier-ignore
       return made("tr", "", ...words.map((each) => made("td", "", each)));
     });
+    if (rows.length) rows.unshift(made("caption", "", text("challenge.brought")));
     const words = [text("challenge.best", { moves, hints, way }), isKept ? "" : text("challenge.kept_not")]; // prettier-ignore
     const title = `✓ ${text("challenge.solved")}: ${this.wordsOf(parts)}`;
-    this.showCard(title, [made("table", "", ...rows), made("p", "", words.join(" "))], this.number < this.table.length ? ["next", "send", "on"] : ["send", "on"]); // prettier-ignore
+    const body = [made("table", "", ...rows), made("p", "", words.join(" "))];
+    this.showCard(title, body, this.number < this.table.length ? ["next", "send", "on"] : ["send", "on"]); // prettier-ignore
   }
 
-  /** Put the address of the challenge on the clipboard. */
-  async send() {
-    const link = location.href.split("#")[0] + this.place.link;
+  /** Put the address of a challenge on the clipboard. */
+  async send(hash) {
+    this.maker.close(); // what is outside of an open dialog cannot be selected
+    const link = location.href.split("#")[0] + hash;
     const done = await putOnClipboard(link);
-    this.playground.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+    this.playground.app.tell(text(done ? "challenge.copied" : "page.link.kept", { link }));
   }
 
   /** Show the card, with buttons of which the first one is the usual one. */
@@ -290,7 +348,7 @@ export class Challenges {
     setShown(this.card, true);
   }
 
-  // Hints: where, which, how far; each is counted.
+  // Hints: the region, the cube, and which way; each is counted.
 
   giveHint() {
     const { app } = this.playground;
@@ -299,13 +357,19 @@ export class Challenges {
       return app.tell(text(entry ? "challenge.hint.try" : "challenge.hint.none"));
     this.level = isNews(this.card, entry) ? 1 : Math.min(HINTS, this.level + 1);
     this.hints += 1;
-    this.hinted = entry;
-    const [kind] = entry;
-    const words = text(`challenge.hint.${kind}.${this.level}`, this.fieldsOf(entry));
+    app.pin(null);
+    const words = text(`challenge.hint.${entry[0]}.${this.level}`, this.fieldsOf(entry));
     const title = text("challenge.hint.title", { number: this.level });
-    const act = this.level < HINTS ? "more" : "do";
+    const act = this.level < HINTS ? "hint" : "do";
     this.showCard(title, [made("p", "", words)], [act, "close"]);
-    return app.request();
+    return this.showHint(entry);
+  }
+
+  /** Mark what a hint on an entry of the way is about; null: nothing. */
+  showHint(entry) {
+    this.hinted = entry;
+    document.body.dataset.hint = entry?.[0] ?? "";
+    this.playground.app?.request();
   }
 
   /** What a hint says. */
@@ -313,24 +377,22 @@ export class Challenges {
     if (kind === "layers") return { layer: name + 1, wanted: given };
     if (kind !== "edit")
       return { wanted: this.playground.build.tables.features[name]?.label ?? name };
-    const { facts } = this.playground.app.spec;
-    const [home] = homes_of(facts, name);
-    const [[unit]] = uses_of(facts, home, name);
     const now = this.placeNow.value[name];
-    const way = wayTo(given, now);
-    return { unit: neuron_name(facts, [home.target, unit]), way, now: written(now), wanted: written(given) }; // prettier-ignore
+    return { way: wayTo(given, now), now: written(now), wanted: written(given) };
   }
 
-  /** Mark the cube of a hint in the picture. */
-  mark(app, { value }) {
+  /** Mark in the picture the cubes of a neuron, one of them, or also which way it goes. */
+  mark({ picture, state, spec }) {
     const [kind, row, wanted] = this.hinted ?? [];
-    const isMarked = kind === "edit" && this.level > 1;
-    const place = isMarked ? app.picture.placeOf({ row }) : null;
-    setShown(this.tag, place !== null);
-    if (!place) return;
-    const [left, top, size] = [place.x - place.half, place.y - place.half, 2 * place.half].map((each) => `${each}px`); // prettier-ignore
-    Object.assign(this.tag.style, { left, top, width: size, height: size });
-    setWords(this.tag.firstElementChild, wayTo(wanted, value[row]));
+    const rows = kind !== "edit" ? [] : this.level > 1 ? [row] : rowsBeside(spec.facts, row);
+    const places = rows.map((each) => picture.placeOf({ row: each }));
+    setShown(this.tag, places.length > 0 && !places.includes(null));
+    if (this.tag.hidden) return;
+    const end = (axis, sign) => sign * Math.max(...places.map((at) => sign * at[axis] + at.half));
+    const [left, right, top, bottom] = [end("x", -1), end("x", 1), end("y", -1), end("y", 1)];
+    const sides = { left, top, width: right - left, height: bottom - top };
+    for (const [side, length] of Object.entries(sides)) this.tag.style[side] = `${length}px`;
+    setWords(this.tag.firstElementChild, this.level < HINTS ? "" : wayTo(wanted, state.value[row]));
   }
 
   /** Do what a hint says. */
@@ -346,6 +408,14 @@ export class Challenges {
       playground.change({ [field]: settings[field] });
     }
   }
+}
+
+/** The weights of the neuron to which a weight belongs. */
+function rowsBeside(facts, row) {
+  const [home] = homes_of(facts, row);
+  const unitOf = (each) => uses_of(facts, home, each)[0][0];
+  const rows = Array.from({ length: home.count }, (_, i) => home.weights + i);
+  return rows.filter((each) => unitOf(each) === unitOf(row));
 }
 
 /** The color toward which a weight is to move. */

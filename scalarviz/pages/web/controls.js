@@ -62,7 +62,7 @@ export class Controls {
   }
 
   /** Show a state; `speed` is an index into `speeds`. */
-  show(state, { playing, unit, speed, speeds }) {
+  show(state, { playing, unit, speed, speeds, around }) {
     document.body.classList.toggle("playing", playing);
     const play = byId("play");
     const words = playing ? play.dataset.pause : play.dataset.play;
@@ -72,8 +72,8 @@ export class Controls {
     byId("speed").value = speed;
     byId("speed").setAttribute("aria-valuetext", speedWords(speeds[speed]));
     setWords(byId("speed-words"), speedWords(speeds[speed]));
-    byId("undo").disabled = !state.undoable;
-    byId("redo").disabled = !state.redoable;
+    byId("undo").disabled = !state.undoable && !around?.past.length;
+    byId("redo").disabled = !state.redoable && !around?.future.length;
     this.showRate(state.rate);
   }
 
@@ -172,7 +172,7 @@ export function arrange(groups = known) {
   const shown = groups.flatMap(({ title, names }) => {
     const find = (name) => [...byId("sheet").querySelectorAll(`[data-row="${name}"]`)];
     const found = names.flatMap(find);
-    const group = made("div", "offer-group", made("h3", "", title), ...found);
+    const group = made("div", "offer-group", made("h2", "", title), ...found);
     Object.assign(group, { role: "group", ariaLabel: title });
     return found.length ? [group] : [];
   });

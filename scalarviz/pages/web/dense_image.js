@@ -95,10 +95,10 @@ class Image {
 /** The program of a chain of dense layers: buffers, operations and moments, as core/program.py.
  *
  * @param {any} tables
- * @param {{sizes: number[], activations: string[], biases: boolean}} net the sizes from the inputs
- *   to the outputs, and the activation of each layer
+ * @param {{sizes: number[], activations: string[], biases: boolean, task: string}} net the sizes from
+ *   the inputs to the outputs, the activation of each layer, and what it answers, see `task_of`
  */
-export function denseProgram(tables, { sizes, activations, biases }) {
+export function denseProgram(tables, { sizes, activations, biases, task }) {
   const buffers = [{ name: "inputs", size: sizes[0], offset: 0 }];
   const operations = [];
   let row = 0;
@@ -126,7 +126,9 @@ export function denseProgram(tables, { sizes, activations, biases }) {
     };
     operations.push({ ...bent, ...none, source: target, target: added(`${name} ${layer}`, size) });
   });
-  return { buffers, operations, rows: row, moments: momentsOf(operations) };
+  const meanOf = task === "classes" ? 1 : sizes.at(-1); // numbers whose errors are averaged
+  const loss = { ...tables.losses[task], mean_of: meanOf };
+  return { buffers, operations, rows: row, moments: momentsOf(operations), loss, task };
 }
 
 /** The moments of a step: forward and back through all operations. */
@@ -143,7 +145,8 @@ function momentsOf(operations) {
     if (kind === "activation")
       return [moment("delta", isLast ? [target.name, source.name] : [source.name])];
     const through = operation ? [moment("input gradient", [source.name])] : [];
-    return [...through, moment("weight gradient", [])];
+    const end = isLast ? [moment("delta", [target.name])] : [];
+    return [...through, moment("weight gradient", []), ...end];
   });
   const all = [whole("zero_grad"), ...forward, whole("loss"), ...back.reverse(), whole("step")];
   return all.map((moment) => ({ values: [], gradients: [], ...moment }));
@@ -167,11 +170,12 @@ function flowsOf({ buffers, operations }, apart) {
 function passOf({ kind, operation }, operations, flags) {
   const { aim, error, keep, learn, forward, weights, delta, flow } = flags;
   if (kind === "loss") return [aim | error | keep, 0, 0, 0];
+  const isBent = operations[operation].kind === "activation";
   const what = {
     forward: learn | forward,
     "weight gradient": weights,
     "input gradient": flow,
-    delta: flow | (operation === operations.length - 1 ? delta : 0),
+    delta: operation === operations.length - 1 ? (isBent ? flow : 0) | delta : flow,
   }[kind];
   return [what | keep, operation, operation + 1, 0];
 }
@@ -179,12 +183,13 @@ function passOf({ kind, operation }, operations, flags) {
 /** The memory image of a page that trains, and its description for `Engine`: {image, spec}.
  *
  * @param {any} tables
- * @param {any} net sizes, activations and biases, as `denseProgram` takes them
+ * @param {any} net what `denseProgram` takes
  * @param {any} training {value, inputs, targets, probe}: arrays; {seed, batch, optimizers, step};
  *   of each optimizer {name, rate, l1, l2}, first the one in use
  */
 export function denseEngine(tables, net, training) {
   const program = denseProgram(tables, net);
+  const factor = tables.factors[net.task];
   const { value, inputs, targets, probe, batch, optimizers } = training;
   const [wide, high] = [program.buffers[0].size, program.buffers.at(-1).size];
   const [rows, samples] = [program.rows, targets.length / high];
@@ -209,7 +214,7 @@ export function denseEngine(tables, net, training) {
     draw: tables.draw, seed_low: low, seed_high: top, samples, size: batch,
   }); // prettier-ignore
   const [data, goals] = [made("float32", inputs), made("float32", targets)];
-  const losses = made("float64", tables.losses);
+  const losses = made("float64", tables.mostLosses);
   image.add(first, goalFirst, drawing, data, goals, losses);
   const shared = {
     bank: image.record("BANK", {
@@ -221,7 +226,7 @@ export function denseEngine(tables, net, training) {
       errors: kept.errors,
     }),
     update: orders[0].update,
-    progress: image.record("PROGRESS", { losses, factor: tables.factor }),
+    progress: image.record("PROGRESS", { losses, factor }),
   }; // prettier-ignore
   image.add(...Object.values(shared));
   Object.assign(whole.record.rows[0], shared);
@@ -255,6 +260,7 @@ export function denseEngine(tables, net, training) {
   }; // prettier-ignore
   const spec = {
     ...tables.spec,
+    loss: { factor, meanOf: program.loss.mean_of },
     pages: Math.ceil(image.end / tables.page),
     heap: { at: tables.heapAt, first: heap.place, size: tables.heap },
     jobs: { train: whole.record.place, moments: apart.record.place, evaluate: asks.record.place },
@@ -314,8 +320,8 @@ function orderOf(image, { name, rate, l1 = 0, l2 = 0 }, rows) {
 
 /** Add the records of a job that runs a program in one pass; `todo` are the fields of the pass. */
 function jobOf(image, program, { isApart = false, isTraining = false, todo }) {
-  const { kernels, loss, settings, patience } = image.tables;
-  const { operations, buffers } = program;
+  const { kernels, settings, patience } = image.tables;
+  const { operations, buffers, loss } = program;
   const [inputs, outputs] = [buffers[0], buffers.at(-1)];
   const flows = flowsOf(program, isApart);
   const formulas = image.array("float32", new Float32Array(operations.length * settings));
@@ -336,7 +342,7 @@ function jobOf(image, program, { isApart = false, isTraining = false, todo }) {
     gradients += each.rows;
     return found;
   });
-  const trains = isTraining ? { first_needed: 1, mean_of: outputs.size, refuse: 1, ...loss } : {};
+  const trains = isTraining ? { first_needed: 1, refuse: 1, ...loss } : {};
   const plan = image.record("PLAN", {
     out: outputs.offset, out_size: outputs.size, goals, flow_out: flows.rows[outputs.name],
     flow_in: flows.rows[inputs.name], patience, ...trains,

@@ -74,6 +74,11 @@ export function unitLength() {
   return parseFloat(getComputedStyle(document.body).fontSize) / 14;
 }
 
+/** Return whether the rules for phones apply, which pages/build.css marks. */
+export function isPhone() {
+  return styled("--phone") === "1";
+}
+
 /** Draw an image onto a canvas of the same size; `colorOf` returns the bytes of a pixel. */
 export function putImage(canvas, width, height, colorOf) {
   Object.assign(canvas, { width, height });

@@ -454,7 +454,7 @@ function highOf(a, b) {
   return (high * top + Math.floor(first / HALF) + Math.floor(second / HALF)) >>> 0;
 }
 
-/** Return two of the four random words of Philox for a counter of four words and a key of two. */
+/** Return the four random words of Philox for a counter of four words and a key of two. */
 export function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) {
   const [one, two] = PHILOX.factors;
   for (let i = 0; i < PHILOX.rounds; i++) {
@@ -464,7 +464,7 @@ export function philoxWords([c0, c1, c2, c3], /** @type {number[]} */ [k0, k1]) 
     k0 = (k0 + PHILOX.steps[0]) >>> 0;
     k1 = (k1 + PHILOX.steps[1]) >>> 0;
   }
-  return [c0, c1];
+  return [c0, c1, c2, c3];
 }
 
 /** Return `count` initial weights, and the state after the loss scale; see engine_data.py. */

@@ -29,7 +29,7 @@ export function answersFor(state, data) {
 }
 
 /** Return a color as text, such as "#ff8800". */
-function codeOf(color) {
+export function codeOf(color) {
   const byte = (x) => Math.round(255 * Math.min(1, Math.max(0, x || 0)));
   const digits = (x) => byte(x).toString(16).padStart(2, "0");
   return `#${Array.from(color, digits).join("")}`;
@@ -157,9 +157,13 @@ class Answers {
 
   /** Return the text for outputs or targets; numbers come first, so that they are not cut off. */
   written(answer, isGoal = false) {
-    const { names, sorts } = this.data;
+    const { names, sorts, sides = [] } = this.data;
     if (!answer?.length || answer.some(Number.isNaN)) return "";
     const [kind, apart] = [classOf(answer), names.length > 1 ? " " : "\n"];
+    if (sides.length) {
+      const side = sides[Number(answer[0] > 0)];
+      return isGoal ? side : `${short(answer[0])}\n${side}`;
+    }
     if (sorts) return isGoal ? names[kind] : `${short(answer[kind])}\n${names[kind]}`;
     return Array.from(answer, (x, i) => `${short(x)}${apart}${names[i]}`.trim()).join("\n");
   }
@@ -176,9 +180,10 @@ class Answers {
   }
 
   verdict({ probe }) {
-    const { reads, outputs, sorts, targets } = this.data;
+    const { reads, outputs, sorts, targets, sides = [] } = this.data;
     const found = answersEach(probe, reads, outputs).slice(0, targets.length);
     if (sorts) return rightOf(found.map((each, i) => classOf(each) === classOf(targets[i])));
+    if (sides.length) return rightOf(found.map(([x], i) => x > 0 === targets[i][0] > 0));
     return offBy(found.flatMap((each) => [...each]), targets.flat()); // prettier-ignore
   }
 }

@@ -101,7 +101,10 @@ export function frameOf(scene, layout, state, options, scales, now) {
     words: { caption },
     told, // its number is explained in the picture
     marks: options.marks ?? false, // whether the key to the marks is open
-    names_row: isAlone && ((options.marks ?? false) || (isFirst && !state.playing)),
+    names_row:
+      isAlone &&
+      !options.isClose &&
+      ((options.marks ?? false) || ((isFirst || options.named) && !state.playing)),
     hover: hover ? { row: hover.row ?? NONE } : null,
     pinned: pinned ? { row: pinned.row ?? NONE } : null,
     beside: options.beside ?? [],
@@ -110,6 +113,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     pointed: pointed ?? null,
     maps: options.maps ?? null,
     walked: neurons?.neuron ?? null,
+    thread: [], // the strongest path through strips
     held: (!moment && options.held) || null, // what a hand drags, and what was before
     guess,
     ...buffers,

@@ -3,7 +3,7 @@
 // weights of its neurons, one neuron after another, then the biases.
 
 import { initialNumbers, philoxWords } from "./engine.js";
-import { count_of, sizes_of } from "./story/build_link.js";
+import { count_of, sizes_of, task_of } from "./story/build_link.js";
 
 const WORD = 2 ** 32;
 const STREAM = 9; // of the random generator, as in core/formulas/randomness.py
@@ -73,7 +73,7 @@ export function grownWeights(old, now, value, { seed, layer, neuron }) {
   const [before, after] = [layersOf(old), layersOf(now)];
   const isAnew = Math.abs(more) > 1 || (more === 1 && after[at].wide !== after[at].count);
   let passes = "";
-  let inputs = now.features.map((name) => old.features.indexOf(name)); // the place of each before
+  let inputs = inputsOf(now).map((name) => inputsOf(old).indexOf(name)); // the place of each before
   for (const [i, { first, wide, count, end }] of isAnew ? [] : after.entries()) {
     if (more === 1 && i === at) {
       passes = passesOn(now.activation[i], now.activation[i - 1] ?? "linear");
@@ -111,6 +111,12 @@ export function grownNumbers(numbers, rows, count) {
   const from = (i) => Math.floor(i / rows.length) * count + rows[i % rows.length];
   const grownAt = (_, i) => (rows[i % rows.length] < 0 ? 0 : numbers[from(i)]);
   return numbers.constructor.from({ length }, grownAt);
+}
+
+/** The key of each input: its feature, or its place. */
+function inputsOf(settings) {
+  const isPlane = task_of(settings) === "sides" && !settings.names.length;
+  return isPlane ? settings.features : [...Array(sizes_of(settings)[0]).keys()];
 }
 
 /** The inputs and neurons of each layer, its first row, and the end of its rows. */

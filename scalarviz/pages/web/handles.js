@@ -24,9 +24,10 @@ export function draggingIn(app) {
   function hold(x, y, isFinger) {
     if (app.guess.isAsking) return app.guess.hold(x, y);
     if (app.spec.recording || !app.state) return null;
-    const pinned = isFinger && app.picture.placeOf(app.pinned ?? {});
+    const taken = app.pinned ?? app.offered;
+    const pinned = isFinger && app.picture.placeOf(taken ?? {});
     const isNear = pinned && Math.hypot(x - pinned.x, y - pinned.y) < FINGER;
-    const found = isNear ? app.pinned : app.picture.at(x, y);
+    const found = isNear ? taken : app.picture.at(x, y);
     if (isFinger && !isNear) return null;
     const input = app.own.handleOf(found, app.state);
     if (input) return input;
@@ -40,6 +41,10 @@ export function draggingIn(app) {
   function drag(handle, up) {
     if (handle.guess) return handle.guess(up);
     app.act();
+    if (!handle.inputs && player.playing && !player.client.shared) {
+      handle.plays = true; // again when it is dropped: all edits of a drag are undone together
+      player.pause();
+    }
     holdFirst(app, handle);
     if (handle.inputs) app.own.drag(handle, up);
     else {
@@ -55,6 +60,7 @@ export function draggingIn(app) {
     const value = handle.value_at(up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
     app.hold(false);
+    if (handle.plays) player.play(player.film);
     tellChange(app, handle.row, handle.value, value, handle.answers);
   }
 

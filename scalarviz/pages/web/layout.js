@@ -138,13 +138,14 @@ export class Layout extends PlainLayout {
   /** Return the points that a view of the complete network must include, as a flat array. */
   points() {
     const parts = this.plates.map((plate) => plate.corners());
-    for (const { points, radius, tied, way, scores } of this.neurons) {
+    for (const { points, radius, tied, way, scores, aside } of this.neurons) {
       const balls = [[points, 1.2 * radius], ...(tied ? [[tied, 0.6]] : [])];
       for (const [middles, far] of balls)
         for (const k of [0, 1, 2])
           for (const by of [-far, far])
             parts.push(Float64Array.from(middles, (x, i) => (i % 3 === k ? x + by : x)));
       if (way) parts.push(way);
+      if (aside) parts.push(Float64Array.from(points, (x, i) => (i % 3 ? x : x - aside)));
       if (scores) parts.push(Float64Array.from(points, (x, i) => (i % 3 ? x : x + SCORED)));
     }
     parts.push(...this.labels, ...this.signs.map(({ room }) => room));

@@ -58,7 +58,7 @@ export class MarksKey {
       setWords(number, share ? typeset(generalNumber(numbers[i], 6)) : "");
     });
     if (!this.isOpen) return;
-    const marks = mark_rows(frame.cubes, frame);
+    const marks = mark_rows(frame.cubes, frame, frame.layout.neurons);
     if (!isNews(this.list, marks)) return;
     this.list.replaceChildren(
       ...marks.flatMap(([name, meaning]) => [made("dt", "", name), made("dd", "", meaning)]),

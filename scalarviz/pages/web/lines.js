@@ -2,9 +2,8 @@
 
 import { colorOf, mixedColor } from "./palette.js";
 import { numbers_on_cubes } from "./story/cube_numbers.js";
-import { numbers_below } from "./story/marks.js";
 import { draw_first_row, is_called } from "./story/first_row.js";
-import { blame_in, chosen_neurons, chosen_rows, pointed_rows, told_rows } from "./story/focus.js";
+import { blame_in, chosen_unit, pointed_rows, told_rows } from "./story/focus.js";
 import { head_on, lit_by_blame } from "./story/blame.js";
 import { cubeOf } from "./layout.js";
 import { along3, row3 } from "./projection.js";
@@ -24,12 +23,9 @@ import {
   draw_heads,
   draw_joined,
   draw_open,
-  draw_sheet,
   draw_upright,
   frame_thread,
-  has_sheet,
   lit_parts,
-  sheet_of,
   strokes_of,
   thread_strokes,
   thread_words,
@@ -85,7 +81,8 @@ function seenFan(fan, layout, see, scale) {
   const apart = (k) => Math.abs(feet[0][1][k] - feet[0][0][k]);
   const slot = columns > 1 ? Math.max(apart(0), apart(1)) : cell;
   const ends = [rings(fan.starts, before, see), rings(fan.ends, after, see)];
-  const kind = [after.square, before.is_color, fan.form, fan.is_wired, fan.is_tiled];
+  const isTiled = fan.is_tiled || fan.form === "strip";
+  const kind = [after.square, before.is_color, fan.form, fan.is_wired, isTiled];
   return new SeenFan(...ends, feet, left, top - 6 * scale, slot, cell, scale, ...kind);
 }
 
@@ -254,7 +251,7 @@ export function drawLongRows(view, fans) {
 }
 
 /** Return the row of a unit of a layer, with its numbers. */
-function openRow(frame, fan, unit) {
+export function openRow(frame, fan, unit) {
   const { values, terms } = carried(fan, frame);
   const rows = terms[unit].map((_, column) => fan.row_of(unit, column));
   const own = rows.map((row) => frame.weights[row]);
@@ -268,41 +265,9 @@ function openRow(frame, fan, unit) {
   return new OpenRow(unit, values.length, comes, own, shares, terms[unit], ...rest);
 }
 
-/** Draw the chosen row with its numbers on a sheet if its cubes are small; return the box. */
-export function drawRowSheet({ paper, see, frame, palette, scale }, fans) {
-  const { layout, moment, held, guess } = frame;
-  if (moment || held || guess) return [];
-  for (const [number, fan] of layout.fans.entries()) {
-    const seen = fans[number];
-    const unit = seen && !fan.is_direct ? chosenUnit(fan, frame) : null;
-    if (unit === null || !has_sheet(seen, scale)) continue;
-    const feet = seen.feet[unit];
-    const box = sheet_of(see.box, feet.length, feet[0][1], scale);
-    if (!box || !carried(fan, frame).summed) continue;
-    const [minus, , plus] = palette.ends;
-    const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
-    for (const each of numbers_below(see, layout, scale))
-      if (each.meets(box)) paper.box(...each.place, palette.ground);
-    const row = openRow(frame, fan, unit);
-    draw_sheet(paper, palette, seen, box, row, [minus, plus], drawCubes);
-    return [box];
-  }
-  return [];
-}
-
-/** Return the unit of a layer whose row is pointed at or pinned, or null. */
-function chosenUnit(fan, frame) {
-  const into = chosen_neurons(frame).map((each) => frame.layout.fan_into(each));
-  const units = [
-    ...chosen_rows(frame).map((row) => fan.unit_of(row)),
-    ...into.filter((found) => found?.[0] === fan).map(([, unit]) => unit),
-  ];
-  return units.find((unit) => unit !== null) ?? null;
-}
-
 /** Return the unit whose row shows numbers: chosen, or on the strongest path; or null. */
 function openUnit(number, frame) {
-  const chosen = chosenUnit(frame.layout.fans[number], frame);
+  const chosen = chosen_unit(frame.layout.fans[number], frame);
   return chosen ?? threadOf(frame).find(([own]) => own === number)?.[1] ?? null;
 }
 

@@ -118,7 +118,7 @@ export class Offers {
       menus.get(menu).push(field.element);
     }
     const groups = [...menus].map(([menu, inside]) => {
-      const title = menu ? [made("h3", "", menu)] : [];
+      const title = menu ? [made("h2", "", menu)] : [];
       const group = made("div", "offer-group", ...title, ...inside);
       group.role = "group";
       if (menu) group.ariaLabel = menu;

@@ -26,6 +26,7 @@ const RISE = 8; // from the curve up to the words in that row
 const POINTS = 700; // of the curve
 const FEW_POINTS = 250; // of the line of a branch
 const FINGER = 18; // pixels of a finger from a line that is meant
+export const LATER = "later"; // the key of what is undone
 const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet"];
 
 /** Return the colors of the page, in the form of a Theme. */
@@ -44,9 +45,12 @@ export class Curve {
     Object.assign(this, { element, lines, ...use });
     this.measure = facts.loss.name;
     const first = engine.step;
-    this.first = this.last = first;
+    this.first = this.last = first; // steps to which a press leads
+    this.end = 0; // of what comes later than the training
+    this.pointer = null; // that drags
     this.before = -(page.earlier?.from ?? first); // steps left of step 0
     this.measures = new Measures(page.measured);
+    this.marks = (page.marks ?? []).map((step) => [step, text("build.new_data", { step })]);
     element.setAttribute("aria-valuemin", first);
     this.canvas = element.querySelector("canvas");
     const box = new Box(0, 0, 1, 1);
@@ -56,15 +60,30 @@ export class Curve {
       const other = this.lineUnder(event);
       if (other) return this.choose(other.key, this.stepAt(event));
       if (this.isHeading(event)) return this.enlarge();
-      element.setPointerCapture(event.pointerId);
+      this.hold(event.pointerId);
       return this.go(event);
     });
+    element.addEventListener("lostpointercapture", () => (this.pointer = null));
     element.addEventListener("pointermove", (event) => {
       if (!(event.buttons & 1)) this.point(this.lineUnder(event), this.isHeading(event));
       else if (element.hasPointerCapture(event.pointerId)) this.go(event);
     });
     element.addEventListener("pointerleave", () => this.point(null));
     this.take({});
+  }
+
+  /** Let a pointer drag that is down. */
+  hold(pointer) {
+    this.element.setPointerCapture(pointer);
+    this.pointer = pointer;
+  }
+
+  /** Lead also to the steps from `first`, and to the steps of a `later` training, {start, losses}. */
+  widen({ first, later }) {
+    this.first = first;
+    this.element.setAttribute("aria-valuemin", first);
+    this.end = later?.losses.end ?? 0;
+    this.lines.later = later ?? null;
   }
 
   /** Add the metrics of a state. */
@@ -86,7 +105,8 @@ export class Curve {
 
   /** Go to the step under the pointer. */
   go(event) {
-    if (this.last > this.first) this.seek(Math.min(this.last, this.stepAt(event)));
+    const last = Math.max(this.last, this.end);
+    if (last > this.first) this.seek(Math.min(last, this.stepAt(event)));
   }
 
   /** Return the other branch whose line is under the pointer, or undefined. */
@@ -124,19 +144,18 @@ export class Curve {
     const theme = themeOfPage();
     const { meant } = this.lines;
     this.last = Math.max(losses.end, step + (operation ? 1 : 0));
-    this.element.setAttribute("aria-valuemax", this.last);
+    this.element.setAttribute("aria-valuemax", Math.max(this.last, this.end));
     this.element.setAttribute("aria-valuenow", step);
     const said = [placeWords({ step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const points = pointsOf(losses, -this.before, POINTS);
-    const curve = Object.assign(new CurveData(), points, {
-      smoothed: smoothed_of(points.losses),
+    const curve = Object.assign(new CurveData(), curveOf(losses, -this.before, this.marks), {
       at: step,
       loss: loss ?? NaN,
       others: this.lines.drawn,
-      metrics: this.measures.series,
+      metrics: this.measures.named(step),
+      marks: this.marks,
       before: this.before,
-      end: Math.max(this.last, 1 - this.before),
+      end: Math.max(this.last, this.end, 1 - this.before),
       start: losses.at(losses.first),
       told,
       measure: this.measure,
@@ -157,16 +176,35 @@ export class Curve {
   }
 }
 
+/** Return the losses beginning at a step, and their moving average; both restart at each mark. */
+function curveOf(record, first, marks) {
+  const found = { steps: [], losses: [], smoothed: [] };
+  let isSmooth = false;
+  const starts = [first, ...marks.map(([step]) => step).filter((step) => step < record.end)];
+  for (const [i, from] of starts.entries()) {
+    const last = starts[i + 1] ?? record.end;
+    const parts = Math.ceil((POINTS * (last - from)) / (record.end - first));
+    const { steps, losses } = pointsOf(record, from, parts, last);
+    const smoothed = smoothed_of(losses);
+    const gap = i ? [NaN] : [];
+    found.steps.push(...gap, ...steps);
+    found.losses.push(...gap, ...losses);
+    found.smoothed.push(...gap, ...(smoothed.length ? smoothed : losses));
+    isSmooth ||= smoothed.length > 0;
+  }
+  return { ...found, smoothed: isSmooth ? found.smoothed : [] };
+}
+
 function placeWords({ step }) {
   return text("chart.step", { step });
 }
 
-/** Return the mean losses of equal parts of the steps from `from`, at most `parts` of them. */
-function pointsOf(record, from, parts) {
-  const each = Math.max(1, Math.ceil((record.end - from) / parts));
+/** Return the mean losses of equal parts of the steps from `from` to `last`, at most `parts` of them. */
+function pointsOf(record, from, parts, last = record.end) {
+  const each = Math.max(1, Math.ceil((last - from) / parts));
   const found = { steps: [], losses: [] };
-  for (let start = from; start < record.end; start += each) {
-    const end = Math.min(start + each, record.end);
+  for (let start = from; start < last; start += each) {
+    const end = Math.min(start + each, last);
     const loss = record.mean(start, end);
     if (!Number.isFinite(loss)) continue;
     found.steps.push((start + end + 1) / 2); // the first loss stands at step 1, where it ends
@@ -180,9 +218,32 @@ function pointsOf(record, from, parts) {
 /** The metrics of a page; `given` is the entry `measured` of its spec, or undefined. */
 export class Measures {
   constructor(given) {
+    const numbers = (packed) => [...(packed.dtype ? unpacked(packed) : packed)];
     this.series = (given?.series ?? []).map(({ name, share, steps, values }) => ({
-      name, share, steps: [...unpacked(steps)], values: [...unpacked(values)],
+      name, share, steps: numbers(steps), values: numbers(values),
     })); // prettier-ignore
+    /** @type {(each: any) => number} returns the present value of a series */
+    this.now = () => NaN;
+  }
+
+  /** Return the series, with their present values at a step if these are known. */
+  at(step) {
+    return this.series.map((each) => {
+      const now = this.now(each);
+      if (!Number.isFinite(now)) return each;
+      const [before, upTo] = [step - 1, step].map((end) => count_up_to(each.steps, end));
+      const put = (all, one) => [...all.slice(0, before), one, ...all.slice(upTo)];
+      return { ...each, steps: put(each.steps, step), values: put(each.values, now) };
+    });
+  }
+
+  /** Return the series as drawn: only the names of those whose values of now are next to the chart. */
+  named(step) {
+    return this.at(step).map((each) =>
+      Number.isFinite(this.now(each))
+        ? { ...each, steps: [...each.steps, step], values: [...each.values, NaN] }
+        : each,
+    );
   }
 
   /** Add the metrics of a state; they replace all values after their first step.
@@ -203,7 +264,7 @@ export class Measures {
 
   /** Return a text for each series: name, last value up to a step, and its step if earlier. */
   wordsAt(step) {
-    return this.series.map((each) => words_of(each, step));
+    return this.at(step).map((each) => words_of(each, step));
   }
 }
 
@@ -212,6 +273,7 @@ export class Measures {
 /** The loss curves of the branches that are not shown; `list` contains the data of all branches. */
 export class BranchLines {
   constructor() {
+    this.later = null; // {start, losses} of a training that is undone, and continues this one
     this.lines = new Map(); // by key, points of its own steps
     this.shown = null;
     this.list = [];
@@ -223,10 +285,19 @@ export class BranchLines {
     const last = this.list.find(({ key }) => key === this.shown);
     if (branch !== this.shown && last) // a line begins where it left the other
       this.lines.set(last.key, pointsOf(losses, Math.max(0, last.start - 1), FEW_POINTS)); // prettier-ignore
-    Object.assign(this, { shown: branch, list: branches });
+    const list = this.later ? [...branches, this.laterAs(branches)] : branches;
+    Object.assign(this, { shown: branch, list });
     for (const key of this.lines.keys()) {
-      if (key === branch || !branches.some((each) => each.key === key)) this.lines.delete(key);
+      if (key === branch || !list.some((each) => each.key === key)) this.lines.delete(key);
     }
+  }
+
+  /** What comes later, as another branch, whose line is drawn. */
+  laterAs(branches) {
+    const { start, losses } = this.later;
+    const number = 1 + Math.max(...branches.map((each) => each.number));
+    if (!this.lines.has(LATER)) this.lines.set(LATER, pointsOf(losses, start, FEW_POINTS));
+    return { key: LATER, number, name: text("build.later"), start, end: losses.end, loss: NaN };
   }
 
   /** The data of the branch whose line is pointed at, or undefined. */

@@ -122,6 +122,13 @@ export class LossRecord {
     for (let step = this.end; step < end; step++) this.push(other.at(step));
   }
 
+  /** Return a record of losses as `told` has them, or one that begins at a step. */
+  static of(told, first) {
+    const record = new LossRecord(told?.from ?? first);
+    if (told) record.take({ losses: told, last: Infinity });
+    return record;
+  }
+
   /** The data of the record for a page, see `take`. */
   get told() {
     const { first, start, end } = this;

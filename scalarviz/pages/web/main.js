@@ -6,7 +6,7 @@ import { showTour } from "./guide.js";
 import { appOf, dress, pictureOf } from "./app.js";
 import { dataOfPage, fail, failWith } from "./dom.js";
 import { text } from "./texts.js";
-import { unzipped } from "./zipped.js";
+import { packed, unzipped } from "./zipped.js";
 
 /** Return the data of a page with its short recording, for a browser that cannot train it. */
 function recordedOnly({ spec, texts, spare }) {
@@ -57,9 +57,23 @@ async function start() {
     const steps = spec.recording.steps.at(-1) - spec.recording.first;
     app.chip.stand(`${text(missing)} ${text("page.spare", { steps })}`); // until another one comes
   }
+  const link = document.querySelector("a.build");
+  if (link && !missing) link.addEventListener("click", (event) => buildOn(app, link, event));
   addEventListener("hashchange", () => followLink(app, location.hash));
   if (!(await followLink(app, location.hash))) await begin(app);
   return undefined;
+}
+
+/** Open the playground of a link with the network as it is now. */
+async function buildOn(app, link, event) {
+  event.preventDefault();
+  const { value } = await app.player.rest();
+  const { optimizer = 0, rate, size } = app.state;
+  const { name } = app.spec.engine.optimizers[optimizer];
+  const parts = new URLSearchParams(link.hash.slice(1));
+  const changed = { opt: name, lr: rate, batch: size, w: await packed(value) };
+  for (const [part, words] of Object.entries(changed)) parts.set(part, words);
+  open(`${link.href.split("#")[0]}#${parts}`);
 }
 
 /** Start the film of a page, which any user action ends, or the tour. */

@@ -2,6 +2,7 @@
 
 import { colorOf } from "./palette.js";
 import { draw_scores, draw_way, write_names, write_numbers_in } from "./story/annotations.js";
+import { Box } from "./story/camera.js";
 import {
   crossOut,
   drawMaps,
@@ -49,7 +50,11 @@ export function drawNeurons(view, line) {
   if (line.scores) draw_scores(paper, palette, balls, known, signs);
   const isFirst = line === frame.layout.neurons[0];
   const below = (hasMap || !line.square) && see.camera.is_front ? known : [];
-  write_names(paper, palette, line, good, balls, shown, see.box, below, signs, isFirst);
+  const isLast = line === frame.layout.neurons.at(-1);
+  const from = (isFirst ? view.names.from : null) ?? see.box.x;
+  const to = (isLast ? view.names.to : null) ?? see.box.right;
+  const box = new Box(from, see.box.y, to - from, see.box.height);
+  write_names(paper, palette, line, good, balls, shown, box, below, signs, isFirst);
 }
 
 /** Return the points just in front of spheres where their numbers are written. */

@@ -1,12 +1,11 @@
 // The visitor's points: added with clicks or strokes in OUT, in one of two colors, or erased.
 
-import { pointsOf } from "./data_sets.js";
 import { byId, made, styled } from "./dom.js";
 import { madeButton } from "./events.js";
 import { BATCHES, REACH, SAMPLES, packed_points, points_in } from "./story/build_link.js";
 import { text } from "./texts.js";
 
-const FIRST = 20; // of a data set, two of this many points are the initial ones
+const FIRST = packed_points([[-2, 0, -1], [2, 0, 1]]); // prettier-ignore
 const APART = 0.35; // least distance of two points that are drawn by one stroke
 const NEAR = 0.5; // reach of the eraser
 
@@ -23,7 +22,9 @@ export class OwnPoints {
       button.dataset.side = name;
       return Object.assign(button, { tool });
     }); // prettier-ignore
-    byId("own-points").append(text("build.own.click"), ...this.tools);
+    this.batch = this.fitted = 0; // points per step, as chosen and as they fit
+    const clear = madeButton("", text("build.clear"), () => this.change(this.fitting(FIRST)));
+    byId("own-points").append(made("p", "", text("build.own.click")), ...this.tools, clear);
     this.choose(1);
   }
 
@@ -40,11 +41,14 @@ export class OwnPoints {
       firstElementChild.style.background = colors[dataset.side] ?? "none";
   }
 
-  /** The settings with own points: the last ones, or some of those that are shown. */
-  begun(settings) {
-    const { points, targets } = pointsOf(settings);
-    const some = points.map(([x, y], i) => [x, y, targets[i]]).filter((_, i) => i % FIRST < 2);
-    return this.fitting(this.last || packed_points(some), settings);
+  /** The settings with own points: the last ones, or one point of each class. */
+  begun({ batch }) {
+    return this.fitting(this.last || FIRST, batch);
+  }
+
+  /** The settings without own points, and with the batch that was chosen. */
+  ended({ points, batch }) {
+    return { points: "", batch: points && batch === this.fitted ? this.batch : batch };
   }
 
   /** Add or erase a point at a place of the map, from 0 to 1 along its sides. */
@@ -61,13 +65,15 @@ export class OwnPoints {
       this.tell(
         text(next.length > SAMPLES ? "build.own.many" : "build.own.few", { most: SAMPLES }),
       );
-    else if (packed !== settings.points) this.change(this.fitting(packed, settings));
+    else if (packed !== settings.points) this.change(this.fitting(packed, settings.batch));
   }
 
-  /** Points, and a batch that is not larger. */
-  fitting(points, { batch }) {
+  /** Points, and the chosen batch, or a smaller one for few points. */
+  fitting(points, batch = this.fitted) {
     this.last = points;
-    const count = points_in(points).length;
-    return { points, batch: Math.max(...BATCHES.filter((size) => size <= Math.min(batch, count))) };
+    if (batch !== this.fitted) this.batch = batch;
+    const most = Math.min(this.batch, points_in(points).length);
+    this.fitted = Math.max(...BATCHES.filter((size) => size <= most));
+    return { points, batch: this.fitted };
   }
 }

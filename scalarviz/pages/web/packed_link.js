@@ -3,15 +3,32 @@
 //   v=1&shape=spiral&hidden=6,4&w=...&step=120
 
 import { text } from "./texts.js";
-import { bytesIn } from "./zipped.js";
-import { count_of, is_setting, LONGEST, read_build, write_build } from "./story/build_link.js";
+import { bytesIn, packed } from "./zipped.js";
+import {
+  count_of,
+  DEFAULTS,
+  is_setting,
+  largest_batch,
+  lines_in,
+  LONGEST,
+  MOST_BYTES,
+  read_build,
+  sentence_on,
+  TABLE,
+  value_in,
+  write_build,
+} from "./story/build_link.js";
+import { changes_in } from "./story/journal.js";
 
+const CUT = /truncated|without reaching|Z_BUF_ERROR/; // what browsers say of data without an end
 const SENTENCES = 3; // about what is wrong, of many
 
-/** Read a link: its settings, weights, and the rest, a moment that `readLink` reads. Nothing fails.
+/** Read a link: its settings, weights, changes, and the rest, a moment that `readLink` reads. Nothing fails.
  *
- * settings  of all names in story/build_link.py
- * value     Float32Array of the weights; null: drawn from the seed
+ * settings  of all names in story/build_link.py, with which training begins; `table` is a Table, or ""
+ * value     Float32Array of the initial weights; null: drawn from the seed
+ * changes   those during training, see story/journal.py
+ * kernels   hash of the kernels with which it was trained, or ""
  * rest      the other parts, from # on
  * bad       what is wrong, in sentences, or ""
  */
@@ -20,50 +37,90 @@ export async function readBuild(/** @type {string} */ hash) {
   const parts = [...new URLSearchParams(isLong ? "" : hash.replace(/^#/, ""))];
   const [found, wrong] = read_build(parts);
   const bad = [...wrong];
-  const { w, ...settings } = structuredClone(Object.fromEntries(found));
-  const value = w ? await unpacked(w, count_of(settings)) : null;
+  const { w, do: words, k: kernels, ...settings } = structuredClone(Object.fromEntries(found));
+  const wrongTable = settings.table ? await openTable(settings) : "";
+  const [value, wrongWeights] = w ? await unpacked(w, count_of(settings)) : [null, ""];
+  const changes = words ? changes_in(settings, words) : [];
   if (isLong) bad.push(text("build.long", { most: LONGEST, count: hash.length }));
-  if (w && !value) bad.push(text("build.cut"));
+  if (wrongTable) bad.push(text(`build.${wrongTable}`));
+  if (wrongWeights) bad.push(text(`build.${wrongWeights}`));
+  if (!changes) bad.push(sentence_on("do", words));
+  if (parts.some(([name]) => name === "c")) bad.push(text("challenge.bad"));
   if (bad.length) bad.splice(SENTENCES, Infinity, text("build.rest"));
-  const rest = new URLSearchParams(parts.filter(([name]) => !is_setting(name)));
-  return { settings, value, rest: `#${rest}`, bad: bad.join(" ") };
+  const rest = new URLSearchParams(parts.filter(([name]) => name !== "c" && !is_setting(name)));
+  return { settings, value, changes: changes ?? [], kernels, rest: `#${rest}`, bad: bad.join(" ") };
 }
 
-/** Return a link, from # on; `rest` is a moment, as `writeLink` writes it. */
-export async function writeBuild(settings, value = null, rest = "#") {
-  const words = write_build({ ...settings, w: value ? await packed(value) : "" });
-  return `#${words}${rest.length > 1 ? "&" : ""}${rest.slice(1)}`;
-}
+/** The lines of a table; its last column is learned. */
+export class Table {
+  constructor(lines, file = "", how = null) {
+    this.lines = lines;
+    this.file = file; // its name, if it is known
+    this.how = how; // arguments with which Python reads the same lines of the file; null: it cannot
+    this.words = null; // packed
+    this.number = Table.count++;
+  }
 
-/** Return float32 numbers as base64url of raw deflate. */
-async function packed(value) {
-  const bytes = await through(new CompressionStream("deflate-raw"), littleEndian(value));
-  const letters = btoa(String.fromCharCode(...bytes));
-  return letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
-}
+  static count = 0;
 
-/** Return `count` packed numbers; null if they are damaged, more or fewer, or not finite. */
-async function unpacked(words, count) {
-  try {
-    const bytes = bytesIn(words.replaceAll("-", "+").replaceAll("_", "/"));
-    const opened = await through(new DecompressionStream("deflate-raw"), bytes);
-    const view = new DataView(opened.buffer, 0, 4 * count); // fails if they are fewer
-    const value = Float32Array.from({ length: count }, (_, i) => view.getFloat32(4 * i, true));
-    return opened.length === 4 * count && value.every(Number.isFinite) ? value : null;
-  } catch {
-    return null;
+  /** The table as a link has it, or null. */
+  async packed() {
+    const numbers = this.lines.flat();
+    this.words ??= 4 * numbers.length > MOST_BYTES ? "" : await packed(numbers);
+    return value_in("table", this.words);
+  }
+
+  /** Its number, by which settings are compared. */
+  toJSON() {
+    return this.number;
   }
 }
 
-/** Return what a stream makes of bytes: 5 MB at most of what a link holds. */
-async function through(stream, bytes) {
-  const made = new Response(new Blob([bytes]).stream().pipeThrough(stream));
-  return new Uint8Array(await made.arrayBuffer());
+/** Put the lines of a table into settings in place of packed ones, or remove a damaged table; return
+ * the key of a sentence that says what is wrong, or "". */
+async function openTable(settings) {
+  const [numbers, wrong] = await unpacked(settings.table);
+  const lines = numbers ? lines_in([...numbers], settings) : [];
+  for (const name of lines.length ? [] : TABLE) settings[name] = DEFAULTS.get(name);
+  if (lines.length) settings.table = new Table(lines);
+  settings.batch = batchOf(settings);
+  return lines.length ? wrong : "cut.table";
 }
 
-/** Return the bytes of numbers as float32, little endian. */
-export function littleEndian(value) {
-  const view = new DataView(new ArrayBuffer(4 * value.length));
-  value.forEach((number, i) => view.setFloat32(4 * i, number, true));
-  return new Uint8Array(view.buffer);
+/** The size of a batch: at most all samples. */
+export function batchOf(settings) {
+  return Math.min(settings.batch, largest_batch(settings, settings.table ? settings.table.lines.length : 0)); // prettier-ignore
+}
+
+/** Return a link, from # on; null for a table that is too long. `rest` is a moment, as `writeLink`
+ * writes it, `done` may have `do` and `k`. */
+export async function writeBuild(settings, value = null, rest = "#", done = {}) {
+  const table = settings.table && (await settings.table.packed());
+  if (table === null) return null;
+  const w = value ? await packed(value) : "";
+  const words = write_build({ ...settings, table, w, do: "", k: "", ...done });
+  return `#${words}${rest.length > 1 ? "&" : ""}${rest.slice(1)}`;
+}
+
+/** Return [numbers, what is wrong]: `count` packed numbers, or any number of them, and ""; or null and
+ * the key of a sentence. */
+async function unpacked(words, count = 0) {
+  const letters = words.length % 4 === 1 ? words.slice(0, -1) : words; // one alone means nothing
+  const bytes = bytesIn(letters.replaceAll("-", "+").replaceAll("_", "/"));
+  const stream = new DecompressionStream("deflate-raw");
+  const made = new Response(stream.readable).arrayBuffer().catch(() => null);
+  const writer = stream.writable.getWriter();
+  const wrong = await Promise.all([writer.write(bytes), writer.close()]).then(
+    () => "",
+    ({ message, code, cause }) =>
+      CUT.test(`${message} ${code} ${cause?.code}`) ? "cut" : "damaged",
+  );
+  const opened = await made;
+  if (wrong) return [null, wrong];
+  const length = count || opened.byteLength / 4;
+  const isWhole = opened.byteLength === 4 * length && Number.isInteger(length);
+  if (!isWhole || opened.byteLength > Math.max(MOST_BYTES, 4 * count)) return [null, "miscounted"];
+  const view = new DataView(opened);
+  const value = Float32Array.from({ length }, (_, i) => view.getFloat32(4 * i, true));
+  return value.every(Number.isFinite) ? [value, ""] : [null, "not_finite"];
 }

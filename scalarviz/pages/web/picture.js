@@ -2,6 +2,7 @@
 // nothing.
 
 import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.js";
+import { EDGE, PAST_NUMBER, name_lines } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
 import { Projection } from "./projection.js";
 import { drawTold } from "./callout.js";
@@ -19,16 +20,18 @@ import {
   drawFirstRow,
   drawLines,
   drawLongRows,
-  drawRowSheet,
   fansSeen,
+  openRow,
 } from "./lines.js";
-import { draw_opened_rows } from "./story/opened_rows.js";
+import { draw_cubes } from "./small_cubes.js";
+import { draw_opened_row, draw_opened_rows } from "./story/opened_rows.js";
 import { saidTo, threadOf, withThread } from "./threads.js";
 import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
 import { drawHeld } from "./held.js";
 import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
+import { ALONE } from "./story/trays.js";
 import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
 import { targetAt } from "./pointing.js";
@@ -37,6 +40,8 @@ import { draw_doors, draw_labels, draw_tied, place_signs, place_written } from "
 import { draw_numbers } from "./story/cube_numbers.js";
 import { Attention } from "./story/pace.js";
 
+const PHONE = 500; // pixels of a picture in which names of inputs get room
+const LONG_NAME = 60; // and of a name that needs it
 const PICTURE = {
   stage: [1280, 600], // logical pixels of a stage whose letters have their own size
   margin: 16,
@@ -79,6 +84,7 @@ export class Picture {
     this.arrows = false;
     this.size = [0, 0];
     this.cards = []; // boxes that stand on the picture
+    this.names = { from: null, to: null }; // edges between which names of inputs and outputs are written
     this.right = 0; // the edge beyond which nothing is written: a card may stand there
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
@@ -179,7 +185,9 @@ export class Picture {
     this.eyes.cuts = this.calm;
     this.eyes.frame([0, height], box); // a card may take of the width
     const moving = this.eyes.tick(now);
-    this.frame = frameOf(this.scene, this.placed, state, options, this.scales, now);
+    const isClose = !this.eyes.framed; // call-outs explain the whole network
+    const asked = { ...options, isClose };
+    this.frame = frameOf(this.scene, this.placed, state, asked, this.scales, now);
     this.followThread(state);
     this.see = new Projection(this.eyes.camera, box, width, height, this.reach());
     this.attend(now);
@@ -230,15 +238,25 @@ export class Picture {
     return new Box(x, y, Math.max(1, wide), Math.max(1, high));
   }
 
-  /** Reduce a box so that the names at the right of the outputs fit into the picture. */
+  /** Reduce a box so that the names beside neurons fit into the picture: of outputs at the right,
+   * wide ones past the numbers on the outputs; of many inputs at the left. */
   besideNames(box, scale) {
     const look = { size: 12 * scale, bold: true };
     const paper = new Paper(this.glyphs, ...this.size, this.ratio, scale);
-    const last = this.placed.neurons.at(-1);
+    const widest = (names) => Math.max(0, ...names.map((name) => paper.measure(name, look) + 6 * scale)); // prettier-ignore
+    const [first, last] = [this.placed.neurons[0], this.placed.neurons.at(-1)];
+    const room = first.is_color ? 0 : widest(first.names);
+    const isNarrow = box.width < PHONE * scale && room > LONG_NAME * scale;
+    const part = first.count > ALONE ? 1 : isNarrow ? 1 / 3 : 0; // there is some room already
+    const left = Math.min(part * room, box.width / 3);
     const names = last.count > 1 && !last.is_color ? last.names : []; // beside them
-    const wide = Math.max(0, ...names.map((name) => paper.measure(name, look) + 6 * scale));
+    const own = widest(names.flatMap((name) => name_lines(name).split("\n")));
+    const number = PAST_NUMBER * look.size;
+    const isPast = own > number || (this.scene.logits && names.length && !last.scores);
+    this.names = { from: room ? EDGE * scale : null, to: isPast ? this.right : null };
+    const wide = isPast ? own + number : own;
     const lack = Math.max(0, box.right + wide - this.right);
-    return new Box(box.x, box.y, Math.max(1, box.width - lack), box.height);
+    return new Box(box.x + left, box.y, Math.max(1, box.width - left - lack), box.height);
   }
 
   /** Add the layout for an aspect ratio, a logarithm, if it is missing and the page can make it. */
@@ -275,12 +293,15 @@ export class Picture {
     if (opens) this.eyes.unfold();
   }
 
-  /** Update the cubes on the strongest path through squares, but not during playback. */
+  /** Update the strongest path, for squares and strips, but not during playback. */
   followThread(state) {
     const { fans, thread } = this.placed;
-    if (!fans[0]?.is_direct || (state.playing && thread.length)) return;
-    const found = threadOf(this.frame);
-    if (!found.length || JSON.stringify(found) === JSON.stringify(thread)) return;
+    const strips = fans.some((each) => each.form === "strip");
+    const known = strips ? (this.laid.opened ?? []) : thread;
+    const plays = state.playing && known.length;
+    const found = plays || !(strips || fans[0]?.is_direct) ? [] : threadOf(this.frame);
+    if (strips) this.frame.thread = this.laid.opened = found.length ? found : known;
+    if (strips || !found.length || JSON.stringify(found) === JSON.stringify(thread)) return;
     this.thread = found;
     this.layThread();
     this.frame.layout = this.placed;
@@ -319,7 +340,7 @@ export class Picture {
     const lit = lightsOf(this.placed, this.scene, frame.moment, this.focus, this.level);
     this.glyphs.tidy();
     const paper = new Paper(this.glyphs, ...this.size, ratio, scale);
-    const view = { paper, see, frame, palette, lit, scale };
+    const view = { paper, see, frame, palette, lit, scale, names: this.names };
     this.write(view);
     this.words = paper.words;
     gl.viewport(0, 0, canvas.width, canvas.height);
@@ -479,4 +500,14 @@ function drawScenery(view, drawAbove) {
   place_written(...seen, taken);
   place_signs(...seen, taken, frame.pushes, frame.flows);
   return taken;
+}
+
+/** Draw a row of small cubes with its numbers, see `draw_opened_row`; return its box. */
+function drawRowSheet({ paper, see, frame, palette }, fans) {
+  const whole = frame.layout.fans;
+  const isKnown = (number) => carried(whole[number], frame).summed;
+  const rowOf = (number, unit) => (isKnown(number) ? openRow(frame, whole[number], unit) : null);
+  const [minus, , plus] = palette.ends;
+  const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
+  return draw_opened_row(paper, palette, see, frame, fans, rowOf, [minus, plus], drawCubes);
 }

@@ -210,7 +210,7 @@ export class Player {
 
   /** Choose a speed by its index in `speeds`. */
   setSpeed(place) {
-    if (place === this.speed) return;
+    if (place === this.speed || !this.speeds[place]) return; // as of a slider of the other unit
     this.speed = place;
     if (this.playing) this.start();
   }

@@ -3,7 +3,6 @@
 import { Playground } from "./build.js";
 import { dress, markupOfPage } from "./app.js";
 import { dataOfPage, fail, failWith } from "./dom.js";
-import { followLink } from "./links.js";
 import { readBuild } from "./packed_link.js";
 import { text } from "./texts.js";
 import { unzipped } from "./zipped.js";
@@ -17,12 +16,12 @@ async function start() {
   const module = await WebAssembly.compile(await unzipped(data.module));
   const playground = new Playground({ ...data, module }, markup);
   const { hash } = location;
-  const { settings, value, rest, bad } = await readBuild(hash);
-  const app = await playground.begin(settings, value);
+  const link = await readBuild(hash);
+  await playground.beginAnew(link.settings, link.value);
   addEventListener("hashchange", () => playground.follow(location.hash));
   if (await playground.challenges.follow(hash)) return undefined;
-  if (!(await followLink(app, rest)) && !app.calm) app.play();
-  if (bad) app.tell(bad);
+  playground.firstMinute.begin(hash);
+  if (!(await playground.pursue(link)) && !playground.app.calm) playground.app.play();
   return undefined;
 }
 

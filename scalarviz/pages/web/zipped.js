@@ -1,4 +1,5 @@
-// What bundle.py packed into the page: letters of gzip, whose checksum tells damage.
+// What bundle.py packed into the page, letters of gzip, whose checksum tells damage; and numbers in
+// links.
 
 // Each stands for its place; five are four bytes. As base85, with "," and "." for "<" and "&".
 const LETTERS =
@@ -30,9 +31,7 @@ function bytesOf(words) {
 export async function unzipped(words) {
   if (!words) return new Uint8Array(0);
   try {
-    const stream = new Blob([bytesOf(words)]).stream();
-    const whole = new Response(stream.pipeThrough(new DecompressionStream("gzip")));
-    return new Uint8Array(await whole.arrayBuffer());
+    return await through(new DecompressionStream("gzip"), bytesOf(words));
   } catch (error) {
     throw Object.assign(new Error(`${error}`), { key: "page.html.damaged" });
   }
@@ -41,4 +40,35 @@ export async function unzipped(words) {
 /** Unpack a text. */
 export async function unzippedText(words) {
   return new TextDecoder().decode(await unzipped(words));
+}
+
+/** Return float32 numbers as base64url of raw deflate. */
+export async function packed(value) {
+  return packedBytes(littleEndian(value));
+}
+
+/** Return bytes as base64url of raw deflate. */
+export async function packedBytes(bytes) {
+  const made = await through(new CompressionStream("deflate-raw"), bytes);
+  const letters = btoa(String.fromCharCode(...made));
+  return letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
+
+/** Return packed bytes; it raises if they are damaged. */
+export async function unpackedBytes(words) {
+  const bytes = bytesIn(words.replaceAll("-", "+").replaceAll("_", "/"));
+  return through(new DecompressionStream("deflate-raw"), bytes);
+}
+
+/** Return what a stream makes of bytes. */
+async function through(stream, bytes) {
+  const made = new Response(new Blob([bytes]).stream().pipeThrough(stream));
+  return new Uint8Array(await made.arrayBuffer());
+}
+
+/** Return the bytes of numbers as float32, little endian. */
+export function littleEndian(value) {
+  const view = new DataView(new ArrayBuffer(4 * value.length));
+  value.forEach((number, i) => view.setFloat32(4 * i, number, true));
+  return new Uint8Array(view.buffer);
 }

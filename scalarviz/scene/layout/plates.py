@@ -278,6 +278,7 @@ class Neurons:
         scores: whether each neuron is drawn as a bar with its number instead of a sphere
         bends: points of the activation's curve around 0; empty for a straight line
         curve: name of the activation or normalization
+        aside: cells before the neurons for their names; 0 if these are below
     """
 
     points: FloatArray
@@ -297,6 +298,7 @@ class Neurons:
     bends: Sequence[float] = (-1.0, 1.0)
     curve: str = ""
     along: Sequence[float] = (1.0, 0.0, 0.0)
+    aside: float = 0.0
 
     @property
     def is_color(self) -> bool:
@@ -381,7 +383,7 @@ class Fan:
         is_direct: whether the lines connect neurons directly, without cubes
         form: "nested" (wires come from above, the first unit to the last column), "long" (the input
             units are repeated above their columns), "upright" (a single row, whose cubes are next
-            to the input units) or ""
+            to the input units), "strip" (small cells without wires) or ""
     """
 
     weights: int
@@ -422,7 +424,8 @@ class Fan:
     def is_wired(self) -> bool:
         """Whether each input unit has its own wire to all rows."""
         count = self.inputs_count
-        return count == 1 or (count <= WIRED and count == self.inputs)
+        is_few = count == 1 or (count <= WIRED and count == self.inputs)
+        return is_few and self.form != "strip"
 
     @property
     def is_tiled(self) -> bool:
@@ -590,6 +593,7 @@ class Layout:
                     for way in (RIGHT, UP, NEAR)
                 ),
                 *(line.way for line in self.neurons if line.way is not None),
+                *(line.points - line.aside * RIGHT for line in self.neurons if line.aside),
                 *(line.points + SCORED * RIGHT for line in self.neurons if line.scores),
                 *(label.place[np.newaxis] for label in self.labels),
                 *(end for each in self.written for end in each.ends),

@@ -47,7 +47,15 @@ PITCH = 2.95  # maximum distance between rows
 ROOM, LARGEST = 1.46, 1.14  # row distance by the largest cube; its maximum in cells
 CROWDED = 0.5  # cells between cubes below which other items shrink, down to these fractions:
 NARROW, NARROW_SCALE, NARROW_IMAGE = 0.38, 0.56, 0.84  # squares, gains and shifts, images
-CLOSE, LONG = 1.25, 20  # as ROOM in long rows: more than ALONE cubes, and up to LONG
+CLOSE, LONG = 1.25, 20  # as ROOM in strips and long rows: more than ALONE cubes, and up to LONG
+# Rows of these forms are strips in networks of more cubes than the first number if their columns
+# have fewer cells than the second. The others are the cells above strips, for an opened one, and
+# before inputs, for their names. Both for wide stages, and for narrow ones, whose cells are small.
+NOT_UPRIGHT = "", "nested"
+STRIPS = (
+    (NOT_UPRIGHT, 110, 0.5, 3.25, 1.0),
+    ((*NOT_UPRIGHT, "upright"), 40, 0.75, 4.25, 1.5),
+)
 SLOT, WIDE = 1.267, 1.36  # minimum, maximum cube distance in a row, by the largest cube
 LOOSE = 1.42  # the same in long rows, one of which has its numbers
 SEAT = 1.05  # from the center of a cell to the front edge of its tray, in halves of a cube
@@ -121,6 +129,7 @@ class Station:
         deep: whether the rows run in depth, as on walls
         inputs: number of weights per row
         named: cells kept free above the rows
+        strip: whether the rows are strips of small cells without wires
         x, lift, aside: position of its center along the flow, upwards, and in depth
     """
 
@@ -147,6 +156,7 @@ class Station:
     aside: float = 0.0
     inputs: int = 0
     named: float = 0.0
+    strip: bool = False
 
     @property
     def half(self) -> float:
@@ -179,8 +189,8 @@ class Station:
     def form(self) -> str:
         """Form of the wires to the cubes, see `Fan`."""
         count = self.before.count
-        if self.opens:
-            return "open"
+        if self.opens or self.strip:
+            return "open" if self.opens else "strip"
         if self.tile or self.deep or self.before.images or count > LONG:
             return ""
         if self.units.count == 1 and (count > ALONE or (self.wired and count > UPRIGHT)):
@@ -393,9 +403,9 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
         place_bands(stations, aspect, before)
         return
     high = SEEN * HIGH + REST * any(each.form == "long" for each in rows)
-    free = aspect * high - before
+    free = aspect * high - before - stations[0].neurons.aside
     for each in rows:  # if there is room, all cubes as large as their rows are high
-        wide = LOOSE if each.form == "long" else WIDE
+        wide = CLOSE if each.strip else LOOSE if each.form == "long" else WIDE
         each.step = TILE * each.pitch if each.tile else wide * each.edge
         if each.opens:
             each.step = min(each.step, SHORT / each.before.count)
@@ -418,9 +428,38 @@ def place_all(stations: list[Station], aspect: float, before: float = 0.0) -> No
                     each.share = max(least, 0.9 * each.share)
                 for each in others:
                     each.step = max(NARROW_SCALE, 0.9 * each.step)
+    if collapse(stations, *STRIPS[aspect < FOLDED]):
+        place_all(stations, aspect, before)
+        return
     least, fixed = along(stations, 1.0), along(stations, 0.0)
     loose = (free - fixed) / max(1e-9, least - fixed)
     along(stations, min(LOOSER, max(1.0, loose)))
+
+
+def collapse(
+    stations: list[Station], forms: Sequence[str], few: int, least: float, over: float, aside: float
+) -> bool:
+    """Make strips of the rows of small cubes in a network of many; return whether any are new.
+
+    Args:
+        forms: forms of the rows that become strips
+        few: most cubes of a network without strips
+        least: minimum cells of a column of other rows
+        over: cells above strips
+        aside: cells before the inputs
+    """
+    rows: list[Station] = [each for each in stations if each.kind == "rows"]
+    sizes = [each.units.count * (each.before.count + 1) for each in rows]
+    other = [each for each in rows if each.before.count > ALONE and each.form != "upright"]
+    other += [each for each in stations if each.kind == "scale" or each.joins != NONE]
+    other += [each for each in rows if each.tile or each.before.images]
+    small = [each for each in rows if each.form in forms and each.step < least]
+    if other or sum(sizes) <= few:
+        return False
+    for each in small:
+        each.strip, each.named = True, over
+        stations[0].neurons = replace(stations[0].neurons, aside=aside)
+    return len(small) > 0
 
 
 def place_bands(stations: list[Station], aspect: float, before: float) -> None:
@@ -455,7 +494,7 @@ def size(stations: list[Station]) -> None:
     lines: list[Station] = [each for each in stations if each.kind == "line"]
     for line in lines:
         most = MOST_IMAGE / IMAGE if line.shape else PITCH
-        line.pitch = min(HIGH / line.units.count, most)
+        line.pitch, line.share, line.lift = min(HIGH / line.units.count, most), 1.0, 0.0
     if lines[0].shape and lines[0].units.count == 1 and len(stations) > 1 and stations[1].tile:
         lines[0].lift = RAISED
     has_foot = any(station.form == "upright" for station in stations if station.kind == "rows")
@@ -463,7 +502,7 @@ def size(stations: list[Station]) -> None:
         station.ball = min(station.ball, 0.42 * station.pitch)
         if station.kind == "rows":
             station.edge = min(LARGEST, (station.drop or behind.pitch) / ROOM)
-            if station.form in ("nested", "long") and not behind.shape:
+            if station.form in ("nested", "long", "strip") and not behind.shape:
                 make_room(station, behind, has_foot)
             elif station.opens:
                 room = OPENED + SAID
@@ -482,6 +521,9 @@ def size(stations: list[Station]) -> None:
             and prod(behind.shape) < prod(station.shape)
         ):
             behind.share = POOLED
+    if len(stations) > 1 and stations[1].strip:  # beside them
+        lines[0].lift = stations[1].lift
+        lines[0].pitch = min(lines[0].pitch, (HIGH - stations[1].named) / lines[0].units.count)
     end = lines[-1]
     end.ball = min(ANSWER if end.units.count <= FEW else BALL, 0.42 * end.pitch)
     if any(each.form == "long" for each in stations if each.kind == "rows"):
@@ -497,13 +539,16 @@ def make_room(station: Station, behind: Station, has_foot: bool) -> None:
         has_foot: whether a bias is below the rows
     """
     is_long, rows = station.form == "long", behind.units.count - 1
-    runs = HEADS if is_long else RUN * station.before.count + RUNS + 0.75 * station.edge
+    runs = RUN * station.before.count + RUNS + 0.75 * station.edge
+    runs = HEADS if is_long else station.named or runs
     if rows:
         behind.pitch = min(
             behind.pitch, (HIGH + REST * is_long - runs - station.edge) / (rows + has_foot)
         )
-        station.edge = min(station.edge, behind.pitch / (CLOSE if is_long else ROOM))
-    behind.lift = min(0.0, 0.5 * (HIGH - rows * behind.pitch) - runs)
+        room = CLOSE if is_long or station.strip else ROOM
+        station.edge = min(station.edge, behind.pitch / room)
+    below = 0.5 * (HIGH - rows * behind.pitch) - runs
+    behind.lift = 0.5 * (has_foot * behind.pitch - runs) if station.strip else min(0.0, below)
     station.lift = behind.lift
 
 
@@ -519,7 +564,8 @@ def along(stations: list[Station], looser: float) -> float:
         if station.kind == "rows":
             alone = station.before.count if station.form == "nested" else 1
             says = SAYS[station.before.count > ALONE]
-            room = says if station.form == "upright" else (BEFORE + LANE * alone) * looser
+            lanes = 2.0 * LANE if station.strip else BEFORE + LANE * alone
+            room = says if station.form == "upright" else lanes * looser
             x += last.half + room + BESIDE_IN * (last.lift > 0.0)
             station.x = x + 0.5 * station.length
             gate = 0.0 if station.tile else min(GATE, SMALLER * station.step)
@@ -549,7 +595,7 @@ def rows(program: Layered, station: Station) -> list[Plate]:
     about = "weight", station.place, operation.layer
     sign = -1.0 if station.form == "nested" else 1.0
     along, across = sign * station.step * along_of(station), station.pitch * DOWN
-    seat = 0.5 * SEAT * station.edge
+    seat = 0.0 if station.strip else 0.5 * SEAT * station.edge
     stride = stride_of(program, operation, inputs)
     toward = toward_of(station)
     for units, read in parts:

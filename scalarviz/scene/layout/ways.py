@@ -6,9 +6,10 @@ cube of each row. The wires of a layer are nested, so that none crosses another.
 their rows and have a wire from the first row to the last. Products leave the bottom of their cubes,
 run below the tray, and meet in the gate in front of the sphere. In a long row, the largest products
 have separate lines and the rest share a gray one. Rows that are too long for wires have one ribbon;
-for rows of up to twenty, it ends at copies of the input units above the columns. A single long row
-is vertical, with each weight next to its unit and its product beside it as a bar. The hue of a line
-is the sign of its value, the width is the magnitude.
+for rows of up to twenty, it ends at copies of the input units above the columns. Rows of small
+cubes are strips between a bar, where the lines of the inputs end, and the neurons. A single long
+row is vertical, with each weight next to its unit and its product beside it as a bar. The hue of a
+line is the sign of its value, the width is the magnitude.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
@@ -87,9 +88,9 @@ class SeenFan:
         scale: size of letters and lines
         square: whether the output units are squares
         tubes: whether the inputs are channels of a color
-        form: "nested", "long" or "upright", see `Fan`
+        form: "nested", "long", "upright" or "strip", see `Fan`
         wired: whether each input unit has a wire
-        tiled: whether each input unit is read by a tile of cubes
+        tiled: whether a row continues as one line, as tiles of cubes and strips do
     """
 
     starts: list[Ring]
@@ -283,6 +284,10 @@ def way_in(fan: SeenFan, unit: int, column: int, half: float) -> list[Point]:
     if fan.form == "upright":
         start, _, radius = fan.starts[column]
         return [(start + radius, level), (x - half * fan.cell, level)]
+    if fan.form == "strip":
+        start, at, radius = fan.starts[column]
+        path = [(start + radius, at), (fan.left, at), (fan.left, level)]
+        return [*path, (x - half * fan.cell, level)]
     if fan.form == "long":
         return rounded([*wire(fan, column), (x, y - 2.0 * half * fan.cell)], ROUND * fan.scale)
     path = [*wire(fan, column), (down, level), (x - half * fan.cell, level)]
@@ -351,6 +356,8 @@ def strokes_of(
     """
     if fan.form == "upright":
         return upright(fan, values, terms[0] if summed else [], halves[0])
+    if fan.form == "strip":
+        return [*before_strips(fan, values), *(products(fan, terms) if summed else [])]
     return [
         *(wires_in(fan, values, halves) if fan.wired else ribbons(fan)),
         *(products(fan, terms) if summed else []),
@@ -424,6 +431,20 @@ def ribbons(fan: SeenFan) -> list[Stroke]:
     return [Stroke("ribbon", path, -1, -1, 0.0, RIBBON * scale, scale, 0.7) for path in paths]
 
 
+def before_strips(fan: SeenFan, values: list[float]) -> list[Stroke]:
+    """Return the bar before strips, and the lines from the inputs to it except the weakest."""
+    scale, x, most = fan.scale, fan.left, max([1e-12, *[abs(value) for value in values]])
+    levels = [ring[1] for ring in [*fan.starts, *fan.ends]]
+    bar = [(x, min(levels)), (x, max(levels))]
+    found = [Stroke("ribbon", bar, -1, -1, 0.0, STUB * scale, scale, 0.7)]
+    for i, (start, y, radius) in enumerate(fan.starts):
+        path, share = [(start + radius, y), (x, y)], abs(values[i]) / most
+        if share > FAINT:
+            width, bright = scale * (THIN + share), 0.3 + 0.5 * share
+            found.append(Stroke("in", path, -1, i, values[i], width, scale, bright))
+    return found
+
+
 def products(fan: SeenFan, terms: list[list[float]]) -> list[Stroke]:
     """Return the lines of the products, and the line after each gate."""
     scale = fan.scale
@@ -494,7 +515,7 @@ def draw_bias(canvas: Canvas2D, theme: Theme, fan: SeenFan, *, named: bool) -> N
         left, low, size = x - 0.6 * fan.slot, y - 0.2 * fan.slot, 12.0 * fan.scale
         canvas.text(left, low, "b", size=size, color=theme.quiet, bold=True, anchor="right")
         return
-    if fan.tiled or len(fan.feet[0]) == fan.count:
+    if (fan.tiled and fan.form != "strip") or len(fan.feet[0]) == fan.count:
         return
     x, low = fan.feet[-1][fan.count]
     scale, half = fan.scale, BAND * min(fan.slot, fan.cell)
@@ -666,6 +687,8 @@ def thread_strokes(
 # of a slot and of a cube, and room for the sum.
 LETTERS, LEAST_SLOT, TALL = 12.0, 23.5, 94.0
 SHEET, SHEET_SLOT, SHEET_CUBE, SUM = 124.0, 56.0, 40.0, 72.0
+STRIP_SLOT, RIM = 44.0, 8.0  # most pixels of a slot of an opened strip; corners of a sheet
+COMES, FEET = 40.0, 48.0  # pixels from the top of a sheet to its wires, and from their ends down
 MOST_SHEET = 0.42  # of the height of the network, so that it is still seen
 READABLE = 34.0  # pixels of slots, below which a highlighted row has a sheet
 MINUS, WIDER = 3.6, 20.0  # pixels of a minus, and of an open row beyond its layer
@@ -866,6 +889,31 @@ def sheet_of(view: Box, count: int, foot: float, scale: float) -> Box | None:
     return Box(x, view.y + edge if is_low else view.bottom - high - edge, wide, high)
 
 
+def slot_of(width: float, count: int, scale: float) -> float:
+    """Return the distance between cubes on a sheet; a narrow one has no words beside them."""
+    slot = (width - SUM * scale) / count
+    return slot if slot >= LEAST_SLOT * scale else (width - RIM * scale) / count
+
+
+def sheet_over(view: Box, fans: Sequence[SeenFan | None], number: int, scale: float) -> Box | None:
+    """Return the box of a sheet above all strips, near its layer; None if it does not fit."""
+    seen = [fan for fan in fans if fan is not None]
+    own, rim, (end, _, radius) = seen[number], RIM * scale, seen[len(seen) - 1].ends[0]
+    before = [fan.ends[0] for fan in seen[:number] if fan.form != "strip"]
+    left = max([view.x, *[x + half + rim for x, _, half in before]])
+    lanes = [fan.first for fan in seen[number:] if fan.form == "nested"]
+    right = min([view.right, end - radius, *lanes]) - rim  # a line may rise from the answer
+    tops = [above_band(fan) for fan in seen if fan.form == "strip"]
+    first = seen[0].starts[:1] if seen[0].form == "strip" else []  # below IN
+    low = min([*tops, *[y - radius - LETTERS * scale for _, y, radius in first]]) - LETTERS * scale
+    count, high = len(own.feet[0]), min(SHEET * scale, low - view.y)
+    wide = min(right - left, (STRIP_SLOT * count + SUM) * scale)
+    if slot_of(wide, count, scale) < LEAST_SLOT * scale or high < TALL * scale:
+        return None
+    x = 0.5 * (own.left + own.ends[0][0] - wide)
+    return Box(min(max(x, left), right - wide), low - high, wide, high)
+
+
 def draw_sheet(
     canvas: Canvas2D,
     theme: Theme,
@@ -876,13 +924,20 @@ def draw_sheet(
     draw_cubes: Callable[[list[tuple[float, float, float, float]]], None],
 ) -> None:
     """Draw a row with small cubes enlarged on a sheet with numbers; frame the original row."""
-    scale, count, rim = canvas.scale, len(row.weights), 8.0 * canvas.scale
+    scale, count, rim = canvas.scale, len(row.weights), RIM * canvas.scale
     fill, outline, own = theme.panel[:7], theme.lit, frame_of(fan, row.unit)
-    if fan.slot < LEAST_SLOT * scale:  # else on numbers
+    is_strip = fan.form == "strip"
+    if is_strip or fan.slot < LEAST_SLOT * scale:  # else on numbers
         canvas.box(own.x, own.y, own.width, own.height, None, radius=rim, outline=outline + FRAME)
     canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=outline, line=scale)
-    slot = (box.width - SUM * scale) / count
+    slot = slot_of(box.width, count, scale)
     places = [box.x + (i + 0.5) * slot + 0.5 * rim for i in range(count)]
+    if is_strip:
+        x = min(max(own.x + rim, box.x + rim), box.right - rim)
+        canvas.line([(x, box.bottom), (x, own.y)], outline + FRAME, width=scale)
+        into = [(x, box.y + COMES * scale) for x in places[: row.inputs]]
+        ends = [(x, box.bottom - FEET * scale) for x, _ in into]  # behind the cubes
+        canvas.segments(into, ends, theme.wire, width=THIN * scale)
     side = min(slot / NARROWEST, SHEET_CUBE * scale)
     write_row(canvas, theme, row, box, places, side, signs, draw_cubes)
 
@@ -921,6 +976,7 @@ def write_row(
     ]
     if 0.0 in row.comes and bends:
         heads = [f"{text('long_rows.off')} {heads[0]}", *heads]
+    heads += [f"= {short(row.result)}"]
     heads = [each for each in heads if canvas.measure(each, size=size) < room]
     if len(heads) > 0:
         canvas.text(box.x + rim, top + 1.4 * size, heads[0], size=size, color=theme.lit)

@@ -85,6 +85,10 @@ def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
         (sv.Affine, (2, "much"), InputError, "much"),
         (sv.Affine, ((2, 3, 4, 5),), ShapeError, (2, 3, 4, 5)),
         (sv.Network, ([sv.Affine(1, 1e39)],), InputError, "1e+39"),
+        (sv.Network, ([3, sv.Affine(3), 2], "tanh"), InputError, "must begin with a layer"),
+        (sv.Network, ([sv.Affine(3), 0], "tanh"), InputError, "0"),
+        (sv.Network, ([sv.Affine(3), 4, sv.Affine(3)], "tanh"), ShapeError, "Affine(3 -> 3)"),
+        (sv.Network, ([sv.Affine(3), "tanh"], "tanh"), InputError, "tanh"),
         (sv.Affine.standardizing, ([1.0, 2.0],), ShapeError, (2,)),
         (sv.Affine.standardizing, (np.zeros((0, 2)),), ShapeError, (0, 2)),
         (sv.Affine.standardizing, ([[1.0, 2.0], [1.0, np.nan]],), NotFiniteError, "nan"),
@@ -94,7 +98,7 @@ def test_the_mean_of_float32_is_taken_in_double_precision() -> None:
         (sv.Affine.standardizing, ([[0.0], [1e-200]],), InputError, "0"),
     ],
 )
-def test_what_it_cannot_be_is_refused(
+def test_what_it_cannot_be_and_lists_that_do_not_fit_are_refused(
     make: Callable[..., object], wrong: tuple[object, ...], kind: type[InputError], value: object
 ) -> None:
     refused(kind, value).by(make, *wrong)
@@ -196,21 +200,6 @@ def test_sizes_may_follow_a_layer() -> None:
     ]  # fmt: skip
     assert net.activations == ("linear", "tanh", "sigmoid", "linear")
     assert sv.Network([sv.Affine(3), 2], "tanh").activations == ("linear", "linear")
-
-
-@pytest.mark.parametrize(
-    ("layers", "kind", "value"),
-    [
-        ([3, sv.Affine(3), 2], InputError, "must begin with a layer"),
-        ([sv.Affine(3), 0], InputError, "0"),
-        ([sv.Affine(3), 4, sv.Affine(3)], ShapeError, "Affine(3 -> 3)"),
-        ([sv.Affine(3), "tanh"], InputError, "tanh"),
-    ],
-)
-def test_lists_that_do_not_fit_are_refused(
-    layers: list[Any], kind: type[InputError], value: str
-) -> None:
-    refused(kind, value).by(sv.Network, layers, "tanh")
 
 
 BATCH = np.random.default_rng(0).normal(2.0, 3.0, (70, 8))

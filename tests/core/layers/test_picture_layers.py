@@ -38,35 +38,29 @@ def test_it_is_a_sum_over_windows(stride: int, padding: int) -> None:
     assert layer(x.reshape(2, -1)) == pytest.approx(expected.reshape(2, -1))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "value"),
-    [
-        (((1, 2, 2), 1, 3), "2 x 2"),
-        (((1, 4, 4), 1, 2, 1, 2), "padding of 2"),
-        (((4, 4), 1), "(4, 4)"),
-    ],
-)
-def test_windows_that_make_no_sense_are_refused(arguments: tuple, value: str) -> None:
-    refused(ShapeError, value).by(sv.Conv2d, *arguments)
+SIZES = (4, 5, 5), 6
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "value"),
+    ("sizes", "settings", "error", "value"),
     [
-        ({"groups": 3}, ShapeError, "groups is 3"),
-        ({"groups": 4}, ShapeError, "groups is 4"),
-        ({"groups": 0}, InputError, "0"),
-        ({"dilation": 0}, InputError, "0"),
-        ({"dilation": (1, 2.5)}, InputError, "2.5"),
-        ({"dilation": (1, 3)}, ShapeError, "3 x 7"),
-        ({"stride": (1, 2, 3)}, InputError, "(1, 2, 3)"),
-        ({"padding": 5, "dilation": 2}, ShapeError, "5 x 5"),
+        (((1, 2, 2), 1, 3), {}, ShapeError, "2 x 2"),
+        (((1, 4, 4), 1, 2, 1, 2), {}, ShapeError, "padding of 2"),
+        (((4, 4), 1), {}, ShapeError, "(4, 4)"),
+        (SIZES, {"groups": 3}, ShapeError, "groups is 3"),
+        (SIZES, {"groups": 4}, ShapeError, "groups is 4"),
+        (SIZES, {"groups": 0}, InputError, "0"),
+        (SIZES, {"dilation": 0}, InputError, "0"),
+        (SIZES, {"dilation": (1, 2.5)}, InputError, "2.5"),
+        (SIZES, {"dilation": (1, 3)}, ShapeError, "3 x 7"),
+        (SIZES, {"stride": (1, 2, 3)}, InputError, "(1, 2, 3)"),
+        (SIZES, {"padding": 5, "dilation": 2}, ShapeError, "5 x 5"),
     ],
 )
-def test_groups_and_dilations_that_make_no_sense_are_refused(
-    settings: dict, error: type[Exception], value: str
+def test_windows_groups_and_dilations_that_make_no_sense_are_refused(
+    sizes: tuple, settings: dict, error: type[Exception], value: str
 ) -> None:
-    refused(error, value).by(sv.Conv2d, (4, 5, 5), 6, **settings)
+    refused(error, value).by(sv.Conv2d, *sizes, **settings)
 
 
 def test_a_kernel_sees_the_channels_of_its_group_only() -> None:

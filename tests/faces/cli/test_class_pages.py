@@ -183,14 +183,14 @@ def test_the_list_says_which_page_has_pictures() -> None:
 
 
 @pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("address", ["example.org", "1.2.3", "", "0.0.0.0:80"])
-def test_an_address_that_is_none_is_refused(address: str) -> None:
-    refused(InputError, address).by(class_pages.serve, ["xor"], address, 0)
-
-
-@pytest.mark.usefixtures("_quick")
-@pytest.mark.parametrize("address", ["192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"])
-def test_an_address_of_no_one_machine_here_is_refused(address: str) -> None:
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("example.org", "1.2.3", "", "0.0.0.0:80"),
+        *("192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"),
+    ],
+)
+def test_an_address_of_no_machine_or_of_none_here_is_refused(address: str) -> None:
     refused(InputError, address).by(class_pages.serve, ["xor"], address, 0)
 
 

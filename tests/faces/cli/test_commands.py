@@ -432,7 +432,8 @@ def typed(name: str, option: Option) -> tuple[list[str], Any]:
     if kind is bool:
         return [flag], True
     word, value = TYPED[kind]
-    if names := () if option.info.others else [*option.info.names]:
+    is_open = option.info.others and name != "activation"  # of which several are one word
+    if names := () if is_open else [*option.info.names]:
         word = value = next(each for each in names if each != option.default)
     return [flag, word], [value] if option.kind == list[str] else value
 

@@ -630,7 +630,7 @@ def test_a_training_is_saved_and_goes_on(make: MakeController, tmp_path: Path) -
     drop(controller, path)  # as good as loading it
     assert controller.session.step_index == 4 and values(controller) == there
     assert controller.message == f"{path} opened at step 4"
-    assert len(controller.face.state.options) == 5
+    assert len(controller.face.state.options) == 7
     open_run(controller, tmp_path / "none.safetensors")
     assert "none.safetensors" in controller.message and controller.session.step_index == 4
 

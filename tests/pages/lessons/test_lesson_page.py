@@ -214,10 +214,6 @@ def test_a_function_and_what_it_is_taken_of_are_apart(formula: str, spaces: int)
     assert html_of(f"${formula}$").count("<mspace") == spaces
 
 
-def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
-    assert "<code>\\left( x</code>" in html_of("$\\left( x$")
-
-
 @pytest.mark.parametrize(
     ("formula", "kept"),
     [
@@ -228,15 +224,15 @@ def test_a_formula_that_is_not_understood_is_shown_as_it_is_written() -> None:
         ("\\color{a href=}{x}", '<mstyle mathcolor="a href="><mrow><mi>x</mi>'),
         ("\\begin{array}{l|c} a & b \\end{array}", '<mtable columnlines="solid">'),
         ('\\text{ href="a"}', '<mtext>&#x000A0;href="a"</mtext>'),
+        ("\\left( x", "<code>\\left( x</code>"),  # not understood: as it is written
+        *[  # a minus after a sign stands close to its number
+            (formula, '<mo form="prefix">&#x02212;</mo>')
+            for formula in ("w \\cdot (-4)", "y = -2", "a \\le -1", "(1, -2)")
+        ],
     ],
 )
 def test_a_formula_has_attributes_of_mathml_alone(formula: str, kept: str) -> None:
     assert kept in html_of(f"${formula}$")
-
-
-@pytest.mark.parametrize("formula", ["w \\cdot (-4)", "y = -2", "a \\le -1", "(1, -2)"])
-def test_a_minus_after_a_sign_stands_close_to_its_number(formula: str) -> None:
-    assert '<mo form="prefix">&#x02212;</mo>' in html_of(f"${formula}$")
 
 
 @pytest.mark.parametrize("formula", ["y - 3", "(y) - 3", "|x| - 1", "-8"])

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import scalarviz as sv
 from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import NONE, Operation, Program, Windows
+from scalarviz.scene import long_rows
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.layout.camera import Box, Camera
@@ -38,6 +39,7 @@ from scalarviz.scene.layout.trays import CAMERA, HIGH, PITCH, trays_layout
 from scalarviz.scene.layout.walls import ROW, walls
 from scalarviz.scene.layout.ways import (
     LANES,
+    NARROWEST,
     RUNS,
     TRUNK,
     OpenRow,
@@ -45,6 +47,7 @@ from scalarviz.scene.layout.ways import (
     draw_upright,
     products,
     ribbons,
+    slot_of,
     strokes_of,
     sum_words,
     thread_words,
@@ -52,8 +55,8 @@ from scalarviz.scene.layout.ways import (
     wire,
     wires,
 )
-from scalarviz.scene.lines import known_fan, known_fans
-from scalarviz.scene.long_rows import open_row, open_unit
+from scalarviz.scene.lines import carried, known_fan, known_fans
+from scalarviz.scene.long_rows import draw_row_sheet, open_row, open_unit
 from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strength_of
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
@@ -61,10 +64,10 @@ from scalarviz.stage.stage import Stage
 from scalarviz.story.panel_words import adding_up, in_print
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
-from tests.sessions import deep_networks, networks, picture_networks
+from tests.sessions import advanced, deep_networks, networks, picture_networks
 from tests.studio import Studio, at, between, framed, picked, shade
 
-SCENES = "rgb xor xnor circle normalized retrain digits micrograd 8-12-6-3 3-17-14-2".split()
+SCENES = "rgb xor xnor circle normalized retrain digits micrograd 6-8-4-3 3-17-14-2".split()
 SIZES = [(1280, 800), (800, 500), (1920, 1080)]
 
 
@@ -141,7 +144,7 @@ def test_wires_come_round_the_right_side_to_a_layer_below_and_cross_no_other(nam
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-@pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "8-12-6-3"])
+@pytest.mark.parametrize("name", ["rgb", "xor", "xnor", "circle", "normalized", "6-8-4-3"])
 def test_wires_of_a_layer_nest(name: str, size: tuple[int, int]) -> None:
     nested = [fan for fan in fans_of(name, size) if fan.form == "nested" and fan.wired]
     assert nested
@@ -306,6 +309,56 @@ def test_a_row_is_opened_by_the_mouse_else_the_one_that_adds_most() -> None:
     first = data.with_numbers(hover_neuron=(data.layout.neurons[0].values, 0))
     assert open_unit(1, first) == open_unit(1, data)
     assert fan.form == "long"
+
+
+def crowded(*sizes: int) -> sv.Session:
+    network = sv.Network([2, *sizes, 1], "tanh", seed=0)
+    return advanced(sv.Session(network, sv.data.Circle(), engine="python"), 3)
+
+
+@pytest.mark.parametrize(
+    ("hidden", "size", "strips"),
+    [
+        ((4, 2), (500, 500), 0),
+        ((8, 8), (1280, 800), 0),
+        ((12, 12, 12), (1280, 800), 3),
+        ((6, 4), (500, 500), 3),
+    ],
+)
+def test_rows_of_small_cubes_are_strips_without_wires_and_one_is_opened_above_them(
+    hidden: tuple[int, ...], size: tuple[int, int], strips: int
+) -> None:
+    stage = stage_of(crowded(*hidden), size)
+    data, see = stage.frame_data(), projection(stage)
+    pairs = zip(data.layout.fans, known_fans(see, data.layout, 1.0), strict=True)
+    found = [(carried(fan, data), each.seen) for fan, each in pairs if each and fan.form == "strip"]
+    assert len(found) == strips and bool(data.layout.neurons[0].aside) == (strips > 0)
+    for own, fan in found:
+        lines = strokes_of(fan, own.values, own.terms, own.halves, summed=True)
+        assert {line.kind for line in lines} <= {"in", "ribbon", "sum"} and len(lines) < 27
+    boxes = draw_row_sheet(Canvas2D(*size), see, data, DARK)
+    assert len(boxes) == (strips > 0)
+    for box in boxes:
+        assert box.bottom < min(fan.top for _, fan in found) and box.y >= see.box.y
+        assert slot_of(box.width, hidden[-2] + 1, 1.0) >= 20.0 * NARROWEST
+
+
+def test_a_strip_stays_open_while_it_plays_and_the_mouse_opens_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    opened: list[tuple[int, int]] = []
+    stage = stage_of(crowded(12, 12, 12), (1280, 800))
+    see, data = projection(stage), stage.frame_data()
+    made = open_row(2, 0, data)
+    monkeypatch.setattr(long_rows, "open_row", lambda *row: opened.append(row[:2]) or made)
+    for neuron in (None, (data.layout.neurons[2].values, 5)):
+        draw_row_sheet(Canvas2D(1280, 800), see, data.with_numbers(hover_neuron=neuron), DARK)
+    assert opened == [(2, data.thread[0][2]), (1, 5)]
+    monkeypatch.setattr("scalarviz.stage.stage.thread_of", lambda *_: data.thread[1:])
+    for plays in (True, False):
+        stage.reading.now = stage.reading.now._replace(playing=plays)
+        stage._follow_thread()
+        assert (stage._thread == data.thread) == plays
 
 
 def test_a_gate_has_the_curve_of_a_layer_of_a_compiled_function() -> None:

@@ -1,7 +1,7 @@
 """Undo, and what can be undone: another loss, another batch, learning rates of layers."""
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -369,12 +369,11 @@ def test_kernels_of_all_its_losses_belong_to_what_it_needs() -> None:
 
 
 @pytest.fixture
-def cubed() -> Iterator[str]:
+def cubed() -> str:
     def cubed(p: float, t: float) -> float:
         return abs(p - t) ** 3.0
 
-    yield sv.loss(cubed)
-    del LOSSES["cubed"]
+    return sv.loss(cubed)
 
 
 def test_a_file_names_a_loss_of_ones_own_that_came_later(cubed: str, tmp_path: Path) -> None:
@@ -382,12 +381,9 @@ def test_a_file_names_a_loss_of_ones_own_that_came_later(cubed: str, tmp_path: P
     s.loss_function = cubed
     s.advance(2)
     s.save(tmp_path / "run")
-    row = LOSSES["cubed"]
-    try:
-        del LOSSES["cubed"]
-        refused(FileError, "cubed").by(sv.Session.load, tmp_path / "run")
-    finally:
-        LOSSES["cubed"] = row
+    row = LOSSES.pop("cubed")
+    refused(FileError, "cubed").by(sv.Session.load, tmp_path / "run")
+    LOSSES["cubed"] = row
     assert sv.Session.load(tmp_path / "run").loss_function.name == "cubed"
 
 

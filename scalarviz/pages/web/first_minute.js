@@ -1,0 +1,150 @@
+// The first minute: cards next to a cube, the curve, a layer and the data. Each ends when its action is
+// done or by Next, and all of them by "No thanks", which the browser remembers.
+
+import { byId, isFramed, isNews, isPhone, made, remember, remembered, setShown } from "./dom.js";
+import { madeButton } from "./events.js";
+import { count_of } from "./story/build_link.js";
+import { Box } from "./story/camera.js";
+import { text } from "./texts.js";
+
+const SEEN = "cards"; // the number of the next card, which the browser remembers
+const PLAIN = /^#?(v=1)?$/; // links without a network
+const EDGE = 12; // pixels beside a card
+const GAP = 30; // between it and what it explains
+const HEAD = 52; // above it, for a message
+const FOOT = 26; // below it, for the words of the picture
+
+/** The cards in order: `at` is what is explained, by default a cube; `tab` has it on a phone. */
+const CARDS = [
+  { name: "drag", isDone: ({ app }) => app.client.resume.journal.some(({ kind }) => kind === "edit") && !app.picture.scales.stops.held },
+  { name: "back", at: "#curve", isDone: ({ isBack }) => isBack },
+  { name: "neuron", at: ".layer:first-child > button:last-child", tab: "layers", isDone: (now, first) => count_of(now) > count_of(first) },
+  { name: "spiral", at: "#tiles button:nth-child(2)", tab: "data", isDone: ({ shape }) => shape === "spiral" },
+  { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ features }) => features.includes("sinx") },
+  { name: "own", at: "#tiles button:last-child", tab: "data", isDone: ({ points }) => points !== "" },
+  { name: "send", at: "#share", isDone: () => false },
+]; // prettier-ignore
+
+/** The cards of a playground. */
+export class FirstMinute {
+  /** @param {any} playground */
+  constructor(playground) {
+    this.playground = playground;
+    this.card = byId("first-card");
+    this.mark = byId("first-mark");
+    this.number = CARDS.length; // of the card that is shown
+    this.first = null; // settings when it was
+    this.step = 0;
+  }
+
+  /** Show the cards if a link does not contain a network. */
+  begin(hash) {
+    if (PLAIN.test(hash) && !isFramed()) this.show(remembered(SEEN) ?? 0);
+  }
+
+  /** Show a card, given its number; after the last one, none. */
+  show(number) {
+    const { app, settings } = this.playground;
+    Object.assign(this, { number, first: settings });
+    remember(SEEN, number);
+    app.offered = null;
+    app.request();
+    if (!CARDS[number]) return;
+    const { name } = CARDS[number];
+    const isOpen = document.body.dataset.panel === "inputs";
+    if (name === "input" && !isPhone() && !isOpen) this.playground.open("inputs");
+    const place = number - Number(number > 3); // of five: the spiral has two cards
+    const dots = Array.from({ length: 5 }, (_, i) => made("i", i === place ? "now" : ""));
+    this.card.replaceChildren(
+      made("div", "steps", ...dots),
+      made("h2", "", text(`build.first.${name}`)),
+      made("p", "", text(`build.first.${name}.more`)),
+      made("div", "buttons", ...this.buttonsOf(name)),
+    );
+  }
+
+  buttonsOf(name) {
+    const { challenges } = this.playground;
+    const button = (words, press) => madeButton("", words, press);
+    const end = (key) => button(text(key), () => this.show(CARDS.length));
+    const next = button(text("page.html.next"), () => this.show(this.number + 1));
+    if (name !== "send") return [end("build.first.no"), next];
+    const first = challenges.say("name", challenges.table[0]);
+    return [
+      end("page.close"),
+      button(text("page.html.share"), () => this.playground.copyLink()),
+      button(text("build.first.challenge", { name: first }), () => {
+        this.show(CARDS.length);
+        challenges.enter(challenges.table[0]);
+      }),
+    ];
+  }
+
+  /** Follow a picture: the card ends if its action is done, and stays next to what it explains. */
+  seen(app) {
+    const card = CARDS[this.number];
+    const now = { ...this.playground.settings, app, isBack: app.state.step < this.step };
+    this.step = app.state.step;
+    const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
+    const isAtRest = !app.guess.isOn && !app.tour && !app.state.operation;
+    const isFree = isAtRest && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
+    const isShown = card && isFree && app.picture.placed; // without WebGL there is no picture
+    setShown(this.card, Boolean(isShown && !isCovered));
+    setShown(this.mark, Boolean(isShown));
+    if (!isShown) return undefined;
+    if (card.isDone(now, this.first)) return this.show(this.number + 1);
+    if (!card.at) app.offered ??= { row: largestOutput(app) };
+    return this.place(app, placeOf(app, card));
+  }
+
+  /** Put the mark around a place, and the card next to it, in the picture. */
+  place({ picture }, place) {
+    const { x, y, width, height } = byId("picture").getBoundingClientRect();
+    /** @type {[number, number]} */
+    const size = [this.card.offsetWidth, this.card.offsetHeight];
+    if (!place || !isNews(this.card, [this.number, place, x, y, width, height, size])) return;
+    const [left, top, wide, high] = place.place.map((each) => `${each}px`);
+    Object.assign(this.mark.style, { left, top, width: wide, height: high });
+    const area = new Box(x + EDGE, y + HEAD, width - 2 * EDGE, height - HEAD - FOOT);
+    const covers = (box) => picture.taken?.covered(new Box(box.x - x, box.y - y, ...size)) ?? 0;
+    const box = boxBeside(place, size, area, covers);
+    Object.assign(this.card.style, { left: `${box.x}px`, top: `${box.y}px` });
+  }
+}
+
+/** Return the index of the largest weight of the output. */
+function largestOutput({ picture, state }) {
+  const fan = picture.placed.fans.at(-1);
+  const rows = Array.from({ length: fan.inputs }, (_, i) => fan.row_of(0, i));
+  const sizes = rows.map((row) => Math.abs(state.value[row]));
+  return rows[sizes.indexOf(Math.max(...sizes))];
+}
+
+/** Return the box of what a card explains, in the window; null if it is not there. */
+function placeOf({ picture, offered }, /** @type {any} */ { at, tab }) {
+  const isTab = isPhone() && tab && document.body.dataset.panel !== tab;
+  const element = document.querySelector(isTab ? `#tabs [data-panel=${tab}]` : (at ?? "#cubes"));
+  if (!element?.checkVisibility()) return null;
+  const { left, top, width, height } = element.getBoundingClientRect();
+  if (at) return new Box(left, top, width, height);
+  const cube = picture.placeOf(offered);
+  return cube && new Box(left + cube.x - cube.half, top + cube.y - cube.half, 2 * cube.half, 2 * cube.half); // prettier-ignore
+}
+
+/** Return the box of a card next to a place, in an area: the one of four that costs least. */
+function boxBeside(place, [wide, high], area, costOf) {
+  const [x, y] = [place.x + (place.width - wide) / 2, place.y + (place.height - high) / 2];
+  const [above, left] = [place.y - high - GAP, place.x - wide - GAP];
+  const boxes = [
+    [x, place.bottom + GAP],
+    [x, above],
+    [place.right + GAP, y],
+    [left, y],
+  ].map(([across, down]) => {
+    const within = (low, at, most) => Math.max(low, Math.min(at, most));
+    const start = within(area.x, across, area.right - wide);
+    return new Box(start, within(area.y, down, area.bottom - high), wide, high);
+  });
+  const costs = boxes.map((box) => Number(box.meets(place)) + costOf(box));
+  return boxes[costs.indexOf(Math.min(...costs))];
+}
