@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, ONLY_CHROMIUM]
 BOX = "app.around.challenges"
 # Whether an element has no part below the card of a challenge.
 FREE = """((element) => {
-  const [one, other] = [element, document.querySelector(".challenge-card")].map((each) =>
+  const [one, other] = [element, document.querySelector("#challenge-card")].map((each) =>
     each.getBoundingClientRect());
   return one.bottom <= other.top || one.right <= other.left || one.top >= other.bottom;
 })"""
@@ -68,7 +68,7 @@ def test_it_is_solved_by_a_drag_and_its_card_leaves_out_and_picture_free(opened:
         tab.page.mouse.move(x, y - 20)
         tab.page.mouse.move(x, y - 70)
         tab.until("document.querySelector('.challenge.won')")
-        assert tab.page.locator(".challenge-card").is_hidden()
+        assert tab.page.locator("#challenge-card").is_hidden()
         tab.page.mouse.up()
         tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
         tab.until(f"{FREE}(app.exhibit.canvas) && {FREE}(document.querySelector('#cubes'))")
@@ -117,14 +117,14 @@ def test_what_may_not_be_changed_stays(opened: Opens) -> None:
 def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Opens) -> None:
     tab = begun(opened, 1)
     tab.page.click("[data-act=hint]")
-    assert tab.page.locator(".challenge-card").is_hidden()  # nothing was tried yet
+    assert tab.page.locator("#challenge-card").is_hidden()  # nothing was tried yet
     tab.ask("(app.edit(0, 1), 0)")
     tab.until(f"{BOX}.isTried")
     tab.page.click("[data-act=hint]")
-    tab.page.click(".challenge-card .first")
+    tab.page.click("#challenge-card .first")
     tab.until("!document.querySelector('.challenge-mark').hidden")
-    tab.page.click(".challenge-card .first")
-    tab.page.click(".challenge-card .first")
+    tab.page.click("#challenge-card .first")
+    tab.page.click("#challenge-card .first")
     tab.until("Math.abs(app.state.value[13] - 1.73) < .01")
     tab.page.click("[data-act=leave]")
     tab.until("!document.body.classList.contains('challenging') && app.state.value.length === 25")

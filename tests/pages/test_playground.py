@@ -385,7 +385,7 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
     opened: Opens, playground: Path
 ) -> None:
     tab = opened(playground, place="").ready()
-    tab.until("app.offered && app.state.step > 5")
+    tab.until("app.offered")
     x, y = tab.place_of("app.offered")
     tab.drag((x, y), (x, y - 30))
     for name, act in CARDS.items():

@@ -45,6 +45,7 @@ export class FirstMinute {
   /** Show a card, given its number; after the last one, none. */
   show(number) {
     const { app, settings } = this.playground;
+    if (this.number === 0 && !app.calm) app.play(); // it rests while its parts have names
     Object.assign(this, { number, first: settings });
     remember(SEEN, number);
     app.offered = null;
@@ -107,7 +108,9 @@ export class FirstMinute {
     Object.assign(this.mark.style, { left, top, width: wide, height: high });
     const area = new Box(x + EDGE, y + HEAD, width - 2 * EDGE, height - HEAD - FOOT);
     const covers = (box) => picture.taken?.covered(new Box(box.x - x, box.y - y, ...size)) ?? 0;
-    const box = boxBeside(place, size, area, covers);
+    const low = new Box(area.right - size[0], area.bottom - size[1] - GAP / 3, ...size); // below the names
+    const isLow = !CARDS[this.number].at && !low.meets(place);
+    const box = isLow ? low : boxBeside(place, size, area, covers);
     Object.assign(this.card.style, { left: `${box.x}px`, top: `${box.y}px` });
   }
 }

@@ -101,6 +101,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     words: { caption },
     told, // its number is explained in the picture
     marks: options.marks ?? false, // whether the key to the marks is open
+    named: options.named ?? false, // whether the first row has call-outs whenever it rests
     names_row:
       isAlone &&
       !options.isClose &&

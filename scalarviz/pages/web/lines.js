@@ -130,9 +130,12 @@ export function carried(fan, frame) {
   };
 }
 
+const NAMED = 34; // least pixels of a cell with call-outs in a playground
+
 /** Return whether the parts of the first layer are labelled, see `drawFirstRow`. */
 function isCalled({ frame, see, scale }, seen) {
-  return frame.names_row && is_called(seen, scale, see.camera, frame.marks);
+  const isAsked = frame.marks || (frame.named && seen.cell >= NAMED * scale);
+  return frame.names_row && is_called(seen, scale, see.camera, isAsked);
 }
 
 /** Label the parts of the first row, if they are explained now; return the boxes of the texts. */

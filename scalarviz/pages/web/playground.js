@@ -21,7 +21,8 @@ async function start() {
   addEventListener("hashchange", () => playground.follow(location.hash));
   if (await playground.challenges.follow(hash)) return undefined;
   playground.firstMinute.begin(hash);
-  if (!(await playground.pursue(link)) && !playground.app.calm) playground.app.play();
+  const stands = await playground.pursue(link);
+  if (!stands && !playground.app.calm && playground.firstMinute.number) playground.app.play();
   return undefined;
 }
 
