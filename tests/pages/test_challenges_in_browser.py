@@ -30,7 +30,7 @@ def page_file(files: Files) -> Files:
 
 def begun(opened: Opens, number: int, **more: Any) -> Tab:
     tab = opened("playground", place=f"#c={number}", **more)
-    tab.until(f"app?.around && {BOX}.first && app.drawn")
+    tab.until(f"app?.around && {BOX}.first && app.drawn && !app.around.busy && app.frame === 0")
     return tab
 
 
@@ -122,7 +122,7 @@ def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Op
     tab.until(f"{BOX}.isTried")
     tab.page.click("[data-act=hint]")
     tab.page.click("#challenge-card .first")
-    tab.until("!document.querySelector('.challenge-mark').hidden")
+    tab.until("!document.querySelector('.challenge-mark:not(#first-mark)').hidden")
     tab.page.click("#challenge-card .first")
     tab.page.click("#challenge-card .first")
     tab.until("Math.abs(app.state.value[13] - 1.73) < .01")

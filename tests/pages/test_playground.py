@@ -360,7 +360,7 @@ def test_a_hundred_presses_leave_one_network(
 
 # What ends each card of the first minute, after the first one.
 CARDS = {
-    "back": "app.run('seek', 1)",
+    "back": "app.player.pause(), app.run('seek', 1)",
     "neuron": f"document.querySelector({MORE!r}).click()",
     "spiral": "document.querySelector('#tiles button:nth-child(2)').click()",
     "input": "document.querySelector('#shelf button:nth-child(6)').click()",
@@ -387,14 +387,16 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
     tab = opened(playground, place="").ready()
     tab.until("app.offered")
     x, y = tab.place_of("app.offered")
+    assert tab.ask("app.state.step") == 0 and not tab.ask("app.player.playing")
     tab.drag((x, y), (x, y - 30))
+    tab.until("app.state.step > 5")  # it plays after the first card
     for name, act in CARDS.items():
         tab.page.get_by_role("heading", name=text(f"build.first.{name}")).wait_for()
         assert not rest(tab).ask(COVERED)
         tab.ask(f"({act}, 0)")
     tab.page.click("#first-card button:nth-child(3)")
-    tab.until("app.around.challenges.number === 1")
-    assert tab.page.locator("#first-card").is_hidden()
+    tab.until("app.around.challenges.number === 1 && app.around.challenges.first")
+    tab.until("document.querySelector('#first-card').hidden")
     tab.ask("(app.around.challenges.leave(true), 0)")
     assert rest(tab).ask("app.around.past.length") > 3  # what was before the challenge
 
