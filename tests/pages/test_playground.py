@@ -69,6 +69,7 @@ def test_a_page_begins_to_train_by_itself_and_goes_on_through_a_change(
     opened: Opens, playground: Path
 ) -> None:
     tab = opened(playground, place="").ready()
+    tab.page.click("#first-card button")  # "No thanks"
     tab.until("app.state.step > 5")
     tab.page.click(MORE)
     step = rest(tab).ask("app.spec.engine.step")
