@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from scalarviz.core.optimizer import SGD, Adam, Momentum, Optimizer
 from scalarviz.faces.scene_options import made_again
+from scalarviz.files.run_settings import classes_of_optimizers
 from scalarviz.stage.curves import earlier_losses
 from scalarviz.story.journal import Change
 from scalarviz.training.session.growth import (
@@ -20,7 +20,6 @@ from scalarviz.training.session.reading import input_names
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.timeline import Origin
 
-OPTIMIZERS: dict[str, Callable[..., Optimizer]] = {"sgd": SGD, "momentum": Momentum, "adam": Adam}
 Make = Callable[[Mapping[str, Any]], Session]
 
 
@@ -57,7 +56,8 @@ def changed(session: Session, change: Change, make: Make) -> Session:
     elif kind == "lr":
         session.learning_rate = now["lr"]
     elif kind in ("opt", "l1", "l2"):
-        session.optimizer = OPTIMIZERS[now["opt"]](now["lr"], l1=now["l1"], l2=now["l2"])
+        kind = classes_of_optimizers()[now["opt"]]
+        session.optimizer = kind(now["lr"], l1=now["l1"], l2=now["l2"])
     elif kind == "activation":
         for layer, name in enumerate(now["activation"]):
             session.set_activation(layer, name)

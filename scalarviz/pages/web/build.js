@@ -23,7 +23,7 @@ import {
 } from "./dom.js";
 import { madeButton, takesKey } from "./events.js";
 import { FirstMinute } from "./first_minute.js";
-import { answersEach, classOf } from "./formulas.js";
+import { answersEach, lossOf, ready } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
 import { leadsTo, leftFor, partsOf, placed, replayed } from "./journey.js";
 import { followLink, putOnClipboard, writeLink } from "./links.js";
@@ -48,6 +48,7 @@ import {
   task_of,
 } from "./story/build_link.js";
 import { MOST_STEPS, parts_between } from "./story/journal.js";
+import { METRIC_ROWS } from "./story/metric_functions.js";
 import { pythonOf } from "./take_to_python.js";
 import { plural, text } from "./texts.js";
 
@@ -58,18 +59,13 @@ const MOST_LETTERS = 28; // of the name of a file
 const MEASURED = 50; // steps between two test losses of the curve
 const MOST_TEST = 450; // test points on the map
 const PROPOSED = { hidden: [8], activation: ["tanh"], share: 0.8, batch: 10 }; // for a table
-const LOSSES = {
-  sides: ([answer], [target]) => 0.5 * (answer - target) ** 2,
-  classes: (answer, target) => -Math.log(answer[target.indexOf(1)]),
-  numbers: ([answer], [target]) => (answer - target) ** 2,
-  colours: (answer, target) => target.reduce((sum, x, k) => sum + (answer[k] - x) ** 2 / 3, 0),
-};
 const USUAL = {
   sides: { hidden: [4, 2], lr: 0.03, batch: 10 },
   colours: { hidden: [8], lr: 0.5, batch: 8 },
 }; // by task
 const DATA = ["shape", "noise", "share", "points", "colours", "seed"]; // other losses are not compared with
 const NETWORK = ["features", "hidden", "activation"];
+const accuracy = METRIC_ROWS.find(({ name }) => name === "accuracy");
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
 
 /** The page: `data` are those that Python wrote, `markup` its elements as they were. */
@@ -95,6 +91,7 @@ export class Playground {
     this.link = ""; // the last one to be followed
     this.stopped = null; // the state for which a way back was offered
     this.hidesTest = false;
+    this.tested = null; // {probe, found}: what was last found by `testedIn`
     this.closeUp = new CloseUp();
     this.makeParts();
     this.challenges = new Challenges(this, build.challenges);
@@ -473,7 +470,8 @@ export class Playground {
     this.app.around = this;
     this.app.curve.widen(this.reach);
     const { app } = this;
-    app.curve.measures.now = ({ share }) => testedIn(app, entry)?.[share ? "right" : "loss"] ?? NaN;
+    app.curve.measures.now = ({ share }) =>
+      this.testedIn(app, entry)?.[share ? "right" : "loss"] ?? NaN;
     if (pointer !== null) this.app.curve.hold(pointer);
     this.place();
     this.challenges.attach(this.app);
@@ -689,7 +687,7 @@ export class Playground {
     if (app !== this.app) return; // a picture of the last network
     if (app.picture.placed && app.picture.see) this.layers.place(app.picture);
     if (!this.wanted) this.followLearning(this.settings, app.theme);
-    const tested = testedIn(app, this.now);
+    const tested = this.testedIn(app, this.now);
     if (tested) this.judge(tested);
     this.closeUp.follow(app);
     this.warn(app, state);
@@ -706,10 +704,18 @@ export class Playground {
     this.own.show();
   }
 
+  /** What `testedIn` finds for the state of a picture, computed once; null without answers. */
+  testedIn({ state }, entry) {
+    const probe = state?.probe;
+    if (!probe) return null;
+    if (this.tested?.probe !== probe) this.tested = { probe, found: testedIn(probe, entry) };
+    return this.tested.found;
+  }
+
   /** Say how many test points are right, and the mean losses of all points. */
-  judge({ learn, loss, rightCount, count, isSorted }) {
-    setShown(this.test, count > 0 && isSorted);
-    setWords(this.test, text("build.test", { right: rightCount, count }));
+  judge({ learn, loss, right, count, isSorted }) {
+    setShown(this.test, isSorted);
+    setWords(this.test, text("build.test", { right: Math.round(right * count), count }));
     Object.entries({ learn, test: loss }).forEach(([name, mean], i) => {
       setShown(this.losses[i], Number.isFinite(mean));
       setWords(this.losses[i], text(`build.loss.${name}`, { loss: mean.toFixed(2).replace(/^0/, "") })); // prettier-ignore
@@ -870,20 +876,18 @@ function goOn(next, left, { rows, isSame }, { step, slots, value, frozen }) {
 }
 
 /** The mean losses of all samples, and the test samples that are right, from the answers of now. */
-function testedIn({ state }, { judged, spec }) {
-  if (!state?.probe) return null;
+function testedIn(probe, { judged, spec }) {
   const { task, first, parts } = judged;
-  const { reads, outputs } = spec.page.exhibit;
-  const answers = answersEach(state.probe, reads, outputs).slice(first);
-  const tests = answers.slice(parts[0].length);
-  const [learn, loss] = [answers, tests].map((some, i) => {
-    const losses = parts[i].map((target, k) => LOSSES[task](some[k], target));
-    return losses.reduce((sum, each) => sum + each, 0) / losses.length;
-  });
-  const isRight = (target, i) => (task === "classes" ? classOf(tests[i]) === classOf(target) : target[0] * tests[i][0] > 0); // prettier-ignore
-  const rightCount = parts[1].filter(isRight).length;
+  const { reads, outputs: size } = spec.page.exhibit;
+  const own = probe.subarray(first * size);
+  const end = parts[0].length * size;
+  const [learn, loss] = [own.subarray(0, end), own.subarray(end)].map((some, i) =>
+    lossOf(ready(spec.facts.loss), some, parts[i].flat(), parts[i].length),
+  );
   const count = parts[1].length;
-  return { learn, loss, right: rightCount / count, rightCount, count, isSorted: task === "sides" || task === "classes" }; // prettier-ignore
+  const isSorted = count > 0 && (task === "sides" || task === "classes");
+  const right = isSorted ? accuracy.value(answersEach(own.subarray(end), reads, size), parts[1]) : NaN; // prettier-ignore
+  return { learn, loss, right, count, isSorted };
 }
 
 /** The trainings at the end of a list of which each follows the one before, the last one first. */

@@ -85,7 +85,6 @@ export class FirstMinute {
   seen(app) {
     const card = CARDS[this.number];
     const now = { ...this.playground.settings, app, isBack: app.state.step < this.step };
-    this.step = app.state.step;
     const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
     const isAtRest = !app.guess.isOn && !app.tour && !app.state.operation;
     const isFree = isAtRest && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
@@ -93,6 +92,7 @@ export class FirstMinute {
     setShown(this.card, Boolean(isShown && !isCovered));
     setShown(this.mark, Boolean(isShown));
     if (!isShown) return undefined;
+    this.step = app.state.step;
     if (card.isDone(now, this.first)) return this.show(this.number + 1);
     if (!card.at) app.offered ??= { row: largestOutput(app) };
     return this.place(app, placeOf(app, card));
