@@ -27,6 +27,7 @@ from scalarviz.pages.page import (
     said_in,
     spec_of,
 )
+from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.pages.playground_data import playground_data
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.stage.neuron_maps import SIDES
@@ -48,9 +49,8 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     """
     module, tables = playground_data(make)
     script = bundle("playground.js", module_text)
-    test = text("build.held_out")
-    own = {"chart.held_out": test, "exhibits.plane.held_out": test}  # one word for held out
-    own |= {"chart.held_out.accuracy": text("build.held_out.right")}
+    own = {"chart.held_out": text("build.held_out.loss")}
+    own |= {"exhibits.plane.held_out": text("build.held_out")}
     data = {
         "build": {
             "tables": tables,
@@ -89,9 +89,8 @@ def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
     spec = spec_of(show, theme, scene, exhibit_data(session))
     measured = metric_data(session, spec["facts"]["loss"])
     assert measured is not None
-    names = {texts()[key]: said for key, said in own.items()}
-    for each in measured.shown["series"]:
-        each["name"] = names.get(each["name"], each["name"])
-    spec["engine"] = {"metrics": measured.engine}
-    spec["page"] |= {"measured": measured.shown, "speed": SPEED, "title": text("build.title")}
+    (loss,) = (each for each in measured.shown["series"] if not each["share"])
+    spec["engine"] = {"metrics": {**measured.engine, "names": [LOSS]}}
+    series = {"series": [{**loss, "name": own["chart.held_out"]}]}
+    spec["page"] |= {"measured": series, "speed": SPEED, "title": text("build.title")}
     return spec

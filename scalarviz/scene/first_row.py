@@ -81,6 +81,8 @@ def draw_first_row(
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     view = box.inside(-AROUND)
+    is_free = len(fans) < 2 or fans[1].form != "upright"  # a table with its own words at the top
+    limit = view.right if is_free else fans[1].first
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
     x, middle, radius = fans[1].starts[0] if len(fans) > 1 else first.ends[0]
     has_tile = first.square or radius > first.ends[0][2]
@@ -108,16 +110,23 @@ def draw_first_row(
     forms = [each for each in forms if len(each) < 3]
     between = ("; ", "\n") if has_tile else ("\n", "; ")
     shapes = [sign.join(each) for each in forms for sign in between]
-    fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= view.right]
-    said = [*fits, forms[len(forms) - 1][0]][0]  # the sum alone
-    below = call_out(canvas, theme, said, place, (gate, level - first.half_gate))
-    found.append(below)
+    fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= limit]
+    low = y
+    if is_free or len(fits) > 0:
+        said = [*fits, forms[len(forms) - 1][0]][0]  # the sum alone
+        found.append(call_out(canvas, theme, said, place, (gate, level - first.half_gate)))
+        low = found[len(found) - 1].bottom
     said, down = text("first_row.comes"), first.column(0)
-    left = max(edge, down - canvas.measure(said, size=size))
-    place, end = (left, y + 1.3 * LINE * scale), (down, feet[0][1] - first.arm)
-    found.append(call_out(canvas, theme, said, place, end))
-    place = x + radius + 24.0 * scale, below.bottom + LINE * scale
-    is_free = len(fans) < 2 or (fans[1].form != "long" and fans[1].top > place[1] + LINE * scale)
+    wide, high = canvas.measure(said, size=size), y + 1.3 * LINE * scale
+    left = max(edge, down - wide)
+    inputs = [Box(a - r, b - r, 2.0 * r, 2.0 * r) for a, b, r in first.starts]
+    over = Box(left, high - size, wide, 2.0 * size)
+    left = down + 0.5 * apart if any(over.meets(each) for each in inputs) else left
+    found.append(call_out(canvas, theme, said, (left, high), (down, feet[0][1] - first.arm)))
+    place = x + radius + 24.0 * scale, low + LINE * scale
+    is_free = is_free and (
+        len(fans) < 2 or (fans[1].form != "long" and fans[1].top > place[1] + LINE * scale)
+    )
     if has_tile and is_free:
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))

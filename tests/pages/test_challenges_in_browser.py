@@ -72,6 +72,8 @@ def test_it_is_solved_by_a_drag_and_its_card_leaves_out_and_picture_free(opened:
         tab.page.mouse.up()
         tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
         tab.until(f"{FREE}(app.exhibit.canvas) && {FREE}(document.querySelector('#cubes'))")
+        tab.ask("(app.run('undo'), 0)")
+        tab.until("document.querySelector('#challenge-card').hidden")
 
 
 def test_a_made_challenge_is_begun_by_its_link_and_a_damaged_one_is_a_sentence(

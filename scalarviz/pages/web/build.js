@@ -470,8 +470,7 @@ export class Playground {
     this.app.around = this;
     this.app.curve.widen(this.reach);
     const { app } = this;
-    app.curve.measures.now = ({ share }) =>
-      this.testedIn(app, entry)?.[share ? "right" : "loss"] ?? NaN;
+    app.curve.measures.now = () => this.testedIn(app, entry)?.loss ?? NaN;
     if (pointer !== null) this.app.curve.hold(pointer);
     this.place();
     this.challenges.attach(this.app);
@@ -486,6 +485,7 @@ export class Playground {
   /** Put into the new elements of the page what stays of it. */
   place() {
     byId("picture").after(byId("legend"));
+    if (!isPhone()) byId("legend").before(this.firstMinute.card);
     if (isPhone()) byId("sheet").prepend(this.what);
     else byId("legend").before(this.what);
     byId("back").before(byId("undo"), byId("redo"));

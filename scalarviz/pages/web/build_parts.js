@@ -62,7 +62,7 @@ export class LayerLine {
     this.use = use;
     this.boxes = []; // of all layers that there have been
     this.shown = [];
-    this.plus = madeButton("plus", text("build.add_layer"), () => {
+    this.plus = madeButton("another", text("build.add_layer"), () => {
       use.add();
       use.show(this.shown.length - 1);
     });

@@ -262,6 +262,10 @@ export class Challenges {
     )
       return;
     this.showNumbers(verdict, moves, data);
+    if (this.isOver && !moves && !verdict.solved && !now.by) {
+      this.isOver = false; // all that solved it is undone
+      setShown(this.card, false);
+    }
     const moment = { step: state.step, playing: playing || state.playing };
     if (this.isOver || playground.busy || moves > (now.moves ?? Infinity)) return;
     if (isDue(now, moment) && !app.held) this.end(state, verdict, moves); // not during a drag

@@ -68,13 +68,9 @@ export function specOf(base, tables, settings, { value = null, layouts = {}, mos
   facts.tint = shown.tint ?? "";
   const isOwn = settings.table !== "" || settings.points !== "" || facts.tint;
   const words = isOwn ? { about: text("build.about") } : tables.shapes[settings.shape].page;
-  // Of numbers, test samples have no accuracy.
-  const isMeasured = (_, i) => task !== "numbers" || base.engine.metrics.names[i] !== "accuracy";
-  const { series } = base.page.measured ?? {};
   const count = held.inputs.length;
-  const measures = base.engine.metrics.names.filter(isMeasured);
-  const metrics = count ? { ...base.engine.metrics, names: measures, held: count, loss: facts.loss } : undefined; // prettier-ignore
-  const measured = count && series ? { series: series.filter(isMeasured) } : undefined;
+  const metrics = count ? { ...base.engine.metrics, held: count, loss: facts.loss } : undefined;
+  const measured = count ? base.page.measured : undefined;
   const page = { ...base.page, ...words, exhibit, measured, tint: facts.tint };
   return {
     image,

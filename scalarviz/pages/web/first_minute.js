@@ -1,5 +1,6 @@
-// The first minute: cards next to a cube, the curve, a layer and the data. Each ends when its action is
-// done or by Next, and all of them by "No thanks", which the browser remembers.
+// The first minute: cards about a cube, the curve, a layer and the data, below the network; what each
+// is about is framed. Each ends when its action is done or by Next, and all of them by "No thanks",
+// which the browser remembers.
 
 import { byId, isFramed, isNews, isPhone, made, remember, remembered, setShown } from "./dom.js";
 import { madeButton } from "./events.js";
@@ -9,10 +10,6 @@ import { text } from "./texts.js";
 
 const SEEN = "cards"; // the number of the next card, which the browser remembers
 const PLAIN = /^#?(v=1)?$/; // links without a network
-const EDGE = 12; // pixels beside a card
-const GAP = 30; // between it and what it explains
-const HEAD = 52; // above it, for a message
-const FOOT = 26; // below it, for the words of the picture
 
 /** The cards in order: `at` is what is explained, by default a cube; `tab` has it on a phone. */
 const CARDS = [
@@ -81,7 +78,7 @@ export class FirstMinute {
     ];
   }
 
-  /** Follow a picture: the card ends if its action is done, and stays next to what it explains. */
+  /** Follow a picture: the card ends if its action is done, and its mark stays at what it is about. */
   seen(app) {
     const card = CARDS[this.number];
     const now = { ...this.playground.settings, app, isBack: app.state.step < this.step };
@@ -95,23 +92,14 @@ export class FirstMinute {
     this.step = app.state.step;
     if (card.isDone(now, this.first)) return this.show(this.number + 1);
     if (!card.at) app.offered ??= { row: largestOutput(app) };
-    return this.place(app, placeOf(app, card));
+    return this.place(placeOf(app, card));
   }
 
-  /** Put the mark around a place, and the card next to it, in the picture. */
-  place({ picture }, place) {
-    const { x, y, width, height } = byId("picture").getBoundingClientRect();
-    /** @type {[number, number]} */
-    const size = [this.card.offsetWidth, this.card.offsetHeight];
-    if (!place || !isNews(this.card, [this.number, place, x, y, width, height, size])) return;
+  /** Put the mark around a place. */
+  place(place) {
+    if (!place || !isNews(this.mark, place.place)) return;
     const [left, top, wide, high] = place.place.map((each) => `${each}px`);
     Object.assign(this.mark.style, { left, top, width: wide, height: high });
-    const area = new Box(x + EDGE, y + HEAD, width - 2 * EDGE, height - HEAD - FOOT);
-    const covers = (box) => picture.taken?.covered(new Box(box.x - x, box.y - y, ...size)) ?? 0;
-    const low = new Box(area.right - size[0], area.bottom - size[1] - GAP / 3, ...size); // below the names
-    const isLow = !CARDS[this.number].at && !low.meets(place);
-    const box = isLow ? low : boxBeside(place, size, area, covers);
-    Object.assign(this.card.style, { left: `${box.x}px`, top: `${box.y}px` });
   }
 }
 
@@ -132,22 +120,4 @@ function placeOf({ picture, offered }, /** @type {any} */ { at, tab }) {
   if (at) return new Box(left, top, width, height);
   const cube = picture.placeOf(offered);
   return cube && new Box(left + cube.x - cube.half, top + cube.y - cube.half, 2 * cube.half, 2 * cube.half); // prettier-ignore
-}
-
-/** Return the box of a card next to a place, in an area: the one of four that costs least. */
-function boxBeside(place, [wide, high], area, costOf) {
-  const [x, y] = [place.x + (place.width - wide) / 2, place.y + (place.height - high) / 2];
-  const [above, left] = [place.y - high - GAP, place.x - wide - GAP];
-  const boxes = [
-    [x, place.bottom + GAP],
-    [x, above],
-    [place.right + GAP, y],
-    [left, y],
-  ].map(([across, down]) => {
-    const within = (low, at, most) => Math.max(low, Math.min(at, most));
-    const start = within(area.x, across, area.right - wide);
-    return new Box(start, within(area.y, down, area.bottom - high), wide, high);
-  });
-  const costs = boxes.map((box) => Number(box.meets(place)) + costOf(box));
-  return boxes[costs.indexOf(Math.min(...costs))];
 }

@@ -332,6 +332,8 @@ export class PlaneMap {
             });
             return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
           });
+    if (sorts && !classes && !this.isCurve)
+      kinds.splice(1, 0, [text("exhibits.unsure"), `rgb(${this.color(middle)})`]);
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
