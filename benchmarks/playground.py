@@ -46,7 +46,7 @@ def report(folder: Path, chosen: Options) -> None:
     given = {
         "module": base64.b64encode(module).decode(),
         "tables": tables,
-        "base": playground.base_of(make(engine="python"), "", {}),
+        "base": playground.base_of(make(engine="python"), ""),
         "texts": texts(),
         "cases": [
             {**DEFAULTS, "hidden": hidden, "activation": ["tanh"] * len(hidden)} for hidden in CASES

@@ -14,6 +14,7 @@ from typing import Any
 from scalarviz.base import __version__
 from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
+from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.pages.bundle import bundle, html, packed_bytes, texts_of
 from scalarviz.pages.exhibit_data import exhibit_data, metric_data
 from scalarviz.pages.page import (
@@ -27,7 +28,6 @@ from scalarviz.pages.page import (
     said_in,
     spec_of,
 )
-from scalarviz.core.formulas.metric_formulas import LOSS
 from scalarviz.pages.playground_data import playground_data
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.stage.neuron_maps import SIDES
@@ -49,12 +49,12 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     """
     module, tables = playground_data(make)
     script = bundle("playground.js", module_text)
-    own = {"chart.held_out": text("build.held_out.loss")}
+    own = {"chart.held_out": text("build.held_out.loss"), "chart.start": text("build.start")}
     own |= {"exhibits.plane.held_out": text("build.held_out")}
     data = {
         "build": {
             "tables": tables,
-            "base": base_of(make(engine="python"), theme, own),
+            "base": base_of(make(engine="python"), theme),
             "kernels": sha256(module).hexdigest()[:6],
             "challenges": json.loads(text_beside(__file__, "challenges.json")),
         },
@@ -81,7 +81,7 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     return Page(page.encode("utf-8", "replace"), len(module))
 
 
-def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
+def base_of(show: Show, theme: str) -> dict[str, Any]:
     """Return the data of the page of a show, without its engine, memory and layouts."""
     session = show.session
     scene = {**scene_data(show, [1.0]), "layouts": [], "shapes": [], "walls": []}
@@ -91,6 +91,6 @@ def base_of(show: Show, theme: str, own: dict[str, str]) -> dict[str, Any]:
     assert measured is not None
     (loss,) = (each for each in measured.shown["series"] if not each["share"])
     spec["engine"] = {"metrics": {**measured.engine, "names": [LOSS]}}
-    series = {"series": [{**loss, "name": own["chart.held_out"]}]}
+    series = {"series": [{**loss, "name": text("build.held_out.loss")}]}
     spec["page"] |= {"measured": series, "speed": SPEED, "title": text("build.title")}
     return spec

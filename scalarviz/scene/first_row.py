@@ -212,7 +212,8 @@ def closed_sum(row: OpenRow, shown: Sequence[int]) -> list[str]:
             pairs = [(short(x, digits), short(w, digits)) for x, w in factors]
             named = zip(shown, pairs, strict=True)
             others = "" if is_whole else short(missing)
-            return [*[f"{a} × {b}" if i < row.inputs else f"b {b}" for i, (a, b) in named], others]
+            products = [f"{a} × {b}" if i < row.inputs else f"{b} (b)" for i, (a, b) in named]
+            return [*products, others]
     return []
 
 

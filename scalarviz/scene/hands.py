@@ -73,12 +73,13 @@ def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float
 
 
 def draw_ring(
-    canvas: Canvas2D, theme: Theme, ball: Ball, was: float, *, square: bool, named: bool
+    canvas: Canvas2D, theme: Theme, ball: Ball, was: float, *, square: bool, named: bool, below: int
 ) -> None:
     """Draw a dashed ring around a neuron that changes, and its previous value below.
 
     Args:
         named: whether the name of the neuron is directly above it
+        below: lines of other words below it
     """
     reach = ball.radius + (NARROW if square or named else RING) * canvas.scale
     turns = [2.0 * math.pi * i / CORNERS for i in range(CORNERS)]
@@ -87,6 +88,7 @@ def draw_ring(
         points = [(ball.x + i * reach, ball.y + j * reach) for i in (-1, 1) for j in (-1, 1)]
     draw_before(canvas, theme, points)
     size, low = LETTERS * canvas.scale, ball.y + reach + BELOW * canvas.scale
+    low += 1.35 * below * size
     said, halo = text("held.was", number=typeset(short(was))), theme.ground
     canvas.text(ball.x, low, said, size=size, color=theme.soft, anchor="center", outline=halo)
 

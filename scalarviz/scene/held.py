@@ -39,7 +39,9 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
         for unit in range(fan.units):
             products = old[unit][units[0]], new[unit][units[0]]
             draw_gives(canvas, theme, known.seen.feet[unit][units[0]], products, signs)
-    draw_rings(canvas, see, frame_data, theme, reached)
+    exhibit = frame_data.exhibit
+    answers = exhibit is not None and exhibit.border is not None
+    draw_rings(canvas, see, frame_data, theme, reached, answers)
 
 
 def draw_call_outs(

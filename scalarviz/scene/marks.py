@@ -183,8 +183,13 @@ def draw_rings(
     frame_data: FrameData,
     theme: Theme,
     reached: list[tuple[int, list[int]]],
+    answers: bool,
 ) -> None:
-    """Draw rings around the neurons that a drag changes, with their previous values."""
+    """Draw rings around the neurons that a drag changes, with their previous values.
+
+    Args:
+        answers: whether the answer stands below the output
+    """
     held: Held | None = frame_data.held
     for line, units in reached:
         shown: Neurons = frame_data.layout.neurons[line]
@@ -195,9 +200,9 @@ def draw_rings(
             if unit >= len(was):
                 continue
             ball = balls_of(see, [row3(shown.points, unit)], shown.radius)[0]
-            draw_ring(
-                canvas, theme, ball, float(was[unit]), square=shown.square, named=shown.is_color
-            )
+            below = 2 if answers and line == len(frame_data.layout.neurons) - 1 else 0
+            number, tiled, named = float(was[unit]), shown.square, shown.is_color
+            draw_ring(canvas, theme, ball, number, square=tiled, named=named, below=below)
 
 
 # Changes of cubes: the request of each gradient, and the old size beside the new one at the step.

@@ -188,12 +188,14 @@ class Group:
             empty if unknown
         count: number of samples; `place` is the index of the shown sample
         silent: number of samples in which the input of the weight is 0
+        losses: their mean loss before and after a step, as text; empty if unknown
     """
 
     amounts: tuple[float, ...]
     count: int
     place: int
     silent: int = 0
+    losses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

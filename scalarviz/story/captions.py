@@ -115,6 +115,8 @@ def step(ctx: TracedWeight) -> Caption:
         words = plural("captions.step.loss", ctx.state.batch, old=old, new=new)
         caption = replace(with_line(caption, words), losses=(old, new))
     group = None if ctx.facts.is_graph else group_of(ctx, nearer_of(ctx))
+    if group is not None and caption.losses is not None:
+        group = replace(group, losses=caption.losses)
     rows_told, why = tuple(rows), rolling_words(state, rows)
     return replace(caption, outcome=outcome_of(ctx), rows=rows_told, group=group, why=why)
 

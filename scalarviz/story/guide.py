@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import final
 
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import Facts, Numbers, State
 from scalarviz.story.formats import both, figures, said
@@ -299,7 +300,8 @@ def moved_answer(facts: Facts, before: Numbers, after: Numbers, old: str, new: s
         return ""
     unit = neuron_name(facts, (facts.outputs, place))
     what = text("notices.dragged.answer") if len(moved) == 1 else unit
-    return text("notices.dragged.moves", old=old, new=new, what=what, start=start, end=end)
+    words = text("notices.dragged.moves", old=old, new=new, what=what, start=start, end=end)
+    return typeset(words)
 
 
 def custom_answer(facts: Facts, inputs: Numbers, outputs: Numbers, what: str = "") -> str:

@@ -200,6 +200,10 @@ def group_words(group: Group, weight: str) -> str:
     if weight == "":
         is_split = 0 < up < group.count
         near = text("group.near", near=up, count=group.count)
+        if is_split and len(group.losses) > 0:
+            old, new = group.losses
+            away = group.count - up
+            return text("group.loss", near=up, count=away, of=group.count, old=old, new=new)
         return plural("group.away", group.count - up, near=up, of=group.count) if is_split else near
     words = text("group.ask", up=up, down=down, count=group.count, weight=weight)
     if group.silent > 0:

@@ -144,7 +144,7 @@ return [data.settings.filter((name) => isAllowed(challenge, [name])), data.comma
 def data_of_page() -> dict[str, Any]:
     make = load(find("circle"))
     module, tables = playground_data(make)
-    base = playground.base_of(make(engine="python"), "", {})
+    base = playground.base_of(make(engine="python"), "")
     return {"module": base64.b64encode(module).decode(), "tables": tables, "base": base}
 
 

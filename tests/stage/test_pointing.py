@@ -364,12 +364,12 @@ def test_the_tooltip_covers_no_button_of_a_message(
         return tips[-1]
 
     monkeypatch.setattr(inspector, "tooltip_box", placed)
-    stage.notice("It moves from -1.1 to 0.54: R goes from 0.31 to 0.57", "let it fix that")
+    stage.notice("It moves from -1.1 to 0.54: R goes from 0.31 to 0.57", "train on from here")
     for row in range(0, 59, every):
         stage.hover = row
         studio.stage(stage, 9.0, size)
         ((box, label),) = stage.on_top.buttons
-        assert label == "let it fix that" and not tips[-1].meets(box)
+        assert label == "train on from here" and not tips[-1].meets(box)
 
 
 @pytest.mark.some(1)

@@ -485,9 +485,8 @@ export class Playground {
   /** Put into the new elements of the page what stays of it. */
   place() {
     byId("picture").after(byId("legend"));
-    if (!isPhone()) byId("legend").before(this.firstMinute.card);
     if (isPhone()) byId("sheet").prepend(this.what);
-    else byId("legend").before(this.what);
+    else byId("legend").before(this.firstMinute.card, this.what);
     byId("back").before(byId("undo"), byId("redo"));
     if (!isPhone()) byId("back").after(byId("play"));
     byId("more").before(this.opener);

@@ -290,7 +290,9 @@ export class Challenges {
     setWords(line.querySelector("b"), ariaLabel);
     line.classList.toggle("won", solved);
     const left = this.now.moves - moves;
-    const words = text(left < 0 ? "challenge.too_many" : "challenge.left", { left, moves: this.now.moves, count: -left }); // prettier-ignore
+    const canGoOn = !left && !solved && this.now.may.includes("drag");
+    const key = left < 0 ? "too_many" : canGoOn ? "go_on" : "left";
+    const words = text(`challenge.${key}`, { left, moves: this.now.moves, count: -left });
     setWords(line.querySelector("span"), this.now.moves ? words : "");
     line.querySelector("[data-act=undo]").disabled = byId("undo").disabled;
   }

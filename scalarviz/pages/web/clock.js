@@ -128,7 +128,8 @@ export class Clock {
 
   /** Restore the nearest keyframe before a moment, unless the present moment is nearer. */
   towards(target) {
-    const isNearer = this.branches.before(target.step)?.step > this.step;
+    const ends = this.operation > 0 && !target.operation && target.step === this.step + 1;
+    const isNearer = !ends && this.branches.before(target.step)?.step > this.step;
     if (isNearer || isBefore(target, this.place())) this.restore(target.step);
   }
 

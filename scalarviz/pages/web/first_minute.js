@@ -1,6 +1,6 @@
 // The first minute: cards about a cube, the curve, a layer and the data, below the network; what each
-// is about is framed. Each ends when its action is done or by Next, and all of them by "No thanks",
-// which the browser remembers.
+// is about is framed. A card ends when its action or a later one is done, or by Next, and all of them
+// by "No thanks", which the browser remembers.
 
 import { byId, isFramed, isNews, isPhone, made, remember, remembered, setShown } from "./dom.js";
 import { madeButton } from "./events.js";
@@ -8,17 +8,21 @@ import { count_of } from "./story/build_link.js";
 import { Box } from "./story/camera.js";
 import { text } from "./texts.js";
 
+const WATCHED = 30; // steps until a training has been seen
+const CIRCULAR = ["circle", "spiral"]; // data sets with cards
 const SEEN = "cards"; // the number of the next card, which the browser remembers
 const PLAIN = /^#?(v=1)?$/; // links without a network
 
 /** The cards in order: `at` is what is explained, by default a cube; `tab` has it on a phone. */
 const CARDS = [
   { name: "drag", isDone: ({ app }) => app.client.resume.journal.some(({ kind }) => kind === "edit") && !app.picture.scales.stops.held },
+  { name: "play", at: "#play", isDone: ({ app }) => app.state.step > WATCHED },
   { name: "back", at: "#curve", isDone: ({ isBack }) => isBack },
+  { name: "parts", at: "#strip", isDone: ({ app }) => app.state.operation > 0 || app.state.moment >= 0 },
   { name: "neuron", at: ".layer:first-child > button:last-child", tab: "layers", isDone: (now, first) => count_of(now) > count_of(first) },
-  { name: "spiral", at: "#tiles button:nth-child(2)", tab: "data", isDone: ({ shape }) => shape === "spiral" },
-  { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ features }) => features.includes("sinx") },
-  { name: "own", at: "#tiles button:last-child", tab: "data", isDone: ({ points }) => points !== "" },
+  { name: "spiral", at: "#tiles button:nth-child(2)", tab: "data", isDone: ({ shape }, first) => shape !== first.shape },
+  { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ shape, features }) => features.includes("sinx") || !CIRCULAR.includes(shape) },
+  { name: "own", at: "#tiles button:last-child", tab: "data", isDone: ({ points, table }) => points !== "" || table !== "" },
   { name: "send", at: "#share", isDone: () => false },
 ]; // prettier-ignore
 
@@ -30,20 +34,20 @@ export class FirstMinute {
     this.card = byId("first-card");
     this.mark = byId("first-mark");
     this.number = CARDS.length; // of the card that is shown
-    this.first = null; // settings when it was
+    this.first = null; // settings when the cards began
     this.step = 0;
   }
 
   /** Show the cards if a link does not contain a network. */
   begin(hash) {
+    this.first = this.playground.settings;
     if (PLAIN.test(hash) && !isFramed()) this.show(remembered(SEEN) ?? 0);
   }
 
   /** Show a card, given its number; after the last one, none. */
   show(number) {
-    const { app, settings } = this.playground;
-    if (this.number === 0 && !app.calm) app.play(); // it rests while its parts have names
-    Object.assign(this, { number, first: settings });
+    const { app } = this.playground;
+    this.number = number;
     remember(SEEN, number);
     app.offered = null;
     app.request();
@@ -51,8 +55,8 @@ export class FirstMinute {
     const { name } = CARDS[number];
     const isOpen = document.body.dataset.panel === "inputs";
     if (name === "input" && !isPhone() && !isOpen) this.playground.open("inputs");
-    const place = number - Number(number > 3); // of five: the spiral has two cards
-    const dots = Array.from({ length: 5 }, (_, i) => made("i", i === place ? "now" : ""));
+    const place = number - Number(number > 5); // of seven: the spiral has two cards
+    const dots = Array.from({ length: 7 }, (_, i) => made("i", i === place ? "now" : ""));
     this.card.replaceChildren(
       made("div", "steps", ...dots),
       made("h2", "", text(`build.first.${name}`)),
@@ -73,6 +77,7 @@ export class FirstMinute {
       button(text("page.html.share"), () => this.playground.copyLink()),
       button(text("build.first.challenge", { name: first }), () => {
         this.show(CARDS.length);
+        this.playground.open("");
         challenges.enter(challenges.table[0]);
       }),
     ];
@@ -88,10 +93,14 @@ export class FirstMinute {
     const isShown = card && isFree && app.picture.placed; // without WebGL there is no picture
     setShown(this.card, Boolean(isShown && !isCovered));
     setShown(this.mark, Boolean(isShown));
-    if (!isShown) return undefined;
+    if (!card || this.playground.challenges.now) return undefined;
     this.step = app.state.step;
-    if (card.isDone(now, this.first)) return this.show(this.number + 1);
-    if (!card.at) app.offered ??= { row: largestOutput(app) };
+    const done = CARDS.findLastIndex(({ isDone }) => isDone(now, this.first));
+    if (done >= this.number) return this.show(done + 1);
+    if (!isShown) return undefined;
+    if (card.name === "parts" && !byId("strip").checkVisibility())
+      return this.show(this.number + 1);
+    if (!card.at) app.offered ??= { row: lastBias(app) };
     return this.place(placeOf(app, card));
   }
 
@@ -103,12 +112,10 @@ export class FirstMinute {
   }
 }
 
-/** Return the index of the largest weight of the output. */
-function largestOutput({ picture, state }) {
+/** Return the row of the bias of the output, which moves all of OUT. */
+function lastBias({ picture }) {
   const fan = picture.placed.fans.at(-1);
-  const rows = Array.from({ length: fan.inputs }, (_, i) => fan.row_of(0, i));
-  const sizes = rows.map((row) => Math.abs(state.value[row]));
-  return rows[sizes.indexOf(Math.max(...sizes))];
+  return fan.row_of(0, fan.inputs);
 }
 
 /** Return the box of what a card explains, in the window; null if it is not there. */

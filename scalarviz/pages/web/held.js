@@ -23,5 +23,5 @@ export function drawHeld({ frame, see, paper, palette }, fans) {
       draw_gives(paper, palette, seen.feet[unit][units[0]], products, signs);
     }
   }
-  draw_rings(paper, see, frame, palette, reached);
+  draw_rings(paper, see, frame, palette, reached, frame.border !== null);
 }

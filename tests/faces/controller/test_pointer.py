@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts.decimals import typeset
 from scalarviz.faces.controller.pointer import LEFT, Pointer
 from scalarviz.stage.stage import Stage
 from scalarviz.story.formats import both, said
@@ -89,10 +90,12 @@ def test_a_drag_on_a_cube_changes_its_weight_while_outputs_follow(
     pointer.release(LEFT, x, y - 50.0)
     assert stage.eyes.camera == camera and stage.pinned is None
     (words, action), *_ = stage.chips()
-    assert action == "let it fix that"
+    assert action == "train on from here"
     assert " goes from " in words and " to " in words and "→" not in words
     moved = np.argmax(np.abs(outputs[-1] - outputs[0]))
-    assert words.endswith(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))
+    assert words.endswith(
+        typeset(" to ".join(both(*(float(each[moved]) for each in outputs[::2]))))
+    )
     body = """
         setTexts(data.spec.texts);
         const [before, after] = data.answers.map((each) => Float64Array.from(each));
