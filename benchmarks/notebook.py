@@ -19,7 +19,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks.sides import Options, in_turn, spread
+from benchmarks.sides import Options, in_turn, seconds_of, spread
 from tests.faces.notebook.lab import PATIENCE, Page, lack, serving, until
 
 SECONDS = 4.0
@@ -74,9 +74,7 @@ class PageOfCell:
 
     def frames(self, act: Callable[[], object]) -> float:
         self.frame.evaluate("() => { drawn.length = 0 }")
-        began = time.monotonic()
-        act()
-        seconds = time.monotonic() - began
+        seconds = seconds_of(act)
         return int(self.frame.evaluate("drawn.length")) / seconds
 
     def drag(self, seconds: float) -> None:

@@ -11,12 +11,11 @@ pixels, from the array of points to the array of colors. The parameters change b
 from __future__ import annotations
 
 import statistics
-import time
 from collections.abc import Callable
 from typing import Any
 
 from benchmarks.cases import texture_session
-from benchmarks.sides import Options, in_turn, spread
+from benchmarks.sides import Options, in_turn, seconds_of, spread
 
 SIDES_OF_PICTURES = 256, 1024  # pixels along a side
 LEAST = 2.5  # seconds that a side is measured
@@ -32,13 +31,12 @@ def pictures(make: Callable[[Any], Callable[[Any], Any]], side: str) -> dict[str
     net = texture_session(data.Texture(size=64)).network
     points = data.pixel_centres(int(side), int(side))
     compute = make(net)
-    found = compute(points)
+    compute(points)
     times: list[float] = []
     while sum(times) < LEAST or len(times) < FEWEST:
         net.bank.value[:] *= 1.0001
-        start = time.perf_counter()
-        found = compute(points)
-        times.append(time.perf_counter() - start)
+        times.append(seconds_of(compute, points))
+    found = compute(points)
     rows = slice(None, None, max(1, len(points) // 65536))
     wanted = net.copy("float64").to("cpu")(points[rows])
     error = float(np.abs(found[rows] - wanted).max() / np.abs(wanted).max())

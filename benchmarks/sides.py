@@ -91,9 +91,7 @@ def median_time(step: Callable[[], object], warm_up: int = 3, least_seconds: flo
         step()
     times: list[float] = []
     while sum(times) < least_seconds or len(times) < 8:
-        start = time.perf_counter()
-        step()
-        times.append(time.perf_counter() - start)
+        times.append(seconds_of(step))
     return statistics.median(times)
 
 

@@ -5,8 +5,10 @@ import importlib.util
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
@@ -110,6 +112,18 @@ def opengl() -> None:
         make_canvas(8, 8)
     except DisplayError as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers, the same ones in each test."""
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def in_tmp_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `tmp_path` the current folder."""
+    monkeypatch.chdir(tmp_path)
 
 
 class Ran(NamedTuple):

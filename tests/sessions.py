@@ -4,6 +4,7 @@ import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -28,6 +29,15 @@ def advanced(session: Trained, *count: Any, **options: Any) -> Trained:
     """Return the session after `session.advance(*count, **options)`; also for sweeps and clocks."""
     session.advance(*count, **options)
     return session
+
+
+def as_if_by_kernels(session: sv.Session) -> None:
+    """Turn what the objects have computed into a past of the cpu engine, without its kernels."""
+    timeline = session.timeline
+    on_cpu = replace(timeline.trainer.settings, engine="cpu")
+    frames = timeline.branch.frames
+    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
+    timeline.trainer.adopt(on_cpu)
 
 
 @contextmanager

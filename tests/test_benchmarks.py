@@ -111,6 +111,7 @@ def test_every_part_runs(tmp_path: Path) -> None:
     assert len([*(tmp_path / "out").iterdir()]) <= 5
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.parametrize(
     "ending",
     [
@@ -134,7 +135,6 @@ def test_a_part_that_goes_wrong_is_told_and_the_next_one_runs(
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     for name, value in ((on_gpu.RESULTS, tmp_path / "facts"), (on_gpu.BEGAN, time.time())):
         monkeypatch.setenv(name, str(value))
-    monkeypatch.chdir(tmp_path)
     on_gpu.run_all(["right", "speed"], dict(os.environ), tmp_path / "log")
     right, speed = on_gpu.rows()
     assert right["wrong"] and "wrong" not in speed

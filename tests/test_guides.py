@@ -45,6 +45,7 @@ GALLERY = ROOT / "docs" / "gallery.md"
 SLOW = ("gallery", "compare", "extending", "pictures", "sessions", "values")
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.parametrize(
     "page",
     [
@@ -56,7 +57,6 @@ SLOW = ("gallery", "compare", "extending", "pictures", "sessions", "values")
 def test_the_examples_of_a_page_run(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.syspath_prepend(page.parent)  # microgpt.py
     run_examples(page)

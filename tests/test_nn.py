@@ -50,8 +50,7 @@ def test_names_and_shapes_are_those_of_micrograd() -> None:
 
 
 def test_a_wrong_number_of_inputs_is_told() -> None:
-    with refused(InputError, "ReLUNeuron(2)", "3"):
-        Neuron(2)([1.0, 2.0, 3.0])
+    refused(InputError, "ReLUNeuron(2)", "3").by(Neuron(2), [1.0, 2.0, 3.0])
 
 
 def test_layers_of_pytorch_are_answered_by_where_they_are() -> None:
@@ -84,8 +83,9 @@ def test_logits_of_both_signs_are_no_mistake(output: str) -> None:
 
 
 def test_a_batch_larger_than_the_data() -> None:
-    with pytest.raises(InputError, match=r"4 samples .* not 5: None"):
-        sv.Session(network(), (INPUTS, ROWS), batch=5)
+    refused(InputError, "4 samples", "not 5: None").by(
+        sv.Session, network(), (INPUTS, ROWS), batch=5
+    )
     sv.Session(network(), (INPUTS, ROWS), batch=4)
 
 

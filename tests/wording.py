@@ -67,11 +67,12 @@ class refused:
     def __init__(self, kind: type[BaseException], *values: object, varies: str = "") -> None:
         self.raises, self.values, self.varies = pytest.raises(kind), values, varies
 
-    def by(self, call: Callable[..., object], /, *arguments: Any, **named: Any) -> None:
-        """Assert that a call with these arguments raises the error."""
+    def by(self, call: Callable[..., object], /, *arguments: Any, **named: Any) -> Any:
+        """Assert that a call with these arguments raises the error, and return it."""
         __tracebackhide__ = True
-        with self:
+        with self as caught:
             call(*arguments, **named)
+        return caught.value
 
     def __enter__(self) -> pytest.ExceptionInfo[BaseException]:
         return self.raises.__enter__()

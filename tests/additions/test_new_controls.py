@@ -331,11 +331,11 @@ def scene(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     return load(tmp_path / "mine.py")
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 def test_a_value_that_is_none_of_its_names_is_refused_before_anything_is_done(
     run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mine.py").write_text(SCENE.replace("GOALS[goal]", "np.add"), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(WATCHING, "camera", Option(str, "flat", "", info=OptionInfo(CAMERAS)))
     told = "choose one of perspective, orthographic, flat; did you mean 'flat'?"
     mine = "unknown goal 'products': choose one of sum, product; did you mean 'product'?"
@@ -427,8 +427,7 @@ def test_the_end_of_a_run_offers_another(scene_controller: Controller) -> None:
 def test_a_change_that_there_is_not_is_refused(tmp_path: Path) -> None:
     wrong = SCENE.replace('changes="rate"', 'changes="rates"')
     (tmp_path / "mine.py").write_text(wrong, encoding="utf-8")
-    with pytest.raises(SceneError, match="'rates'"):
-        load(tmp_path / "mine.py")
+    refused(SceneError, "'rates'").by(load, tmp_path / "mine.py")
 
 
 def test_a_scene_file_of_an_earlier_version_keeps_its_choices(tmp_path: Path) -> None:

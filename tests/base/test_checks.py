@@ -144,8 +144,7 @@ def test_labels_without_an_output_are_refused(
 
 @every_way
 def test_labels_that_are_not_finite_are_refused(way: Way) -> None:
-    with pytest.raises(NotFiniteError):
-        way([0, 1, np.nan, 2, 1, 0], CLASSES, SOFTMAX)
+    refused(NotFiniteError).by(way, [0, 1, np.nan, 2, 1, 0], CLASSES, SOFTMAX)
 
 
 def test_the_classes_of_arrays_are_checked() -> None:
@@ -160,18 +159,16 @@ def test_the_classes_of_arrays_are_checked() -> None:
 
 def test_a_loss_without_labels_answers_with_the_code_that_makes_rows() -> None:
     for way in (WAYS["train"], WAYS["a session"], WAYS["a loss"], WAYS["an expression"]):
-        with refused(ShapeError, "rows of 3 numbers") as said:
-            way(LABELS, CLASSES, "mse")
-        code = re.search(r"np\.eye\(.*$", str(said.value))
+        said = refused(ShapeError, "rows of 3 numbers").by(way, LABELS, CLASSES, "mse")
+        code = re.search(r"np\.eye\(.*$", str(said))
         assert code is not None
         way(eval(code[0], {"np": np, "labels": LABELS}), CLASSES, "mse")
 
 
 def test_what_is_no_label_gets_no_such_hint() -> None:
     for targets in (LABELS + 0.5, LABELS - 1.0, np.zeros((SAMPLES, 2))):
-        with pytest.raises(ShapeError) as said:
-            net().train(X, targets, "mse", steps=1)
-        assert "label" not in str(said.value)
+        said = refused(ShapeError).by(net().train, X, targets, "mse", steps=1)
+        assert "label" not in str(said)
 
 
 def test_targets_that_fit_are_not_blamed_for_inputs_that_do_not() -> None:

@@ -343,8 +343,7 @@ def test_an_error_leaves_the_terminal_clean_and_a_second_bar_can_follow(
     session = xor()
     session.on_step(lambda view: view.set_rate(1e300) if view.step == 5 else None)
     clock.each = 1.0
-    with pytest.raises(GradientError):
-        session.advance(20)
+    refused(GradientError).by(session.advance, 20)
     assert "3 of 20 steps" in tty.words and tty.getvalue().endswith(REMOVED)
     between = session.timeline.between
     session.seek(0)

@@ -17,7 +17,7 @@ from scalarviz.data.batches import GeneratedBatches, InOrder
 from scalarviz.errors import InputError, NotFiniteError, ShapeError, UnknownNameError
 from tests.data.test_files import written
 from tests.machine import traced_memory
-from tests.sessions import both_engines, reloaded, session_on
+from tests.sessions import advanced, both_engines, reloaded, session_on
 from tests.wording import refused
 
 TABLE = np.arange(20.0).reshape(10, 2), np.arange(10.0)[:, np.newaxis]
@@ -383,8 +383,7 @@ def trained(x: np.ndarray, kinds: np.ndarray, options: dict[str, Any]) -> data.A
     """The data of a session after some steps."""
     net, table = sv.Network([100, 4, 3]), data.Arrays(x, kinds, **options)
     loss = "softmax_cross_entropy"
-    s = sv.Session(net, table, loss, sv.SGD(0.1), 64, "cpu", metrics=["accuracy"])
-    s.advance(3)
+    s = advanced(sv.Session(net, table, loss, sv.SGD(0.1), 64, "cpu", metrics=["accuracy"]), 3)
     assert isinstance(s.data, data.Arrays)
     return s.data
 

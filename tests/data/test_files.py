@@ -241,9 +241,8 @@ def test_a_bad_table_of_text_is_one_sentence(
     error: type[Exception],
     value: str,
 ) -> None:
-    with refused(error, value) as caught:
-        data.from_csv(written(text), **options)
-    assert "\n" not in str(caught.value)
+    said = refused(error, value).by(data.from_csv, written(text), **options)
+    assert "\n" not in str(said)
 
 
 def test_of_columns_with_one_name_none_is_taken_by_it(written: Any) -> None:
@@ -452,9 +451,8 @@ def test_a_file_is_closed_where_a_line_of_it_is_refused(
 
     path = Path(written("a,b\n1,2\n3\n"))
     monkeypatch.setattr(Path, "open", noted)
-    with refused(ShapeError, "line 3") as caught:
-        data.from_csv(path)
-    assert caught.value.__traceback__ is not None  # it holds what was read with
+    error = refused(ShapeError, "line 3").by(data.from_csv, path)
+    assert error.__traceback__ is not None  # it holds what was read with
     assert all(file.closed for file in opened if file.name == str(path))
 
 

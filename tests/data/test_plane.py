@@ -358,8 +358,9 @@ def test_what_is_transparent_is_white(tmp_path: Path) -> None:
     assert picture.tolist() == [[[1.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]
 
 
-def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
+def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
     path = saved(tmp_path / "a.png", rng.integers(0, 256, (50, 30, 3), dtype=np.uint8))
     needed = 50 * 30 * 24
     refused(InputError, f"limit={needed}").by(data.Texture, path, limit=needed - 1)
@@ -372,9 +373,12 @@ def test_a_picture_is_weighed_as_the_numbers_that_it_becomes(tmp_path: Path) -> 
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P", "LA", "1"])
 def test_a_picture_that_is_read_in_bands_is_that_of_the_whole(
-    tmp_path: Path, mode: str, linear: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    mode: str,
+    linear: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    rng: np.random.Generator,
 ) -> None:
-    rng = np.random.default_rng(0)
     path = saved(tmp_path / "a.png", rng.integers(0, 256, (37, 23, 3), dtype=np.uint8), mode)
     options: Any = {"color_space": "linear" if linear else "srgb"}
     whole = [data.Texture(path, size=size, **options).picture for size in (None, 11)]

@@ -350,5 +350,4 @@ def test_a_network_whose_weights_need_indices_of_more_than_32_bits_is_refused() 
     plan[gpu_layout.ROWS], plan[gpu_layout.STRIDE] = 2**28, 1
     assert device_memory.place_parts(plan, 7, True)[gpu_layout.PARTIALS] < 2**32
     plan[gpu_layout.ROWS] = 2**30
-    with pytest.raises(EngineError, match="1,073,741,824 parameters"):
-        device_memory.place_parts(plan, 7, True)
+    refused(EngineError, "1,073,741,824 parameters").by(device_memory.place_parts, plan, 7, True)

@@ -229,11 +229,10 @@ def team(function: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", ROW_FORMULAS)
-def test_a_team_computes_what_the_formula_says(name: str) -> None:
+def test_a_team_computes_what_the_formula_says(name: str, rng: np.random.Generator) -> None:
     row, (inputs, outputs, settings) = ROW_FORMULAS[name], SIZES[name]
-    random = np.random.default_rng(0)
-    x, y, memo = random.normal(size=(inputs, STEP)), np.zeros((outputs, STEP)), np.zeros(STEP)
-    g, h = random.normal(size=(outputs, STEP)), np.zeros((inputs, STEP))
+    x, y, memo = rng.normal(size=(inputs, STEP)), np.zeros((outputs, STEP)), np.zeros(STEP)
+    g, h = rng.normal(size=(outputs, STEP)), np.zeros((inputs, STEP))
     # Values, the number for backward and what comes after them; then gradients.
     places = [np.uint64(n) for n in np.cumsum([0, x.size, y.size, 0, g.size])]
     space, flow = np.concatenate([x.ravel(), y.ravel(), memo]), np.append(g.ravel(), h.ravel())

@@ -22,6 +22,7 @@ from scalarviz.engines.cuda.launches import RESERVED
 from tests.engines.fake_driver import DriverError, FakeDriver
 from tests.engines.machine_code import needs_a_linker
 from tests.machine import ROOT, output_of
+from tests.wording import refused
 
 pytest.importorskip("numba_cuda", reason="it is not available for this system or Python")
 
@@ -156,8 +157,8 @@ def test_a_kernel_that_cannot_be_captured_ends_the_capture(
 ) -> None:
     steps.repeat(launches_of(kernel, 1, 2), 1)
     capture_driver.refuses = "kernel"
-    with pytest.raises(DriverError):  # a GPU that is lost launches nothing
-        steps.repeat(launches_of(kernel, 1, 2), 1)
+    # A GPU that is lost launches nothing.
+    refused(DriverError).by(steps.repeat, launches_of(kernel, 1, 2), 1)
     assert capture_driver.count("cuStreamEndCapture") == 1
     assert capture_driver.alive == set()
     capture_driver.refuses = ""

@@ -476,9 +476,10 @@ def test_steps_taken_one_by_one_know_how_long_earlier_ones_took(
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("batch", [300, 100], ids=["four chunks", "layers on all cores"])
-def test_bits_do_not_depend_on_the_choice(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bits_do_not_depend_on_the_choice(
+    batch: int, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
     """Threads are tried after any number of steps."""
-    rng = np.random.default_rng(0)
     pair = rng.random((600, 40)), rng.random((600, 7))
     ways = []
     for times in (itertools.repeat(0.0), itertools.count(0.0, 0.01), iter(rng.random(10_000))):

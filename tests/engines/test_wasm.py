@@ -216,8 +216,7 @@ def test_folders_of_killed_processes_are_removed_after_an_hour(
     for folder in (left, others):
         os.utime(folder, (old, old))
     (tmp_path / "page-link").symlink_to(others)
-    with pytest.raises(EngineError):
-        module.module_of(UNITS, "float32")
+    refused(EngineError).by(module.module_of, UNITS, "float32")
     found = sorted(each.name for each in tmp_path.iterdir() if each.suffix != ".py")
     assert found == ["page-c3d4", "page-link", "pages"] and (others / "kernel.bc").exists()
 

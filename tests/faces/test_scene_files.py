@@ -109,8 +109,7 @@ def test_options_can_be_set_by_name() -> None:
     assert "grey" in repr(s.data)
     for wrong in ("deep=perhaps", "lr=much"):
         refused(InputError, wrong.partition("=")[2]).by(show, with_options, set=[wrong])
-    with pytest.raises(UnknownNameError):
-        show(with_options, set=["depth=3"])
+    refused(UnknownNameError).by(show, with_options, set=["depth=3"])
 
 
 def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> None:
@@ -133,8 +132,7 @@ def test_a_resumed_training_has_its_numbers_from_the_file(tmp_path: Path) -> Non
 
 def test_a_rate_holds_from_the_step_in_which_a_resumed_training_stands(tmp_path: Path) -> None:
     s = show(with_options, lr=1e300)
-    with pytest.raises(GradientError):
-        s.advance(5)
+    refused(GradientError).by(s.advance, 5)
     s.save(tmp_path / "kept")
     again = show(with_options, resume=tmp_path / "kept", lr=0.25)
     assert again.clock.place == (0, 0) and again.learning_rate == 0.25
@@ -304,7 +302,7 @@ def test_a_built_network_opens_in_a_terminal_by_its_address() -> None:
     assert (session.trainer.settings.optimizer.name, session.learning_rate) == ("adam", 0.001)
     assert len(opened(read_link("play?hidden=&features=x2,y2"), {})[0].session.network.layers) == 1
     for text in ("https://example.org/#step=1", "rgb#v=1"):
-        with pytest.raises(InputError):
+        with refused(InputError):
             opened(read_link(text), {})
 
 
@@ -517,9 +515,8 @@ def write(folder: Path, text: str | bytes) -> Path:
 
 
 @pytest.fixture
-def said(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def said(run: Any, in_tmp_path: None):
     """What a command line prints on stderr, and its exit code."""
-    monkeypatch.chdir(tmp_path)
 
     def of(*words: str) -> tuple[str, int]:
         code, _, err = run(*words)
@@ -637,9 +634,7 @@ def test_replay_of_a_scene_says_what_it_takes(said, tmp_path: Path) -> None:
 
 def test_from_python_the_cause_has_the_users_frames_only(tmp_path: Path) -> None:
     path = write(tmp_path, "def scene():\n    return foo\n")
-    with refused(SceneError, "'foo'") as caught:
-        sv.watch(str(path))
-    cause = caught.value.__cause__
+    cause = refused(SceneError, "'foo'").by(sv.watch, str(path)).__cause__
     assert isinstance(cause, NameError) and cause.__traceback__ is not None
     assert cause.__traceback__.tb_frame.f_code.co_filename == str(path)
     assert cause.__traceback__.tb_next is None

@@ -308,9 +308,8 @@ def test_a_file_is_written_and_written_over(tmp_path: Path) -> None:
 
 
 def test_a_failure_in_the_middle_leaves_the_old_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    path = tmp_path / "file"
     replace_file(path, b"old")
 
     monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
@@ -320,8 +319,7 @@ def test_a_failure_in_the_middle_leaves_the_old_file(
 
 
 @on_posix
-def test_permissions_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "file"
+def test_permissions_are_kept(path: Path) -> None:
     replace_file(path, b"old")
     for permissions in (0o640, 0o666):  # less than a new file has, and more
         path.chmod(permissions)
@@ -342,12 +340,11 @@ def test_a_link_is_followed(tmp_path: Path) -> None:
 
 @on_posix
 def test_a_file_that_says_it_may_not_be_written_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
-    path = tmp_path / "file"
     path.write_bytes(b"old")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    refused(FileError, "'tmp_path/file'").by(replace_file, path, b"new")
+    refused(FileError, path).by(replace_file, path, b"new")
     assert path.read_bytes() == b"old"
 
 
@@ -416,12 +413,11 @@ def test_what_a_killed_program_left_is_removed_and_what_is_being_written_stays(
 
 @on_posix
 def test_where_there_are_no_locks_an_old_part_goes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: Path
 ) -> None:
     import fcntl
 
     monkeypatch.setattr(fcntl, "flock", Mock(side_effect=OSError(95, "Operation not supported")))
-    path = tmp_path / "file"
     old, fresh = atomic.part_of(path, "11111111"), atomic.part_of(path, "22222222")
     for part in (old, fresh):
         part.write_bytes(b"half")
@@ -442,8 +438,7 @@ def test_a_link_in_the_place_of_a_part_does_no_harm(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("way")
-def test_many_can_save_to_one_place_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "file"
+def test_many_can_save_to_one_place_at_once(tmp_path: Path, path: Path) -> None:
     contents = [bytes([i]) * 10_000 for i in range(8)]
 
     def save(content: bytes) -> None:

@@ -1,4 +1,4 @@
-"""The browsers that open pages, and the pages of scenes."""
+"""The browsers that open pages, the pages of scenes, and the engines of pages in Node."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,11 +6,14 @@ from typing import Any
 
 import pytest
 
+import scalarviz as sv
+from scalarviz import data
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages import page as module
 from scalarviz.pages.page import page_of
 from scalarviz.stage.show import Show
 from tests.pages.browser import BROWSERS, Tab
+from tests.pages.node import InPage
 
 Opens = Callable[..., Tab]
 
@@ -55,6 +58,37 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
     """The pages of scenes."""
     folder = tmp_path_factory.mktemp("pages")
     return Files(folder, lambda name: page_of(Show.of(load(find(name))())).text)
+
+
+def rgb(**settings: object) -> sv.Session:
+    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
+    chosen = {"optimizer": sv.SGD(0.5), "batch": 8, "engine": "cpu", **settings}
+    return sv.Session(network, data.Rgb("invert"), "mse", **chosen)
+
+
+def xor(dtype: str = "float64") -> sv.Session:
+    layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
+    network = sv.Network(layers, init="uniform", seed=0, dtype=dtype)
+    table = data.Xor(bias=True, order="picked")
+    return sv.Session(network, table, optimizer=sv.SGD(0.1), batch=1, engine="cpu")
+
+
+@pytest.fixture
+def session() -> sv.Session:
+    return rgb()
+
+
+@pytest.fixture(scope="module")
+def colors(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    """rgb at its start, with its palette as probe."""
+    session = rgb()
+    return InPage(session, tmp_path_factory.mktemp("rgb"), session.data.palette[0])
+
+
+@pytest.fixture(scope="module")
+def exact(tmp_path_factory: pytest.TempPathFactory) -> InPage:
+    """xor in float64 at its start."""
+    return InPage(xor(), tmp_path_factory.mktemp("xor"))
 
 
 @pytest.fixture

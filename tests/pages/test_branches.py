@@ -18,8 +18,8 @@ from scalarviz import data
 from scalarviz.base import texts as texts_module
 from scalarviz.base.texts import text, texts
 from scalarviz.faces.controller.changes import Edits
+from tests.pages.conftest import rgb, xor
 from tests.pages.node import InPage, in_web
-from tests.pages.test_engine import rgb, xor
 from tests.sessions import advanced
 
 Act = tuple[Any, ...]
@@ -58,12 +58,6 @@ STRAIGHT = """
 """
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> InPage:
-    """xor in float64 at its start."""
-    return InPage(xor(), tmp_path_factory.mktemp("branches"))
-
-
 def walk(seed: int, count: int, undoes: bool) -> list[Act]:
     """Return acts of a user, at random."""
     chance = random.Random(seed)
@@ -91,7 +85,7 @@ def walk(seed: int, count: int, undoes: bool) -> list[Act]:
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("seed", range(4))
-def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
+def test_branches_are_those_of_a_session(exact: InPage, seed: int) -> None:
     session, acts = xor(), walk(seed, 60, undoes=False)
     wanted, values = [], []
     for name, *given in acts:
@@ -106,7 +100,7 @@ def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
         forks = [[each.number, each.fork.step, each.end.step] for each in session.branches]
         wanted.append([[*session.clock.place], session.current_branch.number, forks])
         values.append(session.network.bank.value.tolist())
-    found = page.run(f"""
+    found = exact.run(f"""
         const clock = new Clock(engine);
         {ACTS}
         return {json.dumps(acts)}.map(([name, ...given]) => {{
@@ -121,10 +115,10 @@ def test_branches_are_those_of_a_session(page: InPage, seed: int) -> None:
 
 
 @pytest.mark.parametrize("memory", [4_000, 2**24])
-def test_a_walk_over_branches_ends_where_the_straight_way_does(page: InPage, memory: int) -> None:
+def test_a_walk_over_branches_ends_where_the_straight_way_does(exact: InPage, memory: int) -> None:
     walks = [walk(seed, 80, undoes=True) for seed in range(10, 16)]
     assert (
-        page.run(f"""
+        exact.run(f"""
         {STRAIGHT}
         const wrong = [];
         for (const walk of {json.dumps(walks)}) {{
@@ -141,8 +135,8 @@ def test_a_walk_over_branches_ends_where_the_straight_way_does(page: InPage, mem
     )
 
 
-def test_undo_and_redo_lead_home_through_branches(page: InPage) -> None:
-    assert page.run("""
+def test_undo_and_redo_lead_home_through_branches(exact: InPage) -> None:
+    assert exact.run("""
         const clock = new Clock(engine);
         const seen = [];
         const see = () => seen.push([clock.branch.key, clock.step, `${engine.value}`].join());
@@ -178,8 +172,8 @@ def test_undo_and_redo_lead_home_through_branches(page: InPage) -> None:
     }
 
 
-def test_an_undo_of_a_change_keeps_what_was_trained_after_it(page: InPage) -> None:
-    assert page.run("""
+def test_an_undo_of_a_change_keeps_what_was_trained_after_it(exact: InPage) -> None:
+    assert exact.run("""
         const clock = new Clock(engine);
         clock.advance(10);
         clock.change({ kind: "edit", row: 3, value: 1 });
@@ -194,8 +188,8 @@ def test_an_undo_of_a_change_keeps_what_was_trained_after_it(page: InPage) -> No
     """) == [[1, 10, 10], [0, 10, 1], True]
 
 
-def test_losses_of_a_branch_come_with_those_before_it(page: InPage) -> None:
-    assert page.run("""
+def test_losses_of_a_branch_come_with_those_before_it(exact: InPage) -> None:
+    assert exact.run("""
         const clock = new Clock(engine);
         clock.advance(30);
         clock.state();
@@ -210,8 +204,8 @@ def test_losses_of_a_branch_come_with_those_before_it(page: InPage) -> None:
     """) == [0, 20, 5, 0, 30]
 
 
-def test_the_branch_that_was_not_shown_for_longest_is_dropped(page: InPage) -> None:
-    found = page.run(f"""
+def test_the_branch_that_was_not_shown_for_longest_is_dropped(exact: InPage) -> None:
+    found = exact.run(f"""
         {STRAIGHT}
         const clock = new Clock(engine, {{memory: 60 * engine.save().byteLength}});
         Object.defineProperty(clock, 'pace', {{get: () => 1, set: () => {{}}}});

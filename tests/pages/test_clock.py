@@ -14,8 +14,9 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.texts import texts
 from scalarviz.errors import UpdateError
+from tests.pages.conftest import rgb
 from tests.pages.node import InPage, in_web
-from tests.pages.test_engine import rgb
+from tests.wording import refused
 
 # A walk over the clock of another engine gives what straight training gives.
 BOTH = """
@@ -26,15 +27,8 @@ BOTH = """
 DENSE = "Object.defineProperty(clock, 'pace', {get: () => 1, set: () => {}});"
 
 
-@pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> InPage:
-    """rgb at its start, with its palette as probe."""
-    session = rgb()
-    return InPage(session, tmp_path_factory.mktemp("clock"), session.data.palette[0])
-
-
-def test_going_back_and_on_leads_to_the_same_bits(page: InPage) -> None:
-    assert page.run(f"""{BOTH}
+def test_going_back_and_on_leads_to_the_same_bits(colors: InPage) -> None:
+    assert colors.run(f"""{BOTH}
         clock.advance(700);
         clock.back(613);
         const place = clock.step;
@@ -49,10 +43,11 @@ def test_going_back_and_on_leads_to_the_same_bits(page: InPage) -> None:
     """) == [87, [400, 5], 700, True]
 
 
-def test_what_came_out_at_step_0_is_kept_for_the_probe_and_the_sample(page: InPage) -> None:
-    session = rgb()
+def test_what_came_out_at_step_0_is_kept_for_the_probe_and_the_sample(
+    colors: InPage, session: sv.Session
+) -> None:
     palette = session.data.palette[0]
-    found = page.run(f"""{BOTH}
+    found = colors.run(f"""{BOTH}
         const of = ({{first, inputs, probe}}) => [[...first], [...inputs], [...probe]];
         const begun = of(clock.state());
         clock.advance(40);
@@ -78,8 +73,7 @@ def test_what_came_out_at_step_0_is_kept_for_the_probe_and_the_sample(page: InPa
     assert untouched and later is None
 
 
-def test_units_are_those_of_a_session(page: InPage) -> None:
-    session = rgb()
+def test_units_are_those_of_a_session(colors: InPage, session: sv.Session) -> None:
     moves = [(1, "operation"), (3, "operation"), (4, "step")]
     moves += [(1, "epoch"), (-5, "operation"), (-2, "step"), (-1, "epoch")]
     moves += [(2, "operation"), (1, "step"), (-1, "step"), (-1, "epoch"), (-9, "operation")]
@@ -88,7 +82,7 @@ def test_units_are_those_of_a_session(page: InPage) -> None:
         (session.advance if count > 0 else session.back)(abs(count), unit)
         wanted.append([*session.clock.place])
     assert (
-        page.run(
+        colors.run(
             f"""
         const clock = new Clock(engine);
         return {[list(move) for move in moves]!r}.map(([count, unit]) => {{
@@ -102,8 +96,8 @@ def test_units_are_those_of_a_session(page: InPage) -> None:
     )
 
 
-def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
-    assert page.run(f"""{BOTH}
+def test_changes_are_replayed_where_they_were_made(colors: InPage) -> None:
+    assert colors.run(f"""{BOTH}
         for (const each of [clock, other]) {{
             each.advance(40);
             each.change({{ kind: "edit", row: 3, value: 0.25 }});
@@ -126,8 +120,8 @@ def test_changes_are_replayed_where_they_were_made(page: InPage) -> None:
     """) == [True, 0.02, 1, 75]
 
 
-def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page: InPage) -> None:
-    found = page.run(f"""{BOTH}{DENSE}
+def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(colors: InPage) -> None:
+    found = colors.run(f"""{BOTH}{DENSE}
         clock.advance(30);
         const before = engine.save();
         const losses = clock.state().losses.values;
@@ -164,8 +158,8 @@ def test_a_change_after_going_back_drops_what_came_later_until_it_is_undone(page
     assert found["all"][:20] == found["losses"][:20] and found["all"][20] != found["losses"][20]
 
 
-def test_a_drag_is_undone_at_once(page: InPage) -> None:
-    assert page.run("""
+def test_a_drag_is_undone_at_once(colors: InPage) -> None:
+    assert colors.run("""
         const clock = new Clock(engine);
         clock.advance(3);
         const before = [...engine.value];
@@ -179,8 +173,8 @@ def test_a_drag_is_undone_at_once(page: InPage) -> None:
     """) == [True, True, False, True, True, 7, 2]
 
 
-def test_a_reset_is_undone_too(page: InPage) -> None:
-    assert page.run("""
+def test_a_reset_is_undone_too(colors: InPage) -> None:
+    assert colors.run("""
         const clock = new Clock(engine);
         clock.advance(20);
         clock.change({ kind: "edit", row: 0, value: 2 });
@@ -193,8 +187,8 @@ def test_a_reset_is_undone_too(page: InPage) -> None:
     """) == [[0, 0, 0], 40, True]
 
 
-def test_keyframes_stay_within_their_memory(page: InPage) -> None:
-    found = page.run(f"""
+def test_keyframes_stay_within_their_memory(colors: InPage) -> None:
+    found = colors.run(f"""
         const clock = new Clock(engine, {{memory: 20 * engine.save().byteLength}});
         {DENSE}
         clock.advance(900);
@@ -207,10 +201,9 @@ def test_keyframes_stay_within_their_memory(page: InPage) -> None:
     assert 5 <= found[0] <= 20 and found[1:] == [True, True]
 
 
-def test_a_state_shows_what_has_been_computed(page: InPage) -> None:
-    session = rgb()
+def test_a_state_shows_what_has_been_computed(colors: InPage, session: sv.Session) -> None:
     program = session.network.program
-    found = page.run("""
+    found = colors.run("""
         const clock = new Clock(engine);
         clock.focus = 3;
         const start = clock.state();
@@ -247,8 +240,8 @@ def test_a_state_shows_what_has_been_computed(page: InPage) -> None:
     np.testing.assert_allclose(after["probe"], answers, atol=1e-5)
 
 
-def test_a_clock_stops_before_a_step_that_is_not_finite(page: InPage) -> None:
-    found = page.run("""
+def test_a_clock_stops_before_a_step_that_is_not_finite(colors: InPage) -> None:
+    found = colors.run("""
         const clock = new Clock(engine);
         clock.advance(6);
         clock.change({ kind: "edit", row: 5, value: NaN });
@@ -271,8 +264,7 @@ def test_a_clock_stops_before_a_step_that_is_not_finite(page: InPage) -> None:
 def test_a_step_that_overflows_leaves_the_last_good_one(tmp_path: Path) -> None:
     session = rgb(optimizer=sv.SGD(1.0, l2=1e3))
     page = InPage(session, tmp_path)
-    with pytest.raises(UpdateError):
-        session.advance(99)
+    refused(UpdateError).by(session.advance, 99)
     found = page.run("const clock = new Clock(engine); clock.advance(99); return clock.state()")
     assert session.clock.step > 3
     assert [found["step"], found["operation"]] == [*session.clock.place]
@@ -280,8 +272,8 @@ def test_a_step_that_overflows_leaves_the_last_good_one(tmp_path: Path) -> None:
     assert found["value"] == pytest.approx(session.network.bank.value.tolist(), rel=1e-4)
 
 
-def test_an_edit_within_a_step_has_its_operations_done_again(page: InPage) -> None:
-    found = page.run(f"""{BOTH}
+def test_an_edit_within_a_step_has_its_operations_done_again(colors: InPage) -> None:
+    found = colors.run(f"""{BOTH}
         clock.advance(20);
         clock.advance(5, "operation");
         const old = engine.value[6];
@@ -306,8 +298,8 @@ def test_an_edit_within_a_step_has_its_operations_done_again(page: InPage) -> No
 # ---- behind a worker ----------------------------------------------------------------------------
 
 
-def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
-    found = page.run("""
+def test_commands_are_answered_in_order_with_their_states(colors: InPage) -> None:
+    found = colors.run("""
         const page = client();
         const states = [];
         page.onstate = (state) => states.push([state.step, state.operation]);
@@ -341,8 +333,8 @@ def test_commands_are_answered_in_order_with_their_states(page: InPage) -> None:
     assert found["focus"][6:9] == [0, 6, 6] and found["states"] >= 12
 
 
-def test_playing_goes_at_its_speed_and_sends_states_that_are_taken(page: InPage) -> None:
-    found = page.run("""
+def test_playing_goes_at_its_speed_and_sends_states_that_are_taken(colors: InPage) -> None:
+    found = colors.run("""
         const page = client();
         let states = 0;
         let arrived = () => {};
@@ -373,8 +365,8 @@ def test_playing_goes_at_its_speed_and_sends_states_that_are_taken(page: InPage)
     assert fast["step"] >= 5000 and found["states"] <= 30 * fast["seconds"] + 4
 
 
-def test_starting_again_makes_no_branch_unless_something_was_changed(page: InPage) -> None:
-    found = page.run("""
+def test_starting_again_makes_no_branch_unless_something_was_changed(colors: InPage) -> None:
+    found = colors.run("""
         const page = client(), places = [];
         for (const change of ["state", "double rate"]) {
             await page.ask("advance", {count: 5, unit: "step"});
@@ -393,8 +385,8 @@ def test_starting_again_makes_no_branch_unless_something_was_changed(page: InPag
 PLAYED = [["play", "a film"], ["play", None], ["pause", None]]
 
 
-def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) -> None:
-    stood = page.run("""
+def test_a_film_stands_at_its_steps_until_the_user_does_something(colors: InPage) -> None:
+    stood = colors.run("""
         const page = client();
         let now = 0;
         performance.now = () => now;
@@ -430,8 +422,8 @@ def test_a_film_stands_at_its_steps_until_the_user_does_something(page: InPage) 
     ]
 
 
-def test_the_sample_stays_while_it_plays_and_in_a_pause(page: InPage) -> None:
-    found = page.run("""
+def test_the_sample_stays_while_it_plays_and_in_a_pause(colors: InPage) -> None:
+    found = colors.run("""
         const page = client();
         const seen = new Set();
         let last = 0;
@@ -453,9 +445,9 @@ def test_the_sample_stays_while_it_plays_and_in_a_pause(page: InPage) -> None:
     assert found == [1, 2]
 
 
-def test_no_state_is_sent_until_the_page_has_taken_the_last(page: InPage) -> None:
+def test_no_state_is_sent_until_the_page_has_taken_the_last(colors: InPage) -> None:
     assert (
-        page.run("""
+        colors.run("""
         const page = client();
         await page.ask("state");
         const {worker} = page;
@@ -476,8 +468,8 @@ def test_no_state_is_sent_until_the_page_has_taken_the_last(page: InPage) -> Non
     )
 
 
-def test_a_worker_that_fails_is_replaced_and_goes_on_where_it_stood(page: InPage) -> None:
-    found = page.run("""
+def test_a_worker_that_fails_is_replaced_and_goes_on_where_it_stood(colors: InPage) -> None:
+    found = colors.run("""
         const page = client();
         const faults = [];
         page.onfault = (error) => faults.push(error.key);
@@ -497,8 +489,8 @@ def test_a_worker_that_fails_is_replaced_and_goes_on_where_it_stood(page: InPage
     }  # fmt: skip
 
 
-def test_a_worker_that_fails_again_and_again_is_given_up(page: InPage) -> None:
-    assert page.run("""
+def test_a_worker_that_fails_again_and_again_is_given_up(colors: InPage) -> None:
+    assert colors.run("""
         const page = client();
         const faults = [];
         page.onfault = (error) => faults.push(error.key);
@@ -511,9 +503,9 @@ def test_a_worker_that_fails_again_and_again_is_given_up(page: InPage) -> None:
 
 
 def test_a_moment_that_was_reached_before_is_gone_to_from_the_nearest_keyframe(
-    page: InPage,
+    colors: InPage,
 ) -> None:
-    found = page.run(f"""{BOTH}{DENSE}
+    found = colors.run(f"""{BOTH}{DENSE}
         clock.advance(300);
         clock.advance(3, "operation");
         clock.change({{ kind: "edit", row: 3, value: 0.25 }});

@@ -18,7 +18,7 @@ from scalarviz.pages.page import page_of
 from scalarviz.stage.commands import page_keys
 from scalarviz.stage.show import Show
 from tests.pages.browser import PATIENCE, Tab
-from tests.pages.conftest import Opens
+from tests.pages.conftest import Files, Opens
 from tests.stage.test_first_sight import NOT_PLAIN
 
 
@@ -270,11 +270,9 @@ PARTS = ("controls", "strip", "curve", "head", "exhibit")
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def file(files: Files) -> Path:
     session = sv.Session(sv.Network([2, 3, 1], "tanh", seed=0), data.Xor(), "mse", sv.SGD(0.5))
-    found = tmp_path_factory.mktemp("links") / "x.html"
-    found.write_bytes(page_of(sv.Show(session, title="Links")).text)
-    return found
+    return files.write("x", page_of(sv.Show(session, title="Links")).text)
 
 
 def follow(tab: Tab, link: str) -> None:

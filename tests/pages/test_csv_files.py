@@ -14,6 +14,7 @@ from scalarviz.errors import InputError
 from scalarviz.faces.cli.watch_scene import opened
 from scalarviz.faces.links import read_link
 from tests.pages.node import floats, in_web
+from tests.wording import refused
 
 SCRIPT = """
 setTexts(data.texts);
@@ -101,8 +102,7 @@ def test_what_is_no_table_is_one_sentence_on_the_place(tmp_path: Path) -> None:
         BAD.items(), in_pages([(t.encode(), False) for t in BAD]), strict=True
     ):
         path.write_bytes(text.encode())
-        with pytest.raises(InputError):
-            from_csv(path)
+        refused(InputError).by(from_csv, path)
         assert page[0].startswith("a.csv") and words in page[0] and len(page[0]) < 200
     for words, page in zip(REFUSED.values(), in_pages([(t, False) for t in REFUSED]), strict=True):
         assert words in page[0]
@@ -137,12 +137,11 @@ return Promise.all(data.cases.map(async ([bytes, leavesOut]) => {
 """
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 def test_a_program_reads_the_file_and_makes_the_samples_of_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rng: np.random.Generator
 ) -> None:
-    monkeypatch.chdir(tmp_path)
-    draw = np.random.default_rng(0)
-    rows = [f"{x:.3f},{y:.3f},{{}}\n" for x, y in draw.normal(5, 2, (40, 2))]
+    rows = [f"{x:.3f},{y:.3f},{{}}\n" for x, y in rng.normal(5, 2, (40, 2))]
     kinds: list[list[object]] = [
         [*"bca" * 14], ["no", "yes"] * 20, [i * i + 0.5 for i in range(40)], [1, 3, 2, 2] * 10,
     ]  # fmt: skip

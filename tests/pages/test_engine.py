@@ -40,43 +40,13 @@ from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
 from tests.machine import ROOT, output_of
+from tests.pages.conftest import rgb, xor
 from tests.pages.node import InPage, data_in, in_web, run_script
 from tests.pages.states import spec_of
 from tests.sessions import advanced
 from tests.wording import refused
 
 STEPS = "spec.moments.forEach((moment, k) => engine.perform(k))"
-
-
-def rgb(**settings: object) -> sv.Session:
-    network = sv.Network([3, 8, 3], "tanh", "sigmoid", seed=0)
-    chosen = {"optimizer": sv.SGD(0.5), "batch": 8, "engine": "cpu", **settings}
-    return sv.Session(network, data.Rgb("invert"), "mse", **chosen)
-
-
-@pytest.fixture
-def session() -> sv.Session:
-    return rgb()
-
-
-def xor(dtype: str = "float64") -> sv.Session:
-    layers = [sv.Dense(3, 3, "sigmoid", bias=False), sv.Dense(3, 1, "sigmoid", bias=False)]
-    network = sv.Network(layers, init="uniform", seed=0, dtype=dtype)
-    table = data.Xor(bias=True, order="picked")
-    return sv.Session(network, table, optimizer=sv.SGD(0.1), batch=1, engine="cpu")
-
-
-@pytest.fixture(scope="module")
-def colors(tmp_path_factory: pytest.TempPathFactory) -> InPage:
-    """rgb at its start, with its palette as probe."""
-    session = rgb()
-    return InPage(session, tmp_path_factory.mktemp("rgb"), session.data.palette[0])
-
-
-@pytest.fixture(scope="module")
-def exact(tmp_path_factory: pytest.TempPathFactory) -> InPage:
-    """xor in float64 at its start."""
-    return InPage(xor(), tmp_path_factory.mktemp("xor"))
 
 
 def test_two_hundred_steps_in_float64_agree_to_twelve_digits(exact: InPage) -> None:
@@ -300,18 +270,16 @@ def test_a_step_that_is_not_finite_is_refused(number: str, why: str, colors: InP
 def test_steps_before_one_that_is_refused_are_taken(tmp_path: Path) -> None:
     session = rgb(optimizer=sv.SGD(1.0, l2=1e3))
     found = InPage(session, tmp_path).run("return [engine.train(99), engine.step, engine.value]")
-    with pytest.raises(UpdateError):
-        session.advance(99)
+    refused(UpdateError).by(session.advance, 99)
     assert 0 < session.step_index == found[1] == found[0]["taken"] == len(found[0]["losses"])
     assert found[0]["stopped"]["why"] == "overflow"
     np.testing.assert_allclose(found[2], session.network.bank.value, rtol=1e-4)
 
 
-def test_a_page_does_not_train_what_python_makes() -> None:
+def test_a_page_does_not_train_what_python_makes(session: sv.Session) -> None:
     made = data.Generated(
         lambda step, batch, seed: (np.zeros((batch, 3)), np.zeros((batch, 3))), inputs=3, outputs=3
     )
-    session = rgb()
     assert why_not(session) == ""
     session.data = made
     assert "made by Python" in why_not(session)

@@ -21,21 +21,19 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.pages.page import page_of
 from scalarviz.scene.canvas.palette import contrast
 from tests.pages.browser import ONLY_CHROMIUM, Tab
-from tests.pages.conftest import Opens
+from tests.pages.conftest import Files, Opens
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def measured(files: Files) -> Path:
     """A page of points in a plane, half of them held out, with the loss and the share of these."""
     points = data.Circle(share=0.5, signed=True)
     network = sv.Network([2, 4, 1], "tanh", output="tanh", seed=0)
     session = sv.Session(network, points, "mse", sv.SGD(0.03), batch=10, metrics=["accuracy"])
     session.advance(200)
-    file = tmp_path_factory.mktemp("measured") / "measured.html"
-    file.write_bytes(page_of(session).text)
-    return file
+    return files.write("measured", page_of(session).text)
 
 
 # Keeps what is written on the canvas of the loss: words, and the place of their left end, in

@@ -20,8 +20,8 @@ from scalarviz.pages.exhibit_data import measured_data, metric_data
 from scalarviz.pages.page import page_of
 from scalarviz.pages.session_state import blocks_of, earlier_data
 from scalarviz.training.session.reading import loss_facts
+from tests.pages.conftest import xor
 from tests.pages.node import InPage, data_in, floats, in_web
-from tests.pages.test_engine import xor
 from tests.sessions import advanced
 
 EXACT = 2**20

@@ -19,8 +19,8 @@ from scalarviz.base.texts import texts
 from scalarviz.pages import page
 from scalarviz.pages.engine_data import engine_data, initial_data, training_of
 from scalarviz.stage.commands import page_keys
+from tests.pages.conftest import rgb, xor
 from tests.pages.node import InPage, data_in, floats, in_web, run_script
-from tests.pages.test_engine import rgb, xor
 from tests.sessions import advanced
 
 SCRIPT = Path(__file__).with_name("modules.mjs")

@@ -284,8 +284,7 @@ def test_a_file_is_replaced_whole_or_stays(
     monkeypatch.setattr(module, "page_of", lambda *_, **__: made)
     with monkeypatch.context() as patch:
         patch.setattr("os.fsync", Mock(side_effect=OSError("the disk is gone")))
-        with pytest.raises(FileError):
-            sv.page(small(), file)
+        refused(FileError).by(sv.page, small(), file)
     assert file.read_text() == "before" and [*tmp_path.iterdir()] == [file]
     sv.page(small(), file)
     assert file.read_bytes() == made.text and [*tmp_path.iterdir()] == [file]
@@ -409,9 +408,8 @@ def test_a_page_says_how_right_answers_are_as_pictures_do() -> None:
 
 
 @pytest.fixture
-def run(run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def run(run: Any, in_tmp_path: None) -> Any:
     """What `scalarviz page` answers in a folder of its own: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
     return partial(run, "page")
 
 

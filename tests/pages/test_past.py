@@ -16,8 +16,8 @@ from scalarviz.base.texts import text
 from scalarviz.training.session.over_time import Now, WeightsOverTime
 from scalarviz.training.session.reading import operation_facts
 from tests.pages.browser import Tab
+from tests.pages.conftest import rgb
 from tests.pages.node import InPage
-from tests.pages.test_engine import rgb
 from tests.pages.test_modules import run
 
 MOST = 12

@@ -28,6 +28,7 @@ from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from tests.pages.node import floats, in_web
 from tests.pages.states import SEE, box_data, convolved, depthwise, made
+from tests.sessions import advanced
 
 
 @pytest.mark.parametrize("name", THEMES)
@@ -230,8 +231,7 @@ def session(*, standardize: bool = True) -> sv.Session:
     layers = [sv.Dense(3, 4, "tanh"), sv.Dense(4, 1)]
     ends = [sv.Affine(1, Y.std(), Y.mean())] if standardize else []
     net = sv.Network([*layers, *ends], seed=0)
-    s = sv.Session(net, data, "mse", "adam", batch=8, engine="python")
-    s.advance(3)
+    s = advanced(sv.Session(net, data, "mse", "adam", batch=8, engine="python"), 3)
     return s
 
 

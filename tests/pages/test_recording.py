@@ -23,7 +23,7 @@ from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import PLAYED, page_of
 from scalarviz.pages.recording import PLACES, PRECISIONS, pieces, recording_of, spare_of, tops_of
 from scalarviz.stage.show import Show
-from tests.pages.conftest import Opens
+from tests.pages.conftest import Files, Opens
 from tests.pages.node import data_in, floats, in_web, script_in, unpacked
 from tests.pages.states import Walk
 from tests.sessions import advanced
@@ -91,8 +91,7 @@ def test_numbers_are_those_of_the_training_within_the_stated_precision() -> None
             np.testing.assert_allclose(floats(found), wanted, **near)
 
 
-def test_arrays_of_all_kinds_come_back() -> None:
-    rng = np.random.default_rng(0)
+def test_arrays_of_all_kinds_come_back(rng: np.random.Generator) -> None:
     walk = np.cumsum(rng.normal(size=(20, 7)), axis=0)
     slow = 5.0 + 1e-4 * walk
     jumps = np.where(np.arange(20)[:, np.newaxis] % 2, 3.0, -3.0) * np.ones(7)
@@ -237,10 +236,8 @@ def test_a_training_that_is_refused_is_recorded_up_to_there() -> None:
     assert made.steps < 500 and made.spec["stopped"] in ("gradient", "overflow")
     assert made.spec["steps"][-1] == made.steps
     stuck = session.copy()
-    with pytest.raises(GradientError):
-        stuck.advance(500)
-    with pytest.raises(GradientError):
-        recording_of(stuck, probe_of(stuck), 5, 1, ROOM)
+    refused(GradientError).by(stuck.advance, 500)
+    refused(GradientError).by(recording_of, stuck, probe_of(stuck), 5, 1, ROOM)
 
 
 def test_it_goes_over_steps_where_the_training_would_stop_by_itself(session: sv.Session) -> None:
@@ -337,8 +334,7 @@ def test_what_has_no_layers_or_a_wrong_number_is_refused_and_nothing_is_written(
     session = sv.Session(sv.compile(lambda x, a=1.0: a * x, inputs=1), ([[1.0]], [[2.0]]))
     refused(EngineError, "Expression").by(sv.page, session, tmp_path / "a.html", engine=False)
     for wrong in ({"steps": 0}, {"every": 0}, {"steps": 1.5}, {"engine": "cpu"}):
-        with pytest.raises(InputError):
-            sv.page(small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]  # on purpose
+        refused(InputError).by(sv.page, small(), tmp_path / "a.html", **{"engine": False, **wrong})  # type: ignore[arg-type]  # on purpose
     assert [*tmp_path.iterdir()] == []
 
 
@@ -441,10 +437,9 @@ def test_a_page_that_is_too_large_with_it_goes_without(monkeypatch: pytest.Monke
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    found = tmp_path_factory.mktemp("recorded") / "rgb.html"
-    found.write_bytes(page_of(Show.of(load(find("rgb"))()), engine=False, steps=200).text)
-    return found
+def file(files: Files) -> Path:
+    show = Show.of(load(find("rgb"))())
+    return files.write("recorded", page_of(show, engine=False, steps=200).text)
 
 
 WITHOUT_ENGINE = "delete globalThis.WebAssembly; delete globalThis.Worker"

@@ -18,7 +18,6 @@ import numpy as np
 import pytest
 
 from scalarviz.base.texts import texts
-from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.canvas2d import (
     CAPSULE,
@@ -40,6 +39,7 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import as_list, run_script
 from tests.pages.states import box_data, state_of, told_data
+from tests.scene.measures import played
 from tests.studio import OneByOne
 
 SCRIPT = Path(__file__).with_name("drawn.mjs")
@@ -249,8 +249,7 @@ def by_words(written: tuple[Any, ...]) -> tuple[Any, ...]:
 
 @pytest.mark.parametrize("name", SCENES)
 def test_a_page_draws_what_a_window_draws(name: str) -> None:
-    show = Show.of(load(find(name))(engine="cpu", **OPTIONS.get(name, {})))
-    show.session.advance(3)
+    show = played(name, 3, engine="cpu", **OPTIONS.get(name, {}))
     for is_resting, group in groupby(SCENES[name], lambda asked: asked.operation == 0):
         drawn: list[Recorded] = []
         states: list[dict[str, Any]] = []

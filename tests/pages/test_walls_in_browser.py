@@ -10,7 +10,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages.page import page_of
 from tests.pages.browser import Tab
-from tests.pages.conftest import Opens
+from tests.pages.conftest import Files, Opens
 
 pytestmark = pytest.mark.slow
 
@@ -19,14 +19,12 @@ NOW = "app.picture.opened"
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def places(files: Files) -> Path:
     """A page of a large network over a plane, whose neurons are squares."""
     inputs = np.random.default_rng(0).uniform(-1.0, 1.0, (16, 2))
     network = sv.Network([2, 40, 24, 1], "tanh", seed=0)
     session = sv.Session(network, (inputs, inputs[:, :1]), "mse", sv.SGD(0.01), batch=4)
-    file = tmp_path_factory.mktemp("places") / "places.html"
-    file.write_bytes(page_of(session).text)
-    return file
+    return files.write("places", page_of(session).text)
 
 
 @pytest.mark.page("digits", (1280, 800))

@@ -5,7 +5,6 @@ Silhouettes by depth, terms.
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import ARROW, AXIS, BOX, CLIP, EXTRA, FILL, HALF, KIND, MIDDLE
 from scalarviz.scene.canvas.palette import THEMES
@@ -28,6 +28,7 @@ from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
 from scalarviz.scene.picture import draw_beside, side_in, write_ends
 from scalarviz.scene.silhouettes import inside, points_in
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.sessions import advanced
 from tests.studio import Noted, OneByOne, Written
@@ -186,9 +187,22 @@ def trained(name: str) -> Any:
             sv.Session(network, (inputs, np.tanh(inputs @ rng.normal(size=(sizes[0], sizes[-1]))))),
             20,
         )
-    show = importlib.import_module(f"scalarviz.scenes.{name}").scene()
-    show.session.advance(20)
+    return played(name, 20)
+
+
+def played(name: str, steps: int, operations: int = 0, **options: Any) -> Show:
+    """A scene after some steps, and operations of the next one."""
+    show = Show.of(load(find(name))(**options))
+    show.session.advance(steps)
+    show.session.advance(operations, "operation")
     return show
+
+
+def at_each_operation(show: Show, size: tuple[int, int]) -> Iterator[Stage]:
+    """The stage after each operation of the next step."""
+    for _ in show.session.operations:
+        show.session.advance(1, "operation")
+        yield stage_of(show, size)
 
 
 class Words(OneByOne):

@@ -9,7 +9,6 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.texts import text, texts
-from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.blame import THIN, SeenLayer, boxes_of, lit_by_blame, unit_width
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
@@ -17,14 +16,13 @@ from scalarviz.scene.focus import blame_in
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.lines import carried, known_fan
 from scalarviz.scene.picture import LOW, beside_network, draw_beside, side_in, write_ends
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.caption import Blame, Caption
 from scalarviz.story.facts import NONE
 from scalarviz.story.names import color_name
 from scalarviz.training.session.reading import caption, facts_of, state_of
-from tests.scene.measures import Words, projection, stage_of
+from tests.scene.measures import Words, at_each_operation, played, projection
 
 DARK = THEMES["dark"]
 NETS = [
@@ -116,12 +114,9 @@ def test_tags_have_nine_words_at_most(language: str, monkeypatch: pytest.MonkeyP
 
 def stages(name: str, size: tuple[int, int], steps: int = 89) -> Iterator[Stage]:
     """The stage of a scene at each operation in which blame is shown."""
-    show = Show.of(load(find(name))(engine="cpu"))
-    show.session.advance(steps)
+    show = played(name, steps, engine="cpu")
     show.session.focus = sample_to_explain(show.session) or 0
-    for _ in show.session.operations:
-        show.session.advance(1, "operation")
-        stage = stage_of(show, size)
+    for stage in at_each_operation(show, size):
         if blame_in(stage.frame_data()) is not None:
             yield stage
 

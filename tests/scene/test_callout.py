@@ -21,24 +21,27 @@ from scalarviz.scene.layout.division import Box
 from scalarviz.scene.pace import ARRIVES, BACK, moved, pauses, seam
 from scalarviz.scene.picture import draw_seam, write_ends
 from scalarviz.scene.telling import STARTED, printed
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Miss, ends_of_bars
 from scalarviz.story.facts import TERMS
 from scalarviz.story.panel_words import closing, digits_of_misses
-from tests.scene.measures import BESIDE, Notes, Words, drawn_terms, projection, stage_of
+from tests.scene.measures import (
+    BESIDE,
+    Notes,
+    Words,
+    at_each_operation,
+    drawn_terms,
+    played,
+    projection,
+    stage_of,
+)
 from tests.story.caption_reader import closes
 
 DARK = THEMES["dark"]
 
 
-def stages(name: str, size: tuple[int, int]) -> Any:
-    """The stage of a scene at each operation of a step."""
-    show = Show.of(load(find(name))(engine="python"))
-    show.session.advance(30)
-    for _ in range(len(show.session.operations) - 1):
-        show.session.advance(1, "operation")
-        yield stage_of(show, size)
+def stages(name: str, size: tuple[int, int]) -> Iterator[Stage]:
+    return at_each_operation(played(name, 30, engine="python"), size)
 
 
 @pytest.mark.some(1)
@@ -105,12 +108,7 @@ NINE = "rgb xor xnor circle digits retrain texture normalized expression".split(
 
 
 def told(name: str) -> Iterator[Stage]:
-    """The stage of a scene at each operation of a step."""
-    show = Show.of(load(find(name))(engine="cpu"))
-    show.session.advance(2)
-    for _ in show.session.operations:
-        show.session.advance(1, "operation")
-        yield stage_of(show, (1280, 800))
+    return at_each_operation(played(name, 2, engine="cpu"), (1280, 800))
 
 
 @pytest.mark.some("rgb", "digits")
@@ -189,8 +187,7 @@ def test_products_come_one_after_the_other_end_to_end_and_stay() -> None:
         assert min(met) < 1e-6
 
 
-def test_factors_products_and_the_sum_of_a_row_close_in_print() -> None:
-    rng = np.random.default_rng(0)
+def test_factors_products_and_the_sum_of_a_row_close_in_print(rng: np.random.Generator) -> None:
     for count in [1, 2, 3, 5, 9] * 40:
         x, w = rng.normal(size=(2, count)).tolist()
         total = float(np.dot(x, w))

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
-from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
@@ -26,8 +25,7 @@ from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
 from scalarviz.scene.picture import write_ends
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Caption, Piece, plain_lines
-from tests.scene.measures import DARK, flat_of, projection, stage_of, trained
-from tests.sessions import advanced
+from tests.scene.measures import DARK, flat_of, played, projection, stage_of, trained
 from tests.studio import Studio
 
 SIZES = [(1280, 800), (800, 500), (640, 420), (1600, 1000)]
@@ -38,15 +36,11 @@ def canvas() -> Canvas2D:
 
 
 def caption_of(name: str, done: int) -> Any:
-    session = advanced(load(find(name))(engine="cpu").session, 2)
-    session.advance(done, "operation")
-    return session.caption()
+    return played(name, 2, done, engine="cpu").session.caption()
 
 
 def stage_at(done: int, name: str = "rgb", **options: Any) -> Stage:
-    session = advanced(load(find(name))(engine="cpu").session, 2)
-    session.advance(done, "operation")
-    return Stage(session, **options)
+    return Stage(played(name, 2, done, engine="cpu").session, **options)
 
 
 def drawn(studio: Studio, stage: Stage, size: tuple[int, int] = (1280, 800)) -> Any:

@@ -28,7 +28,7 @@ from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.picture import draw_scenery
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import DARK, Notes, Words, look, projection, stage_of, trained
+from tests.scene.measures import DARK, Notes, Words, look, played, projection, stage_of, trained
 
 SIZES = [(1280, 800), (1366, 700), (800, 500), (3840, 2160)]
 TURNS = [(0.0, 0.0), (17.0, 8.0), (-30.0, 5.0), (40.0, 30.0), (80.0, -10.0), (-60.0, 45.0)]
@@ -153,10 +153,7 @@ def test_the_hovered_cube_has_its_number_where_cubes_are_too_small_for_any() -> 
 def test_what_a_caption_speaks_of_has_its_number_and_no_arithmetic(
     operation: int, size: Any
 ) -> None:
-    show = Show.of(load(find("rgb"))())
-    show.session.advance(20)
-    show.session.advance(operation, "operation")
-    stage = stage_of(show, size)
+    stage = stage_of(played("rgb", 20, operation), size)
     data, found = stage.frame_data(), numbers(stage)
     assert data.words.caption is not None and data.part == 1.0
     spoken = {piece.row for piece in data.words.caption.pieces} - {NONE}
@@ -206,8 +203,7 @@ def test_numbers_have_a_halo_but_on_faces_which_have_two_inks(theme: str) -> Non
 @pytest.fixture
 def moving() -> Stage:
     """A stage at the beginning of a move."""
-    show = Show.of(load(find("rgb"))(engine="cpu"))
-    show.session.advance(3)
+    show = played("rgb", 3, engine="cpu")
     show.session.advance(len(show.session.operations) - 1, "operation")
     stage = Stage(show)
     stage.resize(1280, 800)

@@ -10,14 +10,12 @@ import pytest
 from scalarviz.base.texts import choose, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.formulas.activations import ACTIVATIONS
-from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.first_row import closed_sum, sum_forms
 from scalarviz.scene.layout.ways import REACH, OpenRow
 from scalarviz.scene.lines import carried, known_fans
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import flat_of, projection, stage_of
+from tests.scene.measures import flat_of, played, projection, stage_of
 from tests.studio import Written
 
 ROWS = "weight", "comes"  # what each first row has
@@ -26,9 +24,7 @@ ADDS = re.compile(r"\+ .* = |-?[.\d]+ × [-.\d]")  # how a line of a sum begins
 
 
 def stage_at(name: str, steps: int, size: tuple[int, int] = (1280, 800)) -> Stage:
-    show = Show.of(load(find(name))())
-    show.session.advance(steps)
-    return stage_of(show, size)
+    return stage_of(played(name, steps), size)
 
 
 def said(stage: Stage) -> list[Written]:

@@ -14,7 +14,6 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.texts import text, texts
 from scalarviz.base.texts.decimals import typeset
-from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.scene_data import layout_data
 from scalarviz.scene.annotations import LONGEST, ZERO, Ball, Border, draw_scores, write_names
 from scalarviz.scene.canvas import canvas2d
@@ -30,7 +29,6 @@ from scalarviz.scene.lights import lights
 from scalarviz.scene.overlay import draw_head, draw_marks_key, five_of
 from scalarviz.scene.picture import beside_network, draw_results, draw_scenery, write_ends
 from scalarviz.scene.silhouettes import balls_of, is_on
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from tests.pages.node import in_web
 from tests.pages.states import SEE, box_data
@@ -40,6 +38,7 @@ from tests.scene.measures import (
     Notes,
     Words,
     look,
+    played,
     projection,
     stage_of,
     trained,
@@ -358,10 +357,7 @@ def test_the_legend_says_what_is_new(changed: dict[str, Any], said: str) -> None
 
 
 def frame_at(name: str, operation: int) -> FrameData:
-    show = Show.of(load(find(name))())
-    show.session.advance(300)
-    show.session.advance(operation, "operation")
-    return stage_of(show, (800, 500)).frame_data()
+    return stage_of(played(name, 300, operation), (800, 500)).frame_data()
 
 
 def names_of(frame_data: FrameData) -> set[str]:

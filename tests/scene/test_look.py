@@ -85,16 +85,17 @@ def test_a_wrong_value_is_refused_before_anything_is_trained_or_written(
     given: dict[str, Any], error: type[InputError], words: str, tmp_path: Path
 ) -> None:
     session = sv.Session(sv.Network([2, 2, 1]), sv.data.Xor(), engine="python")
-    with refused(error, words):
-        sv.record(session, tmp_path / "a.mp4", steps=3, progress=False, **given)
+    refused(error, words).by(
+        sv.record, session, tmp_path / "a.mp4", steps=3, progress=False, **given
+    )
     assert session.step_index == 0 and not [*tmp_path.iterdir()]
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.parametrize("words", ["--camera flatt", "--color flavour", "--theme dim"])
 def test_the_command_line_refuses_it_before_training(
-    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     with pytest.raises(SystemExit) as ended:
         main(["watch", "xor", *words.split()])
     assert ended.value.code == 2 and words.split()[1] in capsys.readouterr().err

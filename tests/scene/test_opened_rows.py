@@ -214,8 +214,7 @@ def test_a_pixel_of_a_filter_is_followed_into_the_next_row() -> None:
     assert typeset(f"{best:.2f}") in words
 
 
-def test_the_words_on_a_row_that_is_evened_out_close_in_print() -> None:
-    rng = np.random.default_rng(0)
+def test_the_words_on_a_row_that_is_evened_out_close_in_print(rng: np.random.Generator) -> None:
     for _ in range(100):
         bent = np.tanh(rng.normal(size=8))
         gain, shift = rng.normal(size=2).tolist()

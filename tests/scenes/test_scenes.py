@@ -281,8 +281,9 @@ def test_digits_are_told_apart_by_convolutions() -> None:
     assert len(play("digits", channels="").session.network.bank) == 650
 
 
-def test_digits_of_mnist_have_the_same_network_on_larger_pictures(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
+def test_digits_of_mnist_have_the_same_network_on_larger_pictures(
+    tmp_path: Path, rng: np.random.Generator
+) -> None:
     for part, count in (("train", 30), ("t10k", 20)):
         pictures = rng.integers(0, 256, (count, 28, 28), dtype=np.uint8)
         labels = np.arange(count, dtype=np.uint8) % 10
@@ -472,9 +473,10 @@ def test_an_error_that_no_option_caused_names_none(
 ) -> None:
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     (tmp_path / "picture.png").touch()
-    with refused(ScalarvizError, "Pillow") as caught:
-        show("texture", picture=str(tmp_path / "picture.png"), lr=0.5)
-    assert str(caught.value).startswith("reading pictures needs")
+    error = refused(ScalarvizError, "Pillow").by(
+        show, "texture", picture=str(tmp_path / "picture.png"), lr=0.5
+    )
+    assert str(error).startswith("reading pictures needs")
 
 
 @pytest.mark.parametrize(

@@ -4,20 +4,16 @@ import numpy as np
 import pytest
 
 from scalarviz.core.program import NONE
-from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.stage.show import Show
 from scalarviz.stage.stage import HELD, Stage
-from tests.scene.measures import Words, flat_of, projection, stage_of
+from tests.scene.measures import Words, flat_of, played, projection, stage_of
 
 ROW = 1  # of neuron 0 of rgb: from input G
 
 
 @pytest.fixture
 def stage() -> Stage:
-    show = Show.of(load(find("rgb"))())
-    show.session.advance(400)
-    return stage_of(show, (1280, 800))
+    return stage_of(played("rgb", 400), (1280, 800))
 
 
 def drag(stage: Stage) -> None:

@@ -117,6 +117,7 @@ VIEWS: dict[Any, Any] = {sv.picture: "a.png", sv.record: "a.gif", sv.storyboard:
 VIEWS |= {sv.page: "a.html", sv.watch: None}
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.some("picture-camera", "record-cameras", "watch-play")
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize(
@@ -124,9 +125,8 @@ VIEWS |= {sv.page: "a.html", sv.watch: None}
     [(each, name) for each in VIEWS for name in [*inspect.signature(each).parameters][1:]],
 )
 def test_each_option_of_a_view_is_checked_before_anything_is_done(
-    session: sv.Session, view: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: sv.Session, view: Any, name: str, tmp_path: Path
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     given = {"path": VIEWS[view], name: object()} if VIEWS[view] else {name: object()}
     more = {"browser": True} if name in ("address", "port", "share") else {}
     with pytest.raises(InputError, match=r"object|hold"):

@@ -161,10 +161,8 @@ def test_each_channel_is_what_it_says(
 
 
 def test_an_unknown_channel_is_refused(stage: Stage) -> None:
-    with refused(InputError, "'colour'"):
-        stage.take(color="colour")
-    with refused(InputError, "'m'"):
-        stage.take(cubes="m")  # SGD has none
+    refused(InputError, "'colour'").by(stage.take, color="colour")
+    refused(InputError, "'m'").by(stage.take, cubes="m")  # SGD has none
     assert (stage.look.color, stage.look.cubes) == ("value", "value")
 
 
@@ -331,7 +329,9 @@ def test_twice_the_pixels_show_the_same(studio: Studio, stage: Stage, ratio: int
 
 
 @pytest.mark.slow
-def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
+def test_the_eye_may_stand_in_the_middle_of_the_scene(
+    studio: Studio, rng: np.random.Generator
+) -> None:
     net = sv.Network([3, *[8, 5, 9, 4] * 4, 3], "tanh", output="sigmoid", seed=0)
     session = sv.Session(net, data.Rgb(levels=4), batch=4, optimizer=sv.SGD(0.1), engine="python")
     stage = Stage(session, Look(camera="perspective"))
@@ -339,7 +339,6 @@ def test_the_eye_may_stand_in_the_middle_of_the_scene(studio: Studio) -> None:
     stage.pin(3)
     stage.hover = 400
     studio.stage(stage, 0.0, SIZE)
-    rng = np.random.default_rng(0)
     behind = 0
     for now in range(24):
         session.advance(1, "operation")

@@ -150,8 +150,7 @@ def test_channels_of_one_session_are_zeros_in_the_others() -> None:
     panes = shown.frame_data()
     assert not panes[0].cubes.colors.any() and panes[1].cubes.colors.any()
     assert panes[0].cubes.color == panes[1].cubes.color == "m"
-    with refused(UnknownNameError, "'weight'"):
-        shown.take(cubes="weight")
+    refused(UnknownNameError, "'weight'").by(shown.take, cubes="weight")
 
 
 # Pictures.

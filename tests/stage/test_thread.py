@@ -6,21 +6,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.telling import printed
 from scalarviz.stage.clearest import agreements, are_apart
-from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.panel_words import outcome_title, percent, percents
 from scalarviz.story.panel_words import share_words as said_of_share
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import caption, facts_of, state_of
+from tests.scene.measures import played
 
 
 def session_of(name: str, steps: int) -> Any:
-    session = Show.of(load(find(name))(engine="cpu")).session
-    session.advance(steps)
-    return session
+    return played(name, steps, engine="cpu").session
 
 
 def walked(session: Any) -> dict[str, Any]:

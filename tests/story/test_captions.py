@@ -819,8 +819,7 @@ def test_the_way_of_a_neuron_goes_on_where_its_branch_is_joined() -> None:
 
 def test_the_slowest_wave_of_an_encoding_has_no_factor() -> None:
     net = sv.Network([sv.FrequencyEncoding(1, 2), sv.Dense(4, 1)], seed=0)
-    s = sv.Session(net, ([[0.25]], [[0.0]]), engine="python")
-    s.advance(2, "operation")
+    s = advanced(sv.Session(net, ([[0.25]], [[0.0]]), engine="python"), 2, "operation")
     assert s.caption().numbers[0] == "sin(π × 0.25) = 0.71"
 
 

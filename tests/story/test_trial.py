@@ -17,6 +17,7 @@ from scalarviz.story.reason import written_change
 from scalarviz.story.trial import STEPS, misses_of, trial_by, trial_of
 from scalarviz.training.session.reading import caption, facts_of, state_of
 from tests.scene.test_blame import NETS, session_of
+from tests.sessions import advanced
 
 
 def answered(session: sv.Session, row: int, value: float) -> np.ndarray:
@@ -125,8 +126,7 @@ def test_nothing_is_tried_where_a_layer_is_not_dense() -> None:
 
 
 def test_after_a_step_the_outputs_are_those_before_it_also_if_read_anew() -> None:
-    session = session_of(*NETS[0])
-    session.advance(1)
+    session = advanced(session_of(*NETS[0]), 1)
     facts, state = facts_of(session), state_of(session)
     before = misses_of(facts, state)
     anew = {**{name: state.values[name] for name in state.values}}
@@ -135,8 +135,7 @@ def test_after_a_step_the_outputs_are_those_before_it_also_if_read_anew() -> Non
 
 
 def test_numbers_of_a_formula_have_trials_of_a_forward_pass_and_move_as_listed() -> None:
-    session = Show.of(load(find("expression"))(engine="cpu")).session
-    session.advance(20)
+    session = advanced(Show.of(load(find("expression"))(engine="cpu")).session, 20)
     session.focus = sample_to_explain(session) or 0
     before = session.network.bank.value.astype(float).tolist()
     names = [session.network.bank.name_of(row) for row in range(len(before))]

@@ -670,8 +670,7 @@ def test_workers_end_with_the_sweep_however_it_ends(name: str, tmp_path: Path) -
     until(lambda: not any(map(lives, workers)))
 
 
-def test_weights_of_samples_count_in_what_a_sweep_measures() -> None:
-    rng = np.random.default_rng(0)
+def test_weights_of_samples_count_in_what_a_sweep_measures(rng: np.random.Generator) -> None:
     x, kinds, weights = rng.normal(size=(60, 2)), rng.integers(0, 2, 60), rng.random(60)
     table = sv.data.Arrays(x, kinds, classes=2, share=0.7, sample_weight=weights)
 

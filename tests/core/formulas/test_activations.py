@@ -154,8 +154,7 @@ def test_who_gives_settings_to_another_activation_is_told_which_take_them(name: 
 
 @pytest.mark.parametrize("name", ["elu(print(1))", "elu(1", "elu(" + "1" * 200 + ")", "e(1)(2)"])
 def test_what_looks_like_settings_and_is_none_is_an_unknown_name(name: str) -> None:
-    with pytest.raises(UnknownNameError):
-        sv.Dense(2, 2, name)
+    refused(UnknownNameError).by(sv.Dense, 2, 2, name)
 
 
 def test_a_file_with_a_thousand_names_cannot_fill_the_table() -> None:

@@ -40,9 +40,10 @@ def test_every_row_has_its_class() -> None:
 
 
 @every_optimizer
-def test_steps_in_float32_follow_those_in_float64(make: type[Optimizer]) -> None:
+def test_steps_in_float32_follow_those_in_float64(
+    make: type[Optimizer], rng: np.random.Generator
+) -> None:
     banks = [sv.Bank(50, dtype) for dtype in ("float32", "float64")]
-    rng = np.random.default_rng(0)
     for _ in range(20):
         grads = rng.normal(size=50).astype(np.float32)
         for bank in banks:

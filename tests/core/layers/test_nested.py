@@ -90,8 +90,7 @@ def test_layers_that_do_not_fit_are_refused(
 def test_a_layer_that_was_used_is_refused() -> None:
     used = sv.Dense(4, 4)
     used(X)
-    with pytest.raises(OwnershipError):
-        sv.Residual(used)
+    refused(OwnershipError).by(sv.Residual, used)
 
 
 def test_a_layer_is_in_one_place() -> None:
@@ -111,8 +110,7 @@ def test_one_whose_layer_was_used_meanwhile_is_refused_as_often_as_it_is_tried()
     layer = sv.Residual(inner)
     inner(X)
     for _ in range(2):
-        with pytest.raises(OwnershipError):
-            layer(X)
+        refused(OwnershipError).by(layer, X)
 
 
 def test_its_weights_stand_on_its_bank_where_python_leaves_out_asserts() -> None:

@@ -175,15 +175,16 @@ def test_each_number_is_that_of_its_weight() -> None:
 
 
 @every_engine
-def test_a_network_computes_with_what_is_written_into_them(engine: str) -> None:
+def test_a_network_computes_with_what_is_written_into_them(
+    engine: str, rng: np.random.Generator
+) -> None:
     net = sv.Network([3, 4, 2], "tanh", dtype="float64").to(engine)
-    random = np.random.default_rng(0)
     first, last = net.layers
-    first.kernel[:] = a = random.standard_normal((4, 3))
-    first.bias = b = random.standard_normal(4)
-    last.kernel = c = random.standard_normal((2, 4))
+    first.kernel[:] = a = rng.standard_normal((4, 3))
+    first.bias = b = rng.standard_normal(4)
+    last.kernel = c = rng.standard_normal((2, 4))
     last.bias *= 0.0
-    x = random.standard_normal((5, 3))
+    x = rng.standard_normal((5, 3))
     np.testing.assert_allclose(net(x), np.tanh(x @ a.T + b) @ c.T, rtol=0, atol=1e-14)
 
 

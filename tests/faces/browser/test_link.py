@@ -285,15 +285,13 @@ def test_who_looks_on_changes_nothing(s: sv.Session) -> None:
     assert s.step_index == 0
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.some(1)
 @pytest.mark.parametrize(
     "value",
     ["/etc/passwd", "C:\\x", "..", "mine.png", "none.png", "private"],
 )
-def test_others_who_control_set_no_option_to_a_path(
-    value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_others_who_control_set_no_option_to_a_path(value: str, tmp_path: Path) -> None:
     for name in ("mine.png", "private"):
         Path(name).touch()
     made: list[str] = []

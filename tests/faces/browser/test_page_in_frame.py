@@ -26,7 +26,7 @@ from scalarviz.story.formats import said
 from scalarviz.training.session import value_session
 from tests.faces.browser.framed import FramedPage
 from tests.faces.browser.pages import ended_links, linked
-from tests.sessions import inverting, session_on
+from tests.sessions import advanced, inverting, session_on
 
 pytestmark = pytest.mark.slow
 
@@ -58,11 +58,17 @@ def page(framed: FramedPage) -> Iterator[FramedPage]:
     assert framed.complaints == []
 
 
-def test_no_screenshot_is_taken_of_a_page_that_failed(browser: Any) -> None:
-    page = FramedPage(browser, linked_value())
-    page.frame.evaluate("dispatchEvent(new ErrorEvent('error', { error: Error('planted') })); null")
+@pytest.fixture
+def new_page(browser: Any) -> FramedPage:
+    return FramedPage(browser, linked_value())
+
+
+def test_no_screenshot_is_taken_of_a_page_that_failed(new_page: FramedPage) -> None:
+    new_page.frame.evaluate(
+        "dispatchEvent(new ErrorEvent('error', { error: Error('planted') })); null"
+    )
     with pytest.raises(AssertionError, match="planted"):
-        page.screenshot()
+        new_page.screenshot()
 
 
 def session_of(page: FramedPage) -> sv.Session:
@@ -79,22 +85,23 @@ def test_a_click_into_the_picture_gives_keys_to_the_page(page: FramedPage) -> No
 
 
 @pytest.mark.usefixtures("links_end")
-def test_another_neuron_keeps_camera_and_pin(browser: Any) -> None:
-    page = FramedPage(browser, linked_value())
-    page.drag()
-    page.frame.evaluate("scalarviz.pin({row: 2}); null")
-    page.rest(0.3)
-    before, count = page.camera(), page.app("spec.scene.count")
-    page.frame.evaluate("scalarviz.player.ask('add neuron', {value: null}); null")
-    page.wait(lambda: page.app("spec.scene.count") > count)
-    page.rest(0.3)
-    assert page.app("pinned.row") == 2
-    now, then = (json.loads(each)["camera"] for each in (page.camera(), before))
+def test_another_neuron_keeps_camera_and_pin(new_page: FramedPage) -> None:
+    new_page.drag()
+    new_page.frame.evaluate("scalarviz.pin({row: 2}); null")
+    new_page.rest(0.3)
+    before, count = new_page.camera(), new_page.app("spec.scene.count")
+    new_page.frame.evaluate("scalarviz.player.ask('add neuron', {value: null}); null")
+    new_page.wait(lambda: new_page.app("spec.scene.count") > count)
+    new_page.rest(0.3)
+    assert new_page.app("pinned.row") == 2
+    now, then = (json.loads(each)["camera"] for each in (new_page.camera(), before))
     assert (now["azimuth"], now["elevation"]) == (then["azimuth"], then["elevation"])
-    page.app("pin(null)")
-    page.rest(0.3)
-    assert "training continues with the learned weights" in page.frame.locator("body").inner_text()
-    assert page.complaints == []
+    new_page.app("pin(null)")
+    new_page.rest(0.3)
+    assert (
+        "training continues with the learned weights" in new_page.frame.locator("body").inner_text()
+    )
+    assert new_page.complaints == []
 
 
 def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
@@ -112,24 +119,22 @@ def test_before_python_answers_the_page_shows_the_state_that_it_was_made_with(
     assert page.complaints == []
 
 
-def test_who_looks_on_is_told_what_one_can_do(browser: Any) -> None:
-    page = FramedPage(browser, linked_value())
-    page.reader.looks = True
-    page.frame.evaluate("scalarviz.client.begin(); null")
-    body = page.frame.locator("body")
-    page.wait(lambda: text("page.looks") in body.inner_text())
-    page.link.controller.time.step(+1)
-    page.wait(lambda: page.app("state.step") == 1)
-    page.rest(0.2)
-    assert text("page.looks") in body.inner_text() and page.complaints == []
+def test_who_looks_on_is_told_what_one_can_do(new_page: FramedPage) -> None:
+    new_page.reader.looks = True
+    new_page.frame.evaluate("scalarviz.client.begin(); null")
+    body = new_page.frame.locator("body")
+    new_page.wait(lambda: text("page.looks") in body.inner_text())
+    new_page.link.controller.time.step(+1)
+    new_page.wait(lambda: new_page.app("state.step") == 1)
+    new_page.rest(0.2)
+    assert text("page.looks") in body.inner_text() and new_page.complaints == []
 
 
 @pytest.mark.usefixtures("links_end")
-def test_what_has_ended_says_so_and_can_be_turned(browser: Any) -> None:
-    page = FramedPage(browser, linked_value())
-    page.link.close("The kernel has ended.")
-    page.wait(lambda: "The kernel has ended." in page.frame.inner_text("body"))
-    assert page.turns() and page.complaints == []
+def test_what_has_ended_says_so_and_can_be_turned(new_page: FramedPage) -> None:
+    new_page.link.close("The kernel has ended.")
+    new_page.wait(lambda: "The kernel has ended." in new_page.frame.inner_text("body"))
+    assert new_page.turns() and new_page.complaints == []
 
 
 def test_a_node_of_a_graph_that_is_clicked_opens_its_card(browser: Any) -> None:
@@ -157,8 +162,7 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     net = sv.Network([*sizes], "tanh", seed=0)
     net.bank.value[100:112] = 0.9  # beyond the scale
     data = np.random.default_rng(0).random((8, sizes[0])), np.ones((8, sizes[-1]))
-    session = sv.Session(net, data, batch=4, engine="cpu")
-    session.advance(2)
+    session = advanced(sv.Session(net, data, batch=4, engine="cpu"), 2)
     page = FramedPage(browser, linked_value(session))
     value = session.network.bank.value
     page.wait(lambda: "…" not in page.frame.evaluate(TABLE))
@@ -189,8 +193,7 @@ FIELDS_OF_SHEET = """[...document.querySelectorAll("#sheet [data-row]")]
 
 
 def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) -> None:
-    session = inverting("cpu")
-    session.advance(30)
+    session = advanced(inverting("cpu"), 30)
     page = FramedPage(browser, linked_value(session))
     page.wait(lambda: len(page.frame.evaluate(FIELDS_OF_SHEET)) > 10)
     page.do("setSheet(true)")
@@ -215,8 +218,9 @@ def test_a_training_that_grows_keeps_its_controls_and_its_curve(browser: Any) ->
     page.page.context.close()
 
 
-def test_the_curve_of_a_page_has_the_metrics_of_the_session(browser: Any) -> None:
-    rng = np.random.default_rng(0)
+def test_the_curve_of_a_page_has_the_metrics_of_the_session(
+    browser: Any, rng: np.random.Generator
+) -> None:
     data = sv.data.Arrays(rng.random((40, 3)), rng.integers(0, 3, 40), share=0.8)
     more = {"metrics": ["accuracy"], "every": 20, "engine": "cpu", "batch": 8}
     session = session_on(

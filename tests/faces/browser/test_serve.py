@@ -201,8 +201,7 @@ def test_what_cannot_be_served_is_refused() -> None:
     refused(UnknownNameError, "'all'").by(sv.watch, "rgb", browser=True, share="all")
     refused(InputError, "'nowhere'").by(sv.watch, "rgb", browser=True, address="nowhere")
     refused(InputError, "99999").by(sv.watch, "rgb", browser=True, port=99_999)
-    with refused(InputError, "'abc'"):
-        sv.watch("rgb", browser=True, port="abc")  # type: ignore[arg-type]  # on purpose
+    refused(InputError, "'abc'").by(sv.watch, "rgb", browser=True, port="abc")  # type: ignore[arg-type]  # on purpose
 
 
 ADDRESS = "http://192.168.1.5:8000/?token=ABC234"
@@ -454,16 +453,12 @@ def test_guesses_wait_longer_and_at_last_there_is_a_new_token(
     tokens = Tokens(is_open=True, controls=False, now=lambda: time[0])
     first, waits = tokens.short, []
     for _ in range(6):
-        with pytest.raises(Denied) as denied:
-            tokens.looks("a", "WRONG1")
-        waits.append(denied.value.wait)
-        time[0] += denied.value.wait
+        denied = refused(Denied).by(tokens.looks, "a", "WRONG1")
+        waits.append(denied.wait)
+        time[0] += denied.wait
     assert waits == [0, 0, 0, 1, 2, 4]
     for guess in range(MOST_WRONG):
-        with pytest.raises(Denied):
-            tokens.looks(f"visitor {guess}", "WRONG1")
+        refused(Denied).by(tokens.looks, f"visitor {guess}", "WRONG1")
     said = capsys.readouterr().out.splitlines()
     assert said == [text("browser.renewed", token=tokens.short)] and tokens.short != first
-    with pytest.raises(Denied) as denied:
-        tokens.looks("late", first)
-    assert denied.value.old
+    assert refused(Denied).by(tokens.looks, "late", first).old

@@ -85,12 +85,12 @@ def test_help_has_examples(run) -> None:
     assert 'scalarviz train rgb --stop-when "loss < 0.01"' in run("train", "rgb", "--help").out
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is always a screen")
 def test_from_python_a_missing_screen_is_an_error(
     colours: sv.Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pytest.importorskip("PySide6", reason="without it, that is what is said first")
-    monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
     refused(DisplayError, "no screen").by(sv.watch, colours)

@@ -327,18 +327,18 @@ def test_a_wrong_link_is_refused_in_one_sentence(
     refused(kind, value).by(watch_scene.open_link, link, usual)
 
 
-def test_a_link_runs_no_code_and_reads_no_network_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("in_tmp_path")
+def test_a_link_runs_no_code_and_reads_no_network_file(tmp_path: Path) -> None:
     scene = tmp_path / "evil.py"
     scene.write_text("open('ran', 'w').close()\n", encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
     for link in ("evil.py", "./evil.py#step=1", f"{scene}", "evil%2Epy"):
-        with pytest.raises(InputError, match="code"):
-            watch_scene.opened(watch_scene.read_link(link), {"limit": None})
+        refused(InputError, "code").by(
+            watch_scene.opened, watch_scene.read_link(link), {"limit": None}
+        )
     (tmp_path / "text.safetensors").write_bytes(b"import os")
-    with pytest.raises(FileError):
-        watch_scene.opened(watch_scene.read_link("text.safetensors"), {"limit": None})
+    refused(FileError).by(
+        watch_scene.opened, watch_scene.read_link("text.safetensors"), {"limit": None}
+    )
     assert not (tmp_path / "ran").exists()
 
 

@@ -36,7 +36,7 @@ from scalarviz.story.guide import (
 from scalarviz.training.session.reading import bank_now, facts_of
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import HANG, attended, chips_of, drag, shown, stage_of
-from tests.sessions import bits, colours, session_on
+from tests.sessions import advanced, bits, colours, session_on
 
 SIZE = 800, 500
 ASKED = "The weight from input x to neuron 2: will this weight go up or down?"
@@ -155,8 +155,7 @@ def test_a_weight_of_a_dead_neuron_has_no_gradient(opened: Open) -> None:
 
 def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.Session) -> None:
     session.advance(2)
-    controller.face.press("p")
-    row = controller.stage.hidden.row
+    row = asked_about(controller, 0)
     camera = controller.stage.eyes.name
     assert controller.face.press("3")  # a side to look from, as ever
     assert controller.stage.eyes.name != camera
@@ -179,8 +178,7 @@ def test_a_number_is_typed_behind_the_arrow(controller: Controller, session: sv.
 @pytest.mark.parametrize("number", [0, 1])
 def test_the_way_is_right_and_the_number_is_not(controller: Controller, number: int) -> None:
     row = asked_about(controller, number)
-    twin = session_of()
-    twin.advance(number + 1)
+    twin = advanced(session_of(), number + 1)
     bank = twin.network.bank
     change = (bank.value - session_of().network.bank.value, bank.grad)[number][row]
     controller.face.press("up" if change > 0.0 else "down")
@@ -194,10 +192,8 @@ def test_the_way_is_right_and_the_number_is_not(controller: Controller, number: 
 
 
 def test_a_number_that_is_right_counts(controller: Controller, session: sv.Session) -> None:
-    controller.face.press("p")
-    row = controller.stage.hidden.row
-    twin = session_of()
-    twin.advance()
+    row = asked_about(controller, 0)
+    twin = advanced(session_of())
     before, after = (float(x.network.bank.value[row]) for x in (session, twin))
     controller.face.press("up" if after > before else "down")
     for key in f"{after:.4f}":
@@ -208,8 +204,7 @@ def test_a_number_that_is_right_counts(controller: Controller, session: sv.Sessi
 
 
 def test_the_caption_gives_the_reason(controller: Controller) -> None:
-    controller.face.press("p")
-    controller.face.attend()
+    asked_about(controller, 0)
     assert stage_of(controller).frame_data().words.caption.lines == ()
     answer(controller, "Up")
     stage_of(controller).tick(10.0)
@@ -401,8 +396,7 @@ def test_what_moves_time_ends_the_question_and_counts_nothing(
     session.edit(1, 0.25)
     session.advance(1)
     controller.stage.frame_data()
-    controller.face.press("p")
-    controller.face.attend()
+    asked_about(controller, 0)
     assert controller.stage.hidden is not None
     act(controller)
     controller.face.attend()

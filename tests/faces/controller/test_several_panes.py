@@ -89,14 +89,19 @@ def open_face() -> Iterator[Callable[..., Faced]]:
         face.face.detach()
 
 
+@pytest.fixture
+def face(open_face: Callable[..., Faced]) -> Faced:
+    """A face of three panes."""
+    return open_face()
+
+
 def test_a_face_of_one_pane_has_its_time_and_no_names(controller: Any) -> None:
     face = controller.face
     assert face.panes == [controller] and face.time is face.all is controller.time
     assert not face.several and not face.names and not face.state.names
 
 
-def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_arrows_and_commas_move_all_on_one_clock(face: Faced) -> None:
     face.press("right", "right")
     assert face.places == [(2, 0)] * 3
     face.press("right", shift=True)
@@ -113,8 +118,7 @@ def test_arrows_and_commas_move_all_on_one_clock(open_face: Callable[..., Faced]
     assert face.places == [(1, 0)] * 3
 
 
-def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_space_plays_all_at_the_same_step_and_pauses_them(face: Faced) -> None:
     face.press("space")
     assert face.face.is_playing and all(session.playing for session in face.sessions)
     face.until(lambda: min(face.steps) > 20)
@@ -125,8 +129,7 @@ def test_space_plays_all_at_the_same_step_and_pauses_them(open_face: Callable[..
     assert not face.face.is_playing and len(set(face.steps)) == 1
 
 
-def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_one_goes_alone_and_the_others_wait_or_catch_up(face: Faced) -> None:
     face.press("right", "right", "x", "j")
     state = face.face.state
     assert (state.name, state.together) == ("3-8-3", False)
@@ -144,9 +147,8 @@ def test_one_goes_alone_and_the_others_wait_or_catch_up(open_face: Callable[...,
 
 
 def test_a_slow_step_leads_all_through_their_operations(
-    open_face: Callable[..., Faced], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, face: Faced
 ) -> None:
-    face = open_face()
     face.press("right", ".")
     quick = lambda seconds, again: [0.001] * len(seconds)  # noqa: E731
     monkeypatch.setattr("scalarviz.faces.controller.clock_control.shared", quick)
@@ -154,10 +156,7 @@ def test_a_slow_step_leads_all_through_their_operations(
     face.until(lambda: face.places == [(2, 0)] * 3)
 
 
-def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
-    open_face: Callable[..., Faced],
-) -> None:
-    face = open_face()
+def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(face: Faced) -> None:
     rates = lambda: [session.learning_rate for session in face.sessions]  # noqa: E731
     face.face.act(CONTROLS["learning rate in numbers"], "0.25")
     assert rates() == [0.25] * 3
@@ -174,10 +173,7 @@ def test_the_rate_changes_for_all_or_for_one_and_undo_knows_which(
     assert [len(s.current_branch.journal) for s in face.sessions] == [1, 1, 1]
 
 
-def test_channels_cameras_and_themes_are_those_of_the_picture(
-    open_face: Callable[..., Faced],
-) -> None:
-    face = open_face()
+def test_channels_cameras_and_themes_are_those_of_the_picture(face: Faced) -> None:
     for row, value in (("color", "gradient"), ("size", "w*x"), ("theme", "light")):
         face.face.act(CONTROLS[row], value)
     face.press("2")
@@ -213,10 +209,7 @@ def test_a_click_chooses_a_session_and_pins_in_it_and_in_equal_ones(
     assert [stage.pinned for stage in face.stage.panes] == [9, None, 5]
 
 
-def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
-    open_face: Callable[..., Faced], studio: Studio
-) -> None:
-    face = open_face()
+def test_a_row_of_the_table_chooses_and_a_drag_turns_all(studio: Studio, face: Faced) -> None:
     before = face.draw(studio)
     table = face.stage._boxes.table
     pointer = Pointer(face.face)
@@ -232,8 +225,7 @@ def test_a_row_of_the_table_chooses_and_a_drag_turns_all(
     assert (face.draw(studio) != before).any()
 
 
-def test_the_curves_seek_and_grow(open_face: Callable[..., Faced], studio: Studio) -> None:
-    face = open_face()
+def test_the_curves_seek_and_grow(studio: Studio, face: Faced) -> None:
     face.face.act(CONTROLS["seek"], 0)
     face.face.all.clock.advance(40)
     face.draw(studio)
@@ -279,8 +271,7 @@ def test_what_a_callback_said_is_told_and_the_others_go_on(open_face: Callable[.
     assert first.step_index == 5 and second.step_index > 5
 
 
-def test_the_same_message_of_all_stands_once(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_the_same_message_of_all_stands_once(face: Faced) -> None:
     face.face.act(CONTROLS["learning rate in numbers"], "fast")
     assert len(face.told()) == 1 and "fast" in face.told()[0]
 
@@ -298,20 +289,14 @@ def test_a_run_of_some_steps_pauses_and_says_so(open_face: Callable[..., Faced])
     face.until(lambda: not face.face.is_playing and face.steps == [face.steps[0]] * 3)
 
 
-def test_together_they_go_by_operations_in_place_of_neurons(
-    open_face: Callable[..., Faced],
-) -> None:
-    face = open_face()
+def test_together_they_go_by_operations_in_place_of_neurons(face: Faced) -> None:
     assert "neuron" not in face.face.state.units
     face.face.all.set_unit("neuron")
     face.press("right", "right")
     assert face.places == [(0, 2)] * 3
 
 
-def test_the_keys_of_several_are_in_their_help_alone(
-    open_face: Callable[..., Faced], controller: Any
-) -> None:
-    face = open_face()
+def test_the_keys_of_several_are_in_their_help_alone(controller: Any, face: Faced) -> None:
     labels = [label for label, _ in face.stage.common.keys]
     assert "j" in labels and "x" in labels
     single = [label for label, _ in controller.stage.common.keys]
@@ -327,45 +312,41 @@ open(sys.argv[3], "w").write(json.dumps([files, json.loads(sys.argv[4])]))
 
 
 @pytest.fixture
-def face() -> Iterator[Faced]:
-    made = Faced(make(), make(first=2), make(3, 3))
-    yield made
-    made.face.quit()
-    made.face.rest()
-    made.face.detach()
+def filmed(open_face: Callable[..., Faced]) -> Faced:
+    return open_face(make(), make(first=2), make(3, 3))
 
 
 def test_a_video_is_of_all_sessions_as_they_are_seen(
-    face: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_to(face.face, tmp_path / "all.mp4", "video")
-    assert "Nothing to make a video of" in " ".join(face.told())
-    face.press("right", "right", "d")
-    face.stage.pin([4, 7, None])
-    face.stage.take(color="difference to first")
-    export_to(face.face, tmp_path / "all.mp4", "video")
-    face.until((tmp_path / "all.mp4").exists)
-    face.until(lambda: not face.face.lead.exports.going)
+    export_to(filmed.face, tmp_path / "all.mp4", "video")
+    assert "Nothing to make a video of" in " ".join(filmed.told())
+    filmed.press("right", "right", "d")
+    filmed.stage.pin([4, 7, None])
+    filmed.stage.take(color="difference to first")
+    export_to(filmed.face, tmp_path / "all.mp4", "video")
+    filmed.until((tmp_path / "all.mp4").exists)
+    filmed.until(lambda: not filmed.face.lead.exports.going)
     files, told = json.loads((tmp_path / "all.mp4").read_text())
     assert set(files) == {f"{number}.safetensors" for number in range(3)} and all(files.values())
-    assert told["titles"] == list(face.face.names) and told["what"] == "video"
+    assert told["titles"] == list(filmed.face.names) and told["what"] == "video"
     look = told["look"]
     assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
     assert look["color"] == "difference to first"
-    assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(face.told())
+    assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(filmed.told())
 
 
 def test_a_step_as_a_page_is_of_the_chosen_session(
-    face: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    face.press("x")
-    export_to(face.face, tmp_path / "one.html", "step")
-    face.until((tmp_path / "one.html").exists)
-    face.until(lambda: not face.face.lead.exports.going)
+    filmed.press("x")
+    export_to(filmed.face, tmp_path / "one.html", "step")
+    filmed.until((tmp_path / "one.html").exists)
+    filmed.until(lambda: not filmed.face.lead.exports.going)
     files, told = json.loads((tmp_path / "one.html").read_text())
-    assert [*files] == ["0.safetensors"] and told["titles"] == [face.face.lead.show.title]
+    assert [*files] == ["0.safetensors"] and told["titles"] == [filmed.face.lead.show.title]
 
 
 def drawn_steps(
@@ -412,12 +393,12 @@ def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> 
 
 
 @pytest.mark.slow
-def test_a_video_of_three_sessions_is_written(face: Faced, tmp_path: Path) -> None:
-    face.press("right", "right")
-    export_to(face.face, tmp_path / "all.gif", "video")
-    face.until(lambda: not face.face.lead.exports.going, 120.0)
-    assert (tmp_path / "all.gif").stat().st_size > 1000, face.told()
-    assert face.steps == [2, 2, 2]
+def test_a_video_of_three_sessions_is_written(filmed: Faced, tmp_path: Path) -> None:
+    filmed.press("right", "right")
+    export_to(filmed.face, tmp_path / "all.gif", "video")
+    filmed.until(lambda: not filmed.face.lead.exports.going, 120.0)
+    assert (tmp_path / "all.gif").stat().st_size > 1000, filmed.told()
+    assert filmed.steps == [2, 2, 2]
 
 
 def branch(session: sv.Session) -> None:
@@ -607,8 +588,7 @@ def test_what_the_chosen_pane_refused_is_undone_in_the_others(
     assert face.sessions[1].stop_conditions and face.sessions[0].learning_rate == 1.0
 
 
-def test_commands_of_panes_wait_side_by_side(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_commands_of_panes_wait_side_by_side(face: Faced) -> None:
     gate = threading.Event()
     face.face.hand.patience = 0.0
     face.face.lead.do(lambda: gate.wait(10.0))
@@ -618,8 +598,7 @@ def test_commands_of_panes_wait_side_by_side(open_face: Callable[..., Faced]) ->
     assert [each.learning_rate for each in face.sessions] == [0.125] * 3
 
 
-def test_they_play_on_together_after_an_option_of_one(open_face: Callable[..., Faced]) -> None:
-    face = open_face()
+def test_they_play_on_together_after_an_option_of_one(face: Faced) -> None:
     face.press("space")
     face.face.lead.set_option("batch", "4")
     face.until(lambda: not face.face.hand.busy)
@@ -629,10 +608,7 @@ def test_they_play_on_together_after_an_option_of_one(open_face: Callable[..., F
     face.press("space")
 
 
-def test_they_go_back_to_the_start_however_often_they_are_asked(
-    open_face: Callable[..., Faced],
-) -> None:
-    face = open_face()
+def test_they_go_back_to_the_start_however_often_they_are_asked(face: Faced) -> None:
     face.press("right")
     face.face.all.go(-1, 2**53, "step")
     face.until(lambda: not face.face.hand.busy)

@@ -163,6 +163,7 @@ def test_what_its_file_does_not_take_is_saved_elsewhere(
     assert sv.Session.load(here / "rgb-kept.safetensors").step_index == 20
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,10 +177,10 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
         write(file, parts)
 
     monkeypatch.setattr(atomic, "write_through", fill)
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(FileError) as caught:
-        Autosave(tmp_path / "it", name="rgb").at_end(show.session, False)
-    why, saved = caught.value.lines
+    keep = Autosave(tmp_path / "it", name="rgb")
+    why, saved = (
+        refused(FileError, varies="[0-9.]+ [kM]B").by(keep.at_end, show.session, False).lines
+    )
     path = tmp_path / "rgb-kept.safetensors"
     assert "No space left on device" in why
     assert saved.startswith(f"Saved to {path}, ") and "without past keyframes" in saved
@@ -234,8 +235,7 @@ def test_where_it_cannot_be_saved_now_it_is_tried_again_after_the_same_time(
     keep.now_and_then(show.session)
     assert "gone" in (said := capsys.readouterr().out) and "training continues" in said
     assert not keep.due
-    with pytest.raises(FileError):
-        keep.now(show.session)
+    refused(FileError).by(keep.now, show.session)
 
 
 def test_what_could_not_be_saved_in_the_end_is_refused_at_the_start(tmp_path: Path) -> None:
@@ -256,10 +256,10 @@ def test_what_cannot_be_saved_is_refused_before_it_is_trained(show: Show, tmp_pa
         refused(FileError, "'/proc'").by(Autosave, Path("/proc/it"))
 
 
+@pytest.mark.usefixtures("in_tmp_path")
 def test_what_is_stopped_is_saved_under_a_name_of_its_own(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     show.session.advance(3)
     keep = Autosave(name="rgb")
     assert keep.at_end(show.session, stopped=False) == ""
@@ -281,9 +281,7 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     show, path = diverging(), tmp_path / "it.safetensors"
-    with pytest.raises(GradientError) as caught:
-        train(show, 1000, Autosave(path))
-    why, saved = caught.value.lines
+    why, saved = refused(GradientError, "step 20").by(train, show, 1000, Autosave(path)).lines
     assert why.startswith("step 20 would make layer 0, perceptron 0, weight from input 0 ")
     assert saved == (
         f"Saved to {path} at step 20; --resume {path} --lr 1e+299, or less, continues from there."
@@ -296,9 +294,8 @@ def test_what_overflows_is_saved_at_a_step_from_which_a_smaller_rate_goes_on(
 
 
 def test_what_overflows_without_a_file_is_begun_again_at_a_smaller_rate() -> None:
-    with pytest.raises(GradientError) as caught:
-        train(diverging(), 1000, Autosave())
-    assert caught.value.lines[1] == "Nothing was saved: start again with --lr 1e+299 or less."
+    error = refused(GradientError).by(train, diverging(), 1000, Autosave())
+    assert error.lines[1] == "Nothing was saved: start again with --lr 1e+299 or less."
 
 
 def lost(good: int) -> Show:
@@ -345,9 +342,10 @@ def test_what_cannot_be_saved_after_an_overflow_is_told_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sv.Session, "save", refuse)
-    with pytest.raises(GradientError) as caught:
-        train(diverging(), 1000, Autosave(tmp_path / "it.safetensors"))
-    assert caught.value.lines[1] == "Nothing was saved: the disk is full"
+    error = refused(GradientError).by(
+        train, diverging(), 1000, Autosave(tmp_path / "it.safetensors")
+    )
+    assert error.lines[1] == "Nothing was saved: the disk is full"
 
 
 def refuse(session: sv.Session, path: object, keyframes: int) -> None:

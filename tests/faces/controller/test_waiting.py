@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +41,7 @@ from scalarviz.story.guide import END, MORE, SLOWEST, STEP
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import FakeStage, attended, patient
 from tests.machine import until
-from tests.sessions import advanced, session_on
+from tests.sessions import advanced, as_if_by_kernels, session_on
 from tests.training.session.test_threads import SOON, Gate
 
 # A hand.
@@ -295,6 +294,12 @@ def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
     )
 
 
+def compiled(compiler: Path, controller: Any, kind: str = "float32") -> None:
+    """Let the kernels of a kind be there, and wait until they do the work."""
+    (compiler / kind).touch()
+    attended(controller, lambda: controller.session.engine == "cpu")
+
+
 def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
     s = network_session()
     controller = make(s)
@@ -302,8 +307,7 @@ def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Pa
     controller.time.step(+1, 3)
     controller.face.attend()
     assert controller.stage.status.startswith("Compiling for float32 networks: ")
-    (compiler / "float32").touch()
-    attended(controller, lambda: s.engine == "cpu")
+    compiled(compiler, controller)
     assert "from now on the cpu engine runs" in controller.message and not controller.stage.status
     controller.time.step(+1, 3)
     values = s.network.bank.value.copy()
@@ -332,8 +336,7 @@ def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path
     ):
         deed()
         assert s.engine == "python", deed
-    (compiler / "float32").touch()
-    attended(controller, lambda: s.engine == "cpu")
+    compiled(compiler, controller)
     controller.time.reset()
     attended(controller, lambda: s.engine == "cpu")  # at once, unless the machine is busy
 
@@ -344,8 +347,7 @@ def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
     s = network_session()
     controller = make(s)
     controller.time.step(+1, 5)
-    (compiler / "float32").touch()
-    attended(controller, lambda: s.engine == "cpu")
+    compiled(compiler, controller)
     controller.time.seek(2)
     assert s.engine == "python"  # so it was
     controller.face.attend()
@@ -367,17 +369,12 @@ def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
     controller.time.pause()
     controller.time.step(+1)
     assert s.engine == "python"
-    (compiler / "float32").touch()
-    attended(controller, lambda: s.engine == "cpu")
+    compiled(compiler, controller)
 
 
 def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
     s = advanced(network_session("python"), 3)
-    timeline = s.timeline
-    on_cpu = replace(timeline.trainer.settings, engine="cpu")
-    frames = timeline.branch.frames
-    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
-    timeline.trainer.adopt(on_cpu)
+    as_if_by_kernels(s)
     controller = make(s)
     assert controller.warming.held and controller.stage.reading.asleep
     clock = s.clock
@@ -457,8 +454,7 @@ def test_a_run_is_opened_before_its_kernels_are_there(make: Any, compiler: Path)
     open_run(controller, compiler / "it.safetensors")
     attended(controller, lambda: controller.session is not before)
     assert controller.session.step_index == 2 and controller.session.engine == "python"
-    (compiler / "float32").touch()
-    attended(controller, lambda: controller.session.engine == "cpu")
+    compiled(compiler, controller)
 
 
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
@@ -471,8 +467,7 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     assert controller.stage.status.startswith("Compiling for float64 functions: ")
     controller.time.reset()
     controller.time.step(+1)
-    (compiler / "expression-float64").touch()
-    attended(controller, lambda: s.engine == "cpu")
+    compiled(compiler, controller, "expression-float64")
 
 
 def test_where_another_process_fails_a_thread_of_this_one_compiles(
@@ -560,7 +555,7 @@ def test_what_is_compiled_ahead_is_all_that_kinds_name() -> None:
 
 @pytest.mark.slow
 def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
 ) -> None:
     """Whatever network, data, optimizer, loss or scene: what is not loaded is compiled before."""
     missed: list[Any] = []
@@ -606,7 +601,6 @@ def test_no_training_takes_a_kernel_that_its_kind_does_not_name(
         # One with a digest is of a formula of a scene, which is compiled with the scene.
         assert {each for each in known if not getattr(each[0].row, "digest", "")} <= ahead
 
-    rng = np.random.default_rng(0)
     few, fixed = (rng.random((9, 4)), rng.random((9, 3))), rng.random((9, 4))
     fixed.flags.writeable = False
     columns = fixed, np.asfortranarray(few[1])

@@ -442,12 +442,9 @@ def test_an_answer_that_cannot_be_given_is_refused() -> None:
     refused(InputError, "'left'").by(sv.predict, "?", "left", choices=["up", "down"])
     refused(InputError, "''").by(sv.predict, "?", "")
     refused(InputError, "(1, 2)").by(sv.predict, "?", 1.0, choices=[1, 2])
-    with refused(InputError, "3"):
-        sv.predict(3, 3)  # type: ignore[arg-type]
-    with refused(InputError, "3"):
-        sv.predict(3)  # type: ignore[arg-type]
-    with refused(InputError, "'less'"):
-        sv.predict("?", 3, replies=["less"])  # type: ignore[arg-type]
+    refused(InputError, "3").by(sv.predict, 3, 3)  # type: ignore[arg-type]
+    refused(InputError, "3").by(sv.predict, 3)  # type: ignore[arg-type]
+    refused(InputError, "'less'").by(sv.predict, "?", 3, replies=["less"])  # type: ignore[arg-type]
 
 
 def test_the_name_of_a_notebook_may_be_anything(monkeypatch: pytest.MonkeyPatch) -> None:

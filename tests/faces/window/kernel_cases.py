@@ -15,7 +15,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ from scalarviz.faces.window.main_window import MainWindow
 from scalarviz.stage.show import Show
 from tests.faces.window.window_cases import main
 from tests.machine import until
-from tests.sessions import advanced
+from tests.sessions import advanced, as_if_by_kernels
 
 LONGEST = 1.5  # seconds away from the events
 TICK = 0.01  # seconds between two counts of the clock
@@ -196,15 +195,6 @@ def everything(open_: Open) -> None:
     open_.do(lambda: set_learning_rate(controller, 0.01), controller.time.play)
     open_.until(lambda: session.step_index > 1)
     open_.do(controller.time.pause, controller.time.reset)
-
-
-def as_if_by_kernels(session: sv.Session) -> None:
-    """What the objects have computed becomes a past of the cpu engine; none is compiled for it."""
-    timeline, settings = session.timeline, session.trainer.settings
-    on_cpu = replace(settings, engine="cpu")
-    frames = timeline.branch.frames
-    frames[:] = [replace(frame, settings=on_cpu) for frame in frames]
-    timeline.trainer.adopt(on_cpu)
 
 
 def never_compiled() -> None:

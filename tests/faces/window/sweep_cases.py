@@ -19,6 +19,7 @@ from scalarviz.faces.window.sweep_window import SweepWindow, watch_sweep
 from scalarviz.scene.sweep_panels import SweepPanels
 from scalarviz.stage.sweep_look import SweepLook
 from tests.machine import until as until_it_is
+from tests.sessions import advanced
 from tests.sweeps.making import diverging, raising, xor
 
 until = partial(until_it_is, meanwhile=QApplication.processEvents)
@@ -51,8 +52,7 @@ def case_it_trains_and_every_network_can_be_pointed_at() -> None:
 
 
 def case_a_click_opens_a_network_with_its_past() -> None:
-    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(6))
-    runs.advance(100)
+    runs = advanced(sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(6)), 100)
     shown: list[tuple[str, int, bytes]] = []
 
     def watch(show: sv.Show, options: WatchOptions) -> int:
@@ -85,8 +85,7 @@ def case_a_click_opens_a_network_with_its_past() -> None:
 
 
 def case_what_is_trained_is_looked_at_and_not_trained_again() -> None:
-    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3))
-    runs.advance(50)
+    runs = advanced(sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(3)), 50)
     kept = runs._outcomes[0][0]
     seen: list[tuple[bool, int]] = []
 
@@ -123,8 +122,7 @@ def case_keys_choose_and_pause() -> None:
 
 
 def case_boxes_choose_how_it_is_drawn() -> None:
-    runs = sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(8))
-    runs.advance(100)
+    runs = advanced(sv.sweep(xor, {"hidden": [2, 3]}, seeds=range(8)), 100)
     made = opened(runs, 100)
     made.resize(640, 420)
     until(lambda: bool(made.stage.networks))
@@ -147,8 +145,7 @@ def case_boxes_choose_how_it_is_drawn() -> None:
 
 
 def case_page_keys_show_the_other_settings() -> None:
-    runs = sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=range(2))
-    runs.advance(10)
+    runs = advanced(sv.sweep(xor, {"lr": [0.1 * i for i in range(1, 21)]}, seeds=range(2)), 10)
     made = opened(runs, 10)
     made.resize(640, 420)
     until(lambda: made.stage.has_pages)
@@ -179,8 +176,7 @@ def case_an_error_of_a_setting_is_written_and_failures_are_counted() -> None:
     until(lambda: runs.progressed.done == 6)
     until(lambda: "3 failed" in made.label.text())
     made.release()
-    lost = sv.sweep(diverging, {"lr": [10.0]}, seeds=range(3))
-    lost.advance(60)
+    lost = advanced(sv.sweep(diverging, {"lr": [10.0]}, seeds=range(3)), 60)
     made = opened(lost)
     until(lambda: bool(made.stage.networks))
     frame = np.array([0xFF, 0x5D, 0x5D])

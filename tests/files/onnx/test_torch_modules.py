@@ -93,13 +93,19 @@ def test_without_pytorch_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     refused(InputError, "which is not installed").by(sv.Network([2, 1]).to_torch)
 
 
-def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
-    """Return torch, and modules with the shape of a batch."""
+@pytest.fixture
+def torch() -> Any:
     import torch
-    from torch import nn
-    from torch.nn import functional
 
     torch.manual_seed(0)
+    return torch
+
+
+@pytest.fixture
+def models(torch: Any) -> dict[str, tuple[Any, tuple[int, ...]]]:
+    """Modules with the shape of a batch."""
+    from torch import nn
+    from torch.nn import functional
 
     def block(m: Any, x: Any) -> Any:
         inner = functional.relu(m.bn1(m.conv1(x)))
@@ -132,7 +138,7 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
     def row(*modules: Any) -> Any:
         return nn.Sequential(*modules)
 
-    return torch, {
+    return {
         "mlp": (row(nn.Linear(3, 8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 2)), (5, 3)),
         "cnn": (
             row(
@@ -251,8 +257,9 @@ def torch_and_models() -> tuple[Any, dict[str, tuple[Any, tuple[int, ...]]]]:
         "inputs", "tied", "siren", "shrunk", "gated sequence", "halves", "pooled", "scaled",
     ],
 )  # fmt: skip
-def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wide: bool) -> None:
-    torch, models = torch_and_models()
+def test_a_module_and_its_network_compute_the_same_there_and_back(
+    name: str, wide: bool, torch: Any, models: dict[str, Any]
+) -> None:
     (model, shape), dtype = models[name], torch.float64 if wide else torch.float32
     model = model.to(dtype)
     for _ in range(3):  # so that running statistics are their own
@@ -276,8 +283,9 @@ def test_a_module_and_its_network_compute_the_same_there_and_back(name: str, wid
 
 
 @pytest.mark.slow
-def test_several_inputs_are_side_by_side_in_a_row(tmp_path: Path) -> None:
-    torch, models = torch_and_models()
+def test_several_inputs_are_side_by_side_in_a_row(
+    tmp_path: Path, torch: Any, models: dict[str, Any]
+) -> None:
     model = models["operator"][0].double()
     batches = torch.randn(5, 20).double(), torch.randn(5, 1).double()
     wanted, row = model(*batches).detach().numpy(), np.hstack([each.numpy() for each in batches])
@@ -303,8 +311,7 @@ def test_several_inputs_are_side_by_side_in_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_names_of_inputs_are_arguments_that_python_permits() -> None:
-    torch, _ = torch_and_models()
+def test_names_of_inputs_are_arguments_that_python_permits(torch: Any) -> None:
     sums = built(lambda m, xLeft, right: torch.tanh(xLeft) + right)
     net = sv.from_torch(sums, (torch.ones(2, 3), torch.ones(2, 3)))
     assert net.input_widths == {"xLeft": 3, "right": 3}
@@ -319,8 +326,7 @@ def test_names_of_inputs_are_arguments_that_python_permits() -> None:
 
 
 @pytest.mark.slow
-def test_a_norm_without_gains_has_those_that_change_nothing_and_keeps_them() -> None:
-    torch, _ = torch_and_models()
+def test_a_norm_without_gains_has_those_that_change_nothing_and_keeps_them(torch: Any) -> None:
     model = torch.nn.Sequential(
         torch.nn.Conv1d(2, 4, 3), torch.nn.InstanceNorm1d(4), torch.nn.Flatten(),
         torch.nn.LayerNorm(16, elementwise_affine=False),
@@ -333,8 +339,7 @@ def test_a_norm_without_gains_has_those_that_change_nothing_and_keeps_them() -> 
 
 
 @pytest.mark.slow
-def test_what_is_frozen_stays_frozen() -> None:
-    torch, models = torch_and_models()
+def test_what_is_frozen_stays_frozen(torch: Any, models: dict[str, Any]) -> None:
     model = models["mlp"][0]
     model[0].weight.requires_grad = False
     net = sv.from_torch(model, torch.zeros(1, 3))
@@ -348,8 +353,7 @@ def test_what_is_frozen_stays_frozen() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["PReLU", "LayerNorm", "RMSNorm", "BatchNorm1d", "GroupNorm"])
-def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str) -> None:
-    torch, _ = torch_and_models()
+def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str, torch: Any) -> None:
     nn, sizes = torch.nn, {"PReLU": (), "GroupNorm": (2, 8)}.get(kind, (8,))
 
     shared, norm = (getattr(nn, kind)(*sizes) for _ in range(2))
@@ -373,8 +377,7 @@ def test_a_module_in_two_places_is_one_layer_that_trains_as_there(kind: str) -> 
 
 
 @pytest.mark.slow
-def test_what_forward_cuts_off_and_adds_is_trained_as_there() -> None:
-    torch, _ = torch_and_models()
+def test_what_forward_cuts_off_and_adds_is_trained_as_there(torch: Any) -> None:
     model = built(
         lambda m, x: torch.tanh(m.a(x)[..., :-2])[:, :, 1:-1][..., -1] + m.b0,
         a=torch.nn.Conv1d(3, 8, 3, padding=2), b0=torch.nn.Parameter(torch.zeros(8)),
@@ -393,8 +396,7 @@ def test_what_forward_cuts_off_and_adds_is_trained_as_there() -> None:
 
 
 @pytest.mark.slow
-def test_a_module_is_left_as_it_is_to_the_bit() -> None:
-    torch, models = torch_and_models()
+def test_a_module_is_left_as_it_is_to_the_bit(torch: Any, models: dict[str, Any]) -> None:
     model, shape = models["cnn"]
     model[1].eval()
     batch = torch.randn(shape)
@@ -411,8 +413,8 @@ def test_a_module_is_left_as_it_is_to_the_bit() -> None:
 
 
 @pytest.mark.slow
-def test_what_trains_otherwise_is_refused_by_name() -> None:
-    torch, _ = torch_and_models()
+@pytest.mark.usefixtures("models")  # after their random numbers, some inputs are negative
+def test_what_trains_otherwise_is_refused_by_name(torch: Any) -> None:
     slope = torch.nn.PReLU()
     model = torch.nn.Sequential(slope, torch.nn.Linear(3, 3), slope)
     apart = sv.Network([sv.PReLU(3), sv.Dense(3, 3), sv.PReLU(3)])
@@ -433,8 +435,9 @@ def test_what_trains_otherwise_is_refused_by_name() -> None:
 
 
 @pytest.mark.slow
-def test_a_network_of_ours_becomes_a_module_that_trains_alike() -> None:
-    torch, _ = torch_and_models()
+def test_a_network_of_ours_becomes_a_module_that_trains_alike(
+    rng: np.random.Generator, torch: Any
+) -> None:
     net = sv.Network(
         [
             sv.Affine(3, [1.0, 2.0, 3.0], [0.0, 1.0, 0.0]),
@@ -448,7 +451,6 @@ def test_a_network_of_ours_becomes_a_module_that_trains_alike() -> None:
         seed=3,
     )
     module = net.to_torch()
-    rng = np.random.default_rng(0)
     x, t = rng.normal(size=(16, 3)), rng.normal(size=(16, 2))
     optimizer = torch.optim.AdamW(module.parameters(), lr=0.01)
     losses = []
@@ -534,7 +536,6 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
 
 
 @pytest.mark.slow
-def test_a_wrapped_module_is_the_module_in_it() -> None:
-    torch, models = torch_and_models()
+def test_a_wrapped_module_is_the_module_in_it(torch: Any, models: dict[str, Any]) -> None:
     model = models["mlp"][0]
     assert unwrapped(torch.nn.DataParallel(model)) is model

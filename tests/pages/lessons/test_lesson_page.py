@@ -97,8 +97,9 @@ def test_a_picture_shows_a_scene_or_a_saved_run(tmp_path: Path) -> None:
     page = page_of_lesson(named(str(written(tmp_path, block)))).decode()
     assert 'class="picture"' in page
     assert "frame-src blob:" in page and len(page) < LARGEST
-    with pytest.raises(InputError, match=r"'rgbb'.*'rgb'"):
-        page_of_lesson(named(str(written(tmp_path, block.replace(str(run), "rgbb")))))
+    refused(InputError, "'rgbb'", "'rgb'").by(
+        page_of_lesson, named(str(written(tmp_path, block.replace(str(run), "rgbb"))))
+    )
 
 
 @pytest.mark.parametrize(

@@ -269,8 +269,9 @@ def test_a_number_is_read_as_it_is_printed(value: float, digits: int) -> None:
     assert in_print(value, digits) == float(short(value, digits).replace(",", ""))
 
 
-def test_the_printed_products_of_a_row_follow_from_its_factors_and_add_up() -> None:
-    rng = np.random.default_rng(0)
+def test_the_printed_products_of_a_row_follow_from_its_factors_and_add_up(
+    rng: np.random.Generator,
+) -> None:
     follow = []
     for _ in range(200):
         x, weights = np.where(rng.random(17) < 0.4, 0.0, rng.normal(size=17)), rng.normal(size=17)

@@ -10,6 +10,7 @@ from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from tests.sessions import advanced
 
 
 def textured() -> sv.Session:
@@ -71,8 +72,7 @@ def test_a_block_has_no_more_than_16_rows() -> None:
 
 
 def test_the_cubes_are_those_that_add_most_to_red() -> None:
-    session = textured()
-    session.advance(2)
+    session = advanced(textured(), 2)
     stage = Stage(Show.of(session))
     stage.resize(1280, 800)
     stage.frame_data()

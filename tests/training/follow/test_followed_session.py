@@ -11,6 +11,7 @@ import scalarviz as sv
 from scalarviz.errors import InputError, OrderError
 from tests.training.follow.test_following import net, path, train
 from tests.training.follow.witness import Witness
+from tests.wording import refused
 
 __all__ = ["net", "path"]
 
@@ -77,11 +78,9 @@ def test_a_change_is_refused_and_changes_nothing(
     before, branches = session.step_index, session.branches
     is_set = isinstance(getattr(sv.Session, name), property)
     change = partial(setattr, session, name) if is_set else getattr(session, name)
-    with pytest.raises(OrderError, match="another program"):
-        change(*given)
+    refused(OrderError, "another program").by(change, *given)
     for ask in (session.landscape, partial(session.samples_that_moved, 0)):
-        with pytest.raises(InputError, match="no samples"):
-            ask()
+        refused(InputError, "no samples").by(ask)
     assert session.step_index == before and session.branches == branches
     assert np.array_equal(weights(session), flat(witness, before))
     session.advance()

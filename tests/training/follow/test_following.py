@@ -391,15 +391,13 @@ def test_a_look_costs_the_work_of_this_thread_where_others_have_the_cores(
 def test_what_cannot_be_written_ends_no_training(torch: Any, net: Any, tmp_path: Path) -> None:
     (tmp_path / "thesis.sv").write_text("a text")
     refused(FileError).by(sv.follow, net, tmp_path / "thesis.sv", show=None)
-    with refused(FileError):
-        sv.follow(net, tmp_path / "no folder" / "a.sv", show=None)
+    refused(FileError).by(sv.follow, net, tmp_path / "no folder" / "a.sv", show=None)
     with sv.follow(net, tmp_path / "small.sv", show=None, size=1000) as run:
         train(torch, net, 3, torch.optim.SGD(net.parameters(), 0.1), run=run)
     assert run.steps == 3 and "pass size=" in run.lack
 
 
-def test_arrays_of_another_program_are_followed(path: Path) -> None:
-    rng = np.random.default_rng(0)
+def test_arrays_of_another_program_are_followed(path: Path, rng: np.random.Generator) -> None:
     steps = [{"a": {"k": rng.normal(size=(2, 3)), "b": rng.normal(size=2)}} for _ in range(4)]
     with sv.follow(path=path, show=None) as run:
         for step, arrays in enumerate(steps):

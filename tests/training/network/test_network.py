@@ -34,7 +34,7 @@ from scalarviz.training.network.expression import Expression
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.model_queries import check_engine
 from scalarviz.training.session.reading import first_row
-from tests.sessions import every_engine, examples, networks
+from tests.sessions import advanced, every_engine, examples, networks
 from tests.wording import refused
 
 COLOURS = np.random.default_rng(0).random((8, 3))
@@ -137,8 +137,7 @@ def test_evaluation_leaves_nothing_behind() -> None:
     tracemalloc.stop()
     assert grown < 10_000
     assert all(weight.unmatched == 0 for weight in net.parameters())
-    with pytest.raises(OrderError):
-        net.backward([1.0])
+    refused(OrderError).by(net.backward, [1.0])
 
 
 @pytest.mark.parametrize("engine", ["python", "cpu"])
@@ -461,8 +460,7 @@ def test_the_verbs_and_the_engine_are_those_of_a_model(make: Callable[[], Model]
     assert check_engine(model, "python") == ("python", sv.Precision())
     assert model.snapshot().read().value.tolist() == model.bank.value.tolist()
     for engine in ("python", "cpu"):
-        with pytest.raises(EngineError):
-            model.to(engine, "mixed")
+        refused(EngineError).by(model.to, engine, "mixed")
 
 
 def test_parameters_on_a_shared_bank_keep_their_names() -> None:
@@ -556,8 +554,7 @@ def test_a_session_takes_the_same_names() -> None:
 def test_what_is_neither_a_name_nor_true_nor_false_freezes_nothing(wrong: object) -> None:
     net = sv.Network([2, 3, 1], "tanh", seed=0)
     refused(InputError, wrong, "['0.weight']").by(net.freeze, wrong)
-    with pytest.raises(InputError):
-        net.freeze(net.layers[0])  # type: ignore[arg-type]  # on purpose
+    refused(InputError).by(net.freeze, net.layers[0])  # type: ignore[arg-type]  # on purpose
     assert not net.bank.frozen.any()
     net.freeze(np.bool_(True))
     assert net.bank.frozen.all()
@@ -572,8 +569,7 @@ def test_an_error_of_a_millionth_is_found_and_one_of_a_billionth_is_not() -> Non
     for factor, found in ((1.0 + 2e-6, True), (1.0 + 1e-9, False)):
         row = Formula("row", lambda x: x * x * x, (lambda x, y, f=factor: 3.0 * x * x * f,))
         if found:
-            with pytest.raises(GradientMismatchError):
-                sv.gradcheck(row, 1.3)
+            refused(GradientMismatchError).by(sv.gradcheck, row, 1.3)
         else:
             sv.gradcheck(row, 1.3)
 
@@ -662,6 +658,11 @@ def operator_network(engine: str = "python") -> sv.Network:
     return net
 
 
+@pytest.fixture
+def operator() -> sv.Network:
+    return operator_network()
+
+
 @every_engine
 def test_inputs_by_name_are_those_side_by_side(engine: str) -> None:
     net = operator_network(engine)
@@ -673,20 +674,18 @@ def test_inputs_by_name_are_those_side_by_side(engine: str) -> None:
     assert losses[0] == losses[1]
 
 
-def test_one_sample_by_name_has_one_output() -> None:
-    net = operator_network()
+def test_one_sample_by_name_has_one_output(operator: sv.Network) -> None:
     for x in (X[0, 0], X[0, :1], float(X[0, 0])):
-        assert net({"u": U[0].tolist(), "x": x}).tolist() == net(ROWS[0]).tolist()
-    assert net({"u": U[:1], "x": X[0, :1]}).shape == (1, 1)
-    net.input_widths = dict.fromkeys("abcde", 1)
-    assert net(dict.fromkeys("abcde", 0.5)).shape == (1,)
-    assert net({name: [0.5] for name in "abcde"}).shape == (1, 1)
+        assert operator({"u": U[0].tolist(), "x": x}).tolist() == operator(ROWS[0]).tolist()
+    assert operator({"u": U[:1], "x": X[0, :1]}).shape == (1, 1)
+    operator.input_widths = dict.fromkeys("abcde", 1)
+    assert operator(dict.fromkeys("abcde", 0.5)).shape == (1,)
+    assert operator({name: [0.5] for name in "abcde"}).shape == (1, 1)
 
 
-def test_inputs_by_name_keep_their_type() -> None:
-    net = operator_network()
-    assert net.input_rows({"u": np.float32(U), "x": np.float32(X[:, 0])}).dtype == np.float32
-    assert net.input_rows({"u": np.asfortranarray(U), "x": X[::-1, 0]}).dtype == np.float64
+def test_inputs_by_name_keep_their_type(operator: sv.Network) -> None:
+    assert operator.input_rows({"u": np.float32(U), "x": np.float32(X[:, 0])}).dtype == np.float32
+    assert operator.input_rows({"u": np.asfortranarray(U), "x": X[::-1, 0]}).dtype == np.float64
 
 
 @every_engine
@@ -694,8 +693,7 @@ def test_a_training_by_name_is_one_by_rows(engine: str) -> None:
     def trained(inputs: object, others: object) -> list[object]:
         net, y = operator_network(engine), U[:, 1]
         losses = [net.train_step(inputs, y), *net.train(inputs, y, steps=3)]
-        session = sv.Session(net, (inputs, y), batch=4, engine=engine)
-        session.advance(3)
+        session = advanced(sv.Session(net, (inputs, y), batch=4, engine=engine), 3)
         session.data = others, y
         session.add_samples({"u": U[0], "x": 0.5} if inputs is BY_NAME else [*U[0], 0.5], 0.25)
         session.advance(3)
@@ -704,16 +702,21 @@ def test_a_training_by_name_is_one_by_rows(engine: str) -> None:
     assert trained(BY_NAME, {"u": -U, "x": X[:, 1]}) == trained(ROWS, np.hstack([-U, X[:, 1:2]]))
 
 
-def test_names_of_inputs_stay_with_copies() -> None:
-    net = operator_network()
-    shaken = pickle.loads(pickle.dumps(net))
-    for each in (net.copy(), net.copy("float64"), net.fresh(3), copy.deepcopy(net), shaken):
+def test_names_of_inputs_stay_with_copies(operator: sv.Network) -> None:
+    shaken = pickle.loads(pickle.dumps(operator))
+    for each in (
+        operator.copy(),
+        operator.copy("float64"),
+        operator.fresh(3),
+        copy.deepcopy(operator),
+        shaken,
+    ):
         assert [*each.input_widths.items()] == [("u", 4), ("x", 1)]
-    net.copy().input_widths = {"x": 1, "u": 4}
-    dict.clear(net.input_widths)  # type: ignore[arg-type]  # on purpose
-    assert [*net.input_widths] == ["u", "x"]
-    net.input_widths = {}
-    refused(InputError, "has no names of inputs").by(net, BY_NAME)
+    operator.copy().input_widths = {"x": 1, "u": 4}
+    dict.clear(operator.input_widths)  # type: ignore[arg-type]  # on purpose
+    assert [*operator.input_widths] == ["u", "x"]
+    operator.input_widths = {}
+    refused(InputError, "has no names of inputs").by(operator, BY_NAME)
 
 
 def test_names_of_inputs_stay_as_the_network_grows() -> None:
@@ -735,11 +738,10 @@ def test_names_of_inputs_stay_as_the_network_grows() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_widths_that_do_not_fit_are_refused(widths: object) -> None:
-    net = operator_network()
+def test_widths_that_do_not_fit_are_refused(widths: object, operator: sv.Network) -> None:
     with refused(InputError, widths, "the 5 inputs"):
-        net.input_widths = widths  # type: ignore[assignment]  # on purpose
-    assert net.input_widths == {"u": 4, "x": 1}
+        operator.input_widths = widths  # type: ignore[assignment]  # on purpose
+    assert operator.input_widths == {"u": 4, "x": 1}
 
 
 @pytest.mark.parametrize(
@@ -759,13 +761,12 @@ def test_widths_that_do_not_fit_are_refused(widths: object) -> None:
     ids=str,
 )
 def test_inputs_by_name_that_do_not_fit_are_refused(
-    change: dict[object, object], error: type[Exception], said: str
+    change: dict[object, object], error: type[Exception], said: str, operator: sv.Network
 ) -> None:
-    net = operator_network()
     inputs = {name: each for name, each in {**BY_NAME, **change}.items() if each is not None}
-    refused(error, said).by(net, inputs)
-    refused(error, said).by(net.train_step, inputs, U[:, 0])
-    refused(error, said).by(sv.Session, net, (inputs, U[:, 0]))
+    refused(error, said).by(operator, inputs)
+    refused(error, said).by(operator.train_step, inputs, U[:, 0])
+    refused(error, said).by(sv.Session, operator, (inputs, U[:, 0]))
 
 
 def test_a_data_set_takes_rows_of_inputs_by_name() -> None:

@@ -257,5 +257,6 @@ def test_a_wrong_shape_is_told_by_both_names() -> None:
 )
 def test_names_whose_order_is_not_certain_are_not_guessed(names: list[str]) -> None:
     arrays = dense().state_dict().values()
-    with pytest.raises(InputError, match="does not fit"):
-        dense().load_state_dict(dict(zip(names, arrays, strict=True)))
+    refused(InputError, "does not fit").by(
+        dense().load_state_dict, dict(zip(names, arrays, strict=True))
+    )

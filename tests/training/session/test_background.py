@@ -168,8 +168,7 @@ def test_without_threads_an_error_is_raised_later_and_without_a_loop_at_once() -
         s.play()
         while s.playing:
             await asyncio.sleep(0)
-        with pytest.raises(GradientError):
-            s.pause()
+        refused(GradientError).by(s.pause)
         s.pin(0)  # nobody else does it where one waits for it
         assert len(s.history(0, wait=True)[0]) == s.step_index + 1
 
@@ -514,8 +513,7 @@ def test_in_the_background_all_stand_at_the_same_step(speed: float | None, unit:
 
 
 def test_in_the_background_the_samples_stay(sessions: list[sv.Session]) -> None:
-    clock = SharedClock(sessions)
-    clock.advance(5)
+    clock = advanced(SharedClock(sessions), 5)
     clock.play()
     until(lambda: clock.step_index > 50)
     clock.pause()
@@ -547,8 +545,7 @@ def test_a_session_that_cannot_go_on_is_left_out_until_it_is_moved() -> None:
     wild, calm = make(3, 3), make()
     clock = advanced(SharedClock([wild, calm]), 3)
     wild.network.bank.value[0] = np.inf
-    with pytest.raises(GradientError):
-        clock.advance(2)
+    refused(GradientError).by(clock.advance, 2)
     assert calm.step_index == 5 and list(clock.halted) == [wild]
     clock.advance(4)
     assert calm.step_index == 9 and wild.step_index == 3
@@ -565,8 +562,7 @@ def test_an_error_ends_the_play_and_is_raised_once() -> None:
     wild.network.bank.value[0] = np.inf
     clock.play()
     until(lambda: not clock.playing)
-    with pytest.raises(GradientError):
-        clock.pause()
+    refused(GradientError).by(clock.pause)
     clock.pause()
     clock.play()
     until(lambda: calm.step_index > 5)

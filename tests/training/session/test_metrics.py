@@ -87,8 +87,9 @@ def test_a_session_refused_for_its_metrics_leaves_the_network_as_it_is() -> None
     net = sv.Network([3, 4, 2], seed=0)
     pairs = np.ones((4, 3)), np.ones((4, 2))
     first = advanced(sv.Session(net, pairs, engine="python"), 2, "operation")
-    with pytest.raises(UnknownNameError, match="'acc'"):
-        sv.Session(net, pairs, engine="cpu", precision="mixed", metrics=["acc"])
+    refused(UnknownNameError, "'acc'").by(
+        sv.Session, net, pairs, engine="cpu", precision="mixed", metrics=["acc"]
+    )
     assert net.engine == "python"
     first.advance(1)
     assert first.step_index == 1
@@ -224,8 +225,7 @@ def test_damaged_metrics_of_a_run_are_refused(tmp_path: Path) -> None:
         refused(FileError, "accuracy").by(sv.Session.load, tmp_path / "wrong.safetensors")
     for metrics in (7, {"names": 3, "every": 1}, {"names": ["a b"], "every": 1}, {"names": []}):
         write(tmp_path / "wrong.safetensors", "run", {**description, "metrics": metrics}, arrays)
-        with pytest.raises(FileError):
-            sv.Session.load(tmp_path / "wrong.safetensors")
+        refused(FileError).by(sv.Session.load, tmp_path / "wrong.safetensors")
 
 
 RNG = np.random.default_rng(4)

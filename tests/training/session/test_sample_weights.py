@@ -226,8 +226,7 @@ def test_replicas_and_landscapes_know_weights() -> None:
             net, weighted(), optimizer=sv.Adam(0.05), batch=25, engine="cpu", seed=seed
         )
 
-    many = sv.replicate(make(0), [3, 4, 5, 6])
-    many.advance(20)
+    many = advanced(sv.replicate(make(0), [3, 4, 5, 6]), 20)
     alone = advanced(make(4), 20)
     assert np.array_equal(many.losses[1], alone.losses)
     s = advanced(session(weighted(), batch=None), 5)
@@ -316,15 +315,13 @@ def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
     table = sv.data.Arrays(X, T[:, :1], share=0.8)
     about = sv.Network([4, 2], seed=0), table, row
     refused(InputError, "fewer").by(sv.Session, *about, metrics=["mae"])
-    s = sv.Session(*about, metrics=[shapes], every=1, engine="python")
-    s.advance(1)
+    s = advanced(sv.Session(*about, metrics=[shapes], every=1, engine="python"), 1)
     assert s.metrics["shapes"][1].tolist() == s.metrics["held_out_shapes"][1].tolist() == [21.0]
 
     def make(seed: int = 0) -> sv.Session:
         return sv.Session(sv.Network([4, 2], seed=seed), table, row, engine="cpu", seed=seed)
 
-    runs = sv.sweep(make, {}, [0, 1], metrics=[shapes])
-    runs.advance(1)
+    runs = advanced(sv.sweep(make, {}, [0, 1], metrics=[shapes]), 1)
     assert runs.table().columns["shapes"] == [21.0]
     for options in ({"metrics": ["mae"]}, {"goal": "accuracy"}, {"success": "all right"}):
         runs = sv.sweep(make, {}, [0, 1], **options)

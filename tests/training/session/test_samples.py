@@ -412,13 +412,12 @@ def test_a_compiled_function_is_refused() -> None:
 
 def test_data_that_does_not_fit_changes_no_network() -> None:
     net = sv.Network([4, 3])
-    with pytest.raises(ShapeError):
-        standardized_session(net, table())
+    refused(ShapeError).by(standardized_session, net, table())
     fits = sv.Network([3, 3])
-    with pytest.raises(UnknownNameError):
-        standardized_session(fits, table(), "fast")
-    with pytest.raises(InputError):
-        sv.Session(fits, table(), "softmax_cross_entropy", metrics="best", engine="python")
+    refused(UnknownNameError).by(standardized_session, fits, table(), "fast")
+    refused(InputError).by(
+        sv.Session, fits, table(), "softmax_cross_entropy", metrics="best", engine="python"
+    )
     assert len(net) == len(fits) == 1 and is_as_made(net) and is_as_made(fits)
 
 
@@ -443,8 +442,7 @@ def test_settings_of_the_network_stay() -> None:
 
 
 def test_a_run_is_saved_with_it(tmp_path: Path) -> None:
-    s = standardized_session(sv.Network([3, 8, 3], "tanh"), table())
-    s.advance(20)
+    s = advanced(standardized_session(sv.Network([3, 8, 3], "tanh"), table()), 20)
     s.save(tmp_path / "run.safetensors")
     s.save(tmp_path / "small.safetensors", data=False)
     again = sv.Session.load(tmp_path / "run.safetensors")
@@ -459,8 +457,7 @@ def test_a_run_is_saved_with_it(tmp_path: Path) -> None:
 
 def test_replicas_and_sweeps_have_it(tmp_path: Path) -> None:
     s = standardized_session(sv.Network([3, 4, 3]), table(), "cpu")
-    replicas = sv.replicate(s, range(3))
-    replicas.advance(10)
+    replicas = advanced(sv.replicate(s, range(3)), 10)
     for net in replicas.networks:
         assert net.layers[0].frozen
         assert np.array_equal(net.layers[0].kernel, s.network.layers[0].kernel)
@@ -471,8 +468,7 @@ def test_replicas_and_sweeps_have_it(tmp_path: Path) -> None:
 
 
 def test_a_network_that_was_grown_or_drawn_again_has_it() -> None:
-    s = standardized_session(sv.Network([3, 4, 3], "tanh"), table())
-    s.advance(5)
+    s = advanced(standardized_session(sv.Network([3, 4, 3], "tanh"), table()), 5)
     before = s.network.layers[0].kernel
     for made in (
         sv.add_neurons(s, 1, 2),

@@ -617,8 +617,7 @@ def test_what_is_set_past_the_session_is_set_back_with_a_word() -> None:
     assert s.operations[2] == "tanh 0"
     s.network.to("python")
     s.network.parameters()[4].value = 0.5  # what was written at the same time counts
-    with pytest.raises(OrderError):
-        s.advance(1)
+    refused(OrderError).by(s.advance, 1)
     s.advance(1)
     reference = advanced(session(), 2)
     reference.edit(4, 0.5)
@@ -666,8 +665,7 @@ def test_a_loss_that_a_new_activation_would_spoil_is_refused() -> None:
 )
 def test_what_names_no_weight_is_refused(wrong: Any, s: sv.Session) -> None:
     for call in (lambda: s.edit(wrong, 0.5), lambda: s.freeze(wrong), lambda: s.pin(wrong)):
-        with pytest.raises(InputError):
-            call()
+        refused(InputError, wrong).by(call)
     refused(InputError, "32").by(s.explain, s.network.layers[0])
     s.edit(s.network.bank.value > 0, 0.0)  # a mask names those that it marks
     assert (s.network.bank.value <= 0).all()

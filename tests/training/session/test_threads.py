@@ -111,6 +111,11 @@ class Gate:
             worker.join(10.0)
 
 
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
 # Playing and pausing.
 
 
@@ -161,8 +166,7 @@ def test_an_error_that_no_pause_has_raised_is_raised_by_play() -> None:
     s = sv.Session(sv.Network([1, 1]), ([[1.0]], [[0.0]]), "mse", sv.SGD(1e6), engine="python")
     s.play()
     until(lambda: not s.playing)
-    with pytest.raises(GradientError):
-        s.play()
+    refused(GradientError).by(s.play)
     assert not s.playing
     s.seek(0)
     s.learning_rate = 0.01
@@ -172,8 +176,7 @@ def test_an_error_that_no_pause_has_raised_is_raised_by_play() -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")
-def test_a_pause_need_not_wait_for_a_step_that_takes_long() -> None:
-    gate = Gate()
+def test_a_pause_need_not_wait_for_a_step_that_takes_long(gate: Gate) -> None:
     with gate.closed(gate.session.play):
         start = time.perf_counter()
         gate.session.pause(timeout=0)
@@ -250,8 +253,7 @@ def as_csv(s: sv.Session) -> None:
 
 
 def nothing_measured(s: sv.Session) -> None:
-    with pytest.raises(sv.ScalarvizError, match="no metric"):
-        s.best_step()
+    refused(sv.ScalarvizError, "no metric").by(s.best_step)
 
 
 LOOKS: dict[str, Callable[[sv.Session], object]] = {
@@ -274,8 +276,7 @@ LOOKS: dict[str, Callable[[sv.Session], object]] = {
 
 @pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.parametrize("look", LOOKS)
-def test_who_only_looks_on_does_not_wait(look: str) -> None:
-    gate = Gate()
+def test_who_only_looks_on_does_not_wait(look: str, gate: Gate) -> None:
     with gate.closed(lambda: gate.session.advance(2)):
         start = time.perf_counter()
         LOOKS[look](gate.session)
@@ -324,8 +325,9 @@ DEEDS: dict[str, Callable[[sv.Session, Path], object]] = {
 @pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.some(12)
 @pytest.mark.parametrize("deed", DEEDS)
-def test_whoever_does_something_waits_for_what_goes_on(deed: str, tmp_path: Path) -> None:
-    gate = Gate()
+def test_whoever_does_something_waits_for_what_goes_on(
+    deed: str, tmp_path: Path, gate: Gate
+) -> None:
     args = gate.session, tmp_path
     other = threading.Thread(target=DEEDS[deed], args=args, daemon=True)
     with gate.closed(lambda: gate.session.advance(2)):
@@ -353,8 +355,7 @@ def test_of_every_call_it_is_said_whether_it_waits() -> None:
 
 @pytest.mark.usefixtures("nothing_is_left_running")
 @pytest.mark.slow
-def test_a_snapshot_comes_between_the_portions_of_a_long_advance() -> None:
-    gate = Gate()
+def test_a_snapshot_comes_between_the_portions_of_a_long_advance(gate: Gate) -> None:
     gate.seconds, s = 0.003, gate.session
     worker = threading.Thread(target=s.advance, args=(400,), daemon=True)
     worker.start()
@@ -441,8 +442,7 @@ def test_a_second_session_begins_after_the_portion_of_the_first() -> None:
         assert (net.bank.value == value).all() and net.bank.step_count == 0
         second.advance(1)
         assert not second.current_branch.journal
-        with pytest.raises(OwnershipError):
-            first.pause()
+        refused(OwnershipError).by(first.pause)
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")
@@ -469,8 +469,7 @@ def test_weights_are_pinned_by_several_threads() -> None:
 
 
 @pytest.mark.usefixtures("nothing_is_left_running")
-def test_pinning_another_weight_does_not_wait_for_the_history_of_the_first() -> None:
-    gate = Gate()
+def test_pinning_another_weight_does_not_wait_for_the_history_of_the_first(gate: Gate) -> None:
     s = gate.session
     del s.current_branch.frames[1:]  # of a slow machine, which would spare the replay
     with gate.closed(lambda: s.pin(5)):

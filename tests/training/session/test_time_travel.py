@@ -248,7 +248,7 @@ def test_biases_go_and_come_back_at_0(engine: str) -> None:
     assert all(name.endswith("bias") for name in names)
 
 
-def test_convolutions_and_shared_layers_have_theirs() -> None:
+def test_convolutions_and_shared_layers_have_theirs(rng: np.random.Generator) -> None:
     twice = sv.Dense(4, 4, "tanh")
     layers = [
         sv.Conv2d((1, 3, 3), 1, 2, activation="relu"),
@@ -258,7 +258,6 @@ def test_convolutions_and_shared_layers_have_theirs() -> None:
         twice,
         sv.Dense(4, 2),
     ]
-    rng = np.random.default_rng(0)
     table = data.Arrays(rng.random((6, 9)), rng.random((6, 2)))
     s = advanced(sv.Session(sv.Network(layers, seed=1), table, engine="python"), 3)
     back = sv.set_biases(sv.set_biases(s, False))
@@ -619,8 +618,7 @@ def test_the_order_by_distance_stays_while_it_is_kept(session: sv.Session) -> No
 
 
 def test_a_tile_is_the_mean_of_its_weights() -> None:
-    session = made(hidden=40)
-    session.advance(10)
+    session = advanced(made(hidden=40), 10)
     seen = over_time_of(session, [0, 10], most=12)
     value = session.network.bank.value.astype(np.float64)
     parts = [value[seen.rows_of(tile)] for tile in range(len(seen.tiles))]
@@ -696,20 +694,17 @@ def test_shared_weights_belong_to_one_layer_and_a_function_has_one_group() -> No
 
 @pytest.mark.slow
 def test_a_million_steps_take_no_more_memory_than_the_keyframes_may() -> None:
-    session = made(memory=2**20)
-    session.advance(1_000_000)
+    session = advanced(made(memory=2**20), 1_000_000)
     assert session.timeline.keyframes.used <= 2**20
     steps = sorted({*np.linspace(0, 1_000_000, 400).astype(int).tolist()})
     seen = over_time_of(session, steps, filled(session, steps[:-1]))
     assert seen.tiles.shape[0] == 17 and len(seen.steps) <= 400
-    twin = made()
-    twin.advance(int(seen.steps[200]))
+    twin = advanced(made(), int(seen.steps[200]))
     assert np.array_equal(seen.tiles[:, 200], twin.network.bank.value)
 
 
 def test_the_tile_of_a_weight_is_known() -> None:
-    session = made(hidden=40)
-    session.advance(10)
+    session = advanced(made(hidden=40), 10)
     for order in ("layer", "distance"):
         seen = over_time_of(session, [0, 10], most=12, order=order)
         for row in (0, 57, 160):

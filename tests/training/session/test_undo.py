@@ -438,12 +438,11 @@ def test_engines_agree_on_own_rates(engine: str, optimizer: sv.Optimizer) -> Non
     np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12)
 
 
-def test_rates_after_any_changes_are_those_of_an_array() -> None:
-    chance = np.random.default_rng(0)
+def test_rates_after_any_changes_are_those_of_an_array(rng: np.random.Generator) -> None:
     rates, wanted = NO_OWN_RATES, np.full(40, np.nan)
     for _ in range(300):
-        rows = chance.integers(0, 40, chance.integers(1, 30))
-        rate = [None, 0.0, 0.25, 0.5][chance.integers(4)]
+        rows = rng.integers(0, 40, rng.integers(1, 30))
+        rate = [None, 0.0, 0.25, 0.5][rng.integers(4)]
         before = rates
         rates = before.changed(rows, rate)
         wanted[rows] = np.nan if rate is None else rate

@@ -31,7 +31,8 @@ from tests.wording import refused
 QUICK: dict[str, Any] = {"hidden": (8,), "lr": 0.05, "epochs": 30}
 KINDS = [sv.sklearn.Classifier, sv.sklearn.Regressor]
 FLOWERS = load_iris()
-KINDS_OF_FLOWERS = FLOWERS.target_names[FLOWERS.target]
+X, y = FLOWERS.data, FLOWERS.target
+KINDS_OF_FLOWERS = FLOWERS.target_names[y]
 
 
 class Frame:
@@ -139,7 +140,6 @@ def test_targets_keep_their_shape() -> None:
 
 
 def test_a_fit_is_fresh_and_follows_from_its_seed() -> None:
-    X, y = FLOWERS.data, FLOWERS.target
     est = classifier(random_state=5).fit(X, y)
     first = est.network_.bank.value.copy()
     assert (est.fit(X, y).network_.bank.value == first).all()
@@ -152,7 +152,6 @@ def test_a_fit_is_fresh_and_follows_from_its_seed() -> None:
 
 
 def test_parameters_reach_the_training() -> None:
-    X, y = FLOWERS.data, FLOWERS.target
     s = classifier(
         hidden=(5, 4), activation="tanh", optimizer="momentum", lr=0.2, l2=0.01, batch=None,
         epochs=3, engine="python", loss="sigmoid_cross_entropy",
@@ -172,8 +171,7 @@ def test_parameters_reach_the_training() -> None:
 
 
 def test_the_session_has_the_whole_past_and_predictions_stay() -> None:
-    X, y = FLOWERS.data, KINDS_OF_FLOWERS
-    est = classifier().fit(X, y)
+    est = classifier().fit(X, KINDS_OF_FLOWERS)
     s, before = est.session_, est.predict_proba(X)
     assert s.step_index == len(s.losses) == 150 and s.losses[-1] < s.losses[0] / 2
     s.seek(0)
@@ -185,14 +183,14 @@ def test_the_session_has_the_whole_past_and_predictions_stay() -> None:
 
 def test_names_of_columns_and_classes_are_those_of_neurons() -> None:
     names = ["sepal length", "sepal width", "petal length", "petal width"]
-    data = classifier().fit(Frame(FLOWERS.data, names), KINDS_OF_FLOWERS).session_.data
+    data = classifier().fit(Frame(X, names), KINDS_OF_FLOWERS).session_.data
     assert data.input_names == names
     assert data.output_names == ["setosa", "versicolor", "virginica"]
-    two = Frame(FLOWERS.data[:, :2], ["length", "width"])
-    for targets, known in ((two, two.columns), (Column(FLOWERS.data[:, 3], "width"), ["width"])):
-        data = regressor().fit(FLOWERS.data[:, 2:], targets).session_.data
+    two = Frame(X[:, :2], ["length", "width"])
+    for targets, known in ((two, two.columns), (Column(X[:, 3], "width"), ["width"])):
+        data = regressor().fit(X[:, 2:], targets).session_.data
         assert not data.input_names and data.output_names == known
-    assert classifier().fit(FLOWERS.data, FLOWERS.target).session_.data.output_names == [*"012"]
+    assert classifier().fit(X, y).session_.data.output_names == [*"012"]
 
 
 def test_very_many_classes_have_no_names() -> None:
@@ -240,15 +238,14 @@ def test_an_epoch_of_partial_fit_has_each_sample_once() -> None:
 
 
 def test_a_pickle_predicts_and_goes_on_without_its_session() -> None:
-    X, y = FLOWERS.data, KINDS_OF_FLOWERS
-    est = classifier(lr=0.01).fit(X, y)
+    est = classifier(lr=0.01).fit(X, KINDS_OF_FLOWERS)
     other = pickle.loads(pickle.dumps(est))
     assert (other.predict_proba(X) == est.predict_proba(X)).all()
     assert not hasattr(other, "session_") and hasattr(est, "session_")
     with refused(NotFittedError, "Classifier"):
         _ = other.session_
     before = other.network_.bank.value.copy()
-    other.partial_fit(X, y)
+    other.partial_fit(X, KINDS_OF_FLOWERS)
     assert other.session_.step_index == 5
     assert 0.0 < np.abs(other.network_.bank.value - before).max() < 0.2
     assert (est.network_.bank.value == before).all()
@@ -258,7 +255,7 @@ def test_a_pickle_predicts_and_goes_on_without_its_session() -> None:
 def test_a_search_finds_settings_of_a_pipeline(jobs: int) -> None:
     pipe = make_pipeline(StandardScaler(), classifier())
     grid = {"classifier__hidden": [(), (8,)], "classifier__lr": [1e-6, 0.05]}
-    search = GridSearchCV(pipe, grid, cv=3, n_jobs=jobs).fit(FLOWERS.data, KINDS_OF_FLOWERS)
+    search = GridSearchCV(pipe, grid, cv=3, n_jobs=jobs).fit(X, KINDS_OF_FLOWERS)
     assert search.best_params_["classifier__lr"] == 0.05 and search.best_score_ > 0.9
     s = search.best_estimator_[-1].session_
     assert s.step_index == 150 and Show.of(search).session is s
@@ -287,12 +284,12 @@ def test_it_stands_behind_and_inside_other_estimators() -> None:
 
 @pytest.mark.slow  # kernels for the page are compiled
 def test_it_has_a_page(tmp_path: Path) -> None:
-    sv.page(classifier().fit(FLOWERS.data, FLOWERS.target), tmp_path / "flowers.html")
+    sv.page(classifier().fit(X, y), tmp_path / "flowers.html")
     assert (tmp_path / "flowers.html").stat().st_size > 100_000
 
 
 def test_it_is_shown_by_its_session() -> None:
-    both = [each.fit(FLOWERS.data, FLOWERS.target) for each in (classifier(), regressor())]
+    both = [each.fit(X, y) for each in (classifier(), regressor())]
     assert Show.of(both[0]).session is both[0].session_
     several = Several.of({"kinds": both[0], "numbers": both[1]})
     assert several is not None
@@ -324,7 +321,7 @@ def test_it_is_shown_by_its_session() -> None:
 )
 def test_an_unsuitable_parameter_is_refused(options: dict[str, Any], value: str) -> None:
     est = classifier(**options)  # which only keeps it
-    refused(InputError, value).by(est.fit, FLOWERS.data, FLOWERS.target)
+    refused(InputError, value).by(est.fit, X, y)
 
 
 @pytest.mark.parametrize(
@@ -354,7 +351,6 @@ def test_after_an_error_it_is_what_it_was() -> None:
 
 
 def test_what_cannot_be_learned_is_refused() -> None:
-    X, y = FLOWERS.data, FLOWERS.target
     refused(InputError, "'setosa'").by(classifier().fit, X[:9], KINDS_OF_FLOWERS[:9])
     refused(InputError, "classes=[").by(classifier().partial_fit, X, y)
     refused(InputError, "early_stopping=False").by(regressor(early_stopping=True).partial_fit, X, y)
@@ -375,7 +371,6 @@ def test_without_scikit_learn_one_sentence_says_what_to_install(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_weights_are_as_samples_repeated(kind: Any) -> None:
-    X, y = FLOWERS.data, FLOWERS.target
     times = np.random.default_rng(0).integers(0, 3, len(X))
     one, other = (kind(**QUICK, batch=None, random_state=0) for _ in range(2))
     one.fit(X, y, sample_weight=times), other.fit(X.repeat(times, axis=0), y.repeat(times))
@@ -391,19 +386,24 @@ def classes_of(kind: Any) -> dict[str, Any]:
 
 
 def test_class_weights_are_by_labels() -> None:
-    X, y = FLOWERS.data, KINDS_OF_FLOWERS
-    est = classifier(class_weight={"virginica": 5.0, "setosa": 0.0}).fit(X, y)
+    est = classifier(class_weight={"virginica": 5.0, "setosa": 0.0}).fit(X, KINDS_OF_FLOWERS)
     found = est.session_.data.weights
-    assert set(zip(y.tolist(), found.tolist(), strict=True)) == {
+    assert set(zip(KINDS_OF_FLOWERS.tolist(), found.tolist(), strict=True)) == {
         ("setosa", 0.0),
         ("versicolor", 1.0),
         ("virginica", 5.0),
     }
     rare = np.append(np.arange(50), [60, 61, 62, 63, 64])
-    even, plain = (classifier(class_weight=w).fit(X[rare], y[rare]) for w in ("balanced", None))
+    even, plain = (
+        classifier(class_weight=w).fit(X[rare], KINDS_OF_FLOWERS[rare]) for w in ("balanced", None)
+    )
     assert est.get_params()["class_weight"] == {"virginica": 5.0, "setosa": 0.0}
     assert even.session_.data.weights.max() == pytest.approx(5.5)
     assert not np.allclose(even.predict_proba(X), plain.predict_proba(X))
-    early = classifier(class_weight="balanced", early_stopping=True, epochs=3).fit(X[rare], y[rare])
+    early = classifier(class_weight="balanced", early_stopping=True, epochs=3).fit(
+        X[rare], KINDS_OF_FLOWERS[rare]
+    )
     assert early.session_.data.held_out_weights is not None
-    refused(InputError, "'rose'").by(classifier(class_weight={"rose": 2.0}).fit, X, y)
+    refused(InputError, "'rose'").by(
+        classifier(class_weight={"rose": 2.0}).fit, X, KINDS_OF_FLOWERS
+    )
