@@ -188,7 +188,7 @@ def draw_rings(
     """Draw rings around the neurons that a drag changes, with their previous values.
 
     Args:
-        answers: whether the answer stands below the output
+        answers: whether the answer is written below the output
     """
     held: Held | None = frame_data.held
     for line, units in reached:
