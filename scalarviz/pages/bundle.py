@@ -33,7 +33,8 @@ IMPORT = re.compile(
 EXPORT = re.compile(r"^export (?=(?:async )?function\b|class\b|const\b)", re.MULTILINE)
 TOP = re.compile(r"^(export )?(?:(?:async )?function\*?|class|const|let|var) (.*)", re.MULTILINE)
 OTHER = re.compile(r"^(?:import|export)\b.*|^(?:const|let|var) [\[{].*", re.MULTILINE)
-INDENTED = re.compile(r"\n[ \t]+")
+SPACED = re.compile(r"\n\s+")  # indents and empty lines
+CONTINUED = re.compile(r"(?<=[,(\[])\n\s*")  # ends of lines within an expression
 # A trailing comment has no quotes except around a single word, so it is in no string.
 COMMENT = re.compile(
     r"^[ \t]*(?:/\*\*(?:(?!\*/)[\s\S])*\*/|//.*)[ \t]*\n"
@@ -238,7 +239,7 @@ def parts_of(
         ]
         is_closed = lines or asked != shared or not module.only_defines
         is_closed = is_closed or any(counts[name] > 1 for name in module.names.keys() - shared)
-        lines.append(INDENTED.sub("\n", module.text.strip()))
+        lines.append(SPACED.sub("\n", CONTINUED.sub("", module.text.strip())))
         if is_closed:
             returned = [f"return {{ {', '.join(asked)} }};"] if asked else []
             lines = [f"const {variable_here} = (() => {{", *lines, *returned, "})();"]

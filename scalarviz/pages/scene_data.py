@@ -281,12 +281,16 @@ def layout_data(layout: Layout) -> dict[str, Any]:
 
 
 def shorter(value: Any) -> Any:
-    """Round the numbers in a layout to DIGITS decimals; a pixel is about 0.02 cells."""
+    """Round the numbers in a layout to DIGITS decimals, and make whole ones integers.
+
+    A pixel is about 0.02 cells.
+    """
     if isinstance(value, dict):
         return {name: shorter(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [shorter(each) for each in value]
-    return round(value, DIGITS) if isinstance(value, float) else value
+    rounded = round(value, DIGITS) if isinstance(value, float) else value
+    return int(rounded) if isinstance(rounded, float) and rounded.is_integer() else rounded
 
 
 def words_data(words: WrittenWords) -> dict[str, Any]:

@@ -92,6 +92,10 @@ SOURCES = {
     "story/wall_lines.js": "scene/wall_lines.py",
     "story/labels.js": "scene/labels.py",
     "story/opened_rows.js": "scene/opened_rows.py",
+    "story/callout.js": "scene/callout.py",
+    "story/long_rows.js": "scene/long_rows.py",
+    "story/held.js": "scene/held.py",
+    "story/drawn_lines.js": "scene/drawn_lines.py",
     "story/why.js": "scene/exhibits/why.py",
 }
 # Manually written parts of page modules, by Python module.
@@ -139,6 +143,10 @@ BY_HAND = {
             "on_map": Meaning("function"),
         },
     ),
+    "scalarviz.scene.layout.threads": (
+        "threads.js",
+        {name: Meaning("function") for name in ("said_to", "thread_of")},
+    ),
     "scalarviz.scene.layout.points": (
         "projection.js",
         {
@@ -172,7 +180,14 @@ BY_HAND = {
     ),
     "scalarviz.scene.lines": (
         "lines.js",
-        {"draw_signed": Meaning("function"), "draw_tubes": Meaning("function")},
+        {
+            "LinePaint": Meaning("class", signature=Signature(("canvas", "theme"), 2)),
+            "carried": Meaning("function", signature=Signature(result="Carried")),
+            "depths_at": Meaning("function", signature=Signature(result="tuple[float, ...]")),
+            "draw_signed": Meaning("function"),
+            "draw_tubes": Meaning("function"),
+            "seen_fans": Meaning("function", signature=Signature(result="list[SeenFan]")),
+        },
     ),
     "scalarviz.scene.silhouettes": (
         "silhouettes.js",
@@ -209,6 +224,19 @@ CANVAS = {
     "text": Signature(("x", "y", "words"), 3, fields=True, result="float"),
     "texts": Signature(("xy", "words"), 2, fields=True),
     "widest": Signature(("texts",), 1, fields=True, result="float"),
+}
+# Fields of classes that are written by hand in both languages.
+FIELDS = {
+    "Canvas2D": dict.fromkeys(("scale", "width", "height"), "float"),
+    "Carried": {
+        "values": "list[float]",
+        "terms": "list[list]",
+        "halves": "list[list]",
+        "summed": "bool",
+        "most": "float",
+    },
+    "FrameData": {"layout": "Layout", "part": "float", "names_row": "bool"},
+    "LinePaint": {"canvas": "Canvas2D"},
 }
 FACTORIES = {
     "field(default_factory=list)": "[]",
@@ -277,7 +305,8 @@ def translate(sources: Mapping[str, tuple[str, str]]) -> Mapping[str, str]:
     trees = {name: ast.parse(text) for name, (_, text) in sources.items()}
     nodes = [node for tree in trees.values() for node in tree.body]
     classes = {node.name: class_of(node) for node in nodes if isinstance(node, ast.ClassDef)}
-    classes["Canvas2D"] = Class(dict.fromkeys(("scale", "width", "height"), "float"), CANVAS)
+    classes |= {name: Class(types) for name, types in FIELDS.items()}
+    classes["Canvas2D"] = Class(FIELDS["Canvas2D"], CANVAS)
     known: dict[str, tuple[str, Scope]] = {**BY_HAND}
     made = {}
     for name, (path, _) in sources.items():

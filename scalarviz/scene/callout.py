@@ -1,24 +1,20 @@
-"""Call-outs in the network: a sum, the error of an answer, and the reason for a gradient."""
+"""Call-outs in the network: a sum, the error of an answer, and the reason for a gradient.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
 import math
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from scalarviz.scene.annotations import Ball
 from scalarviz.scene.blame import SeenLayer, draw_blame
-from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
-from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.focus import blame_in
-from scalarviz.scene.frame_data import FrameData
-from scalarviz.scene.labels import Obstacles
-from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Fan, Layout
-from scalarviz.scene.lines import carried, known_fans, tops_of
+from scalarviz.scene.layout.points import row3
+from scalarviz.scene.lines import carried, seen_fans
 from scalarviz.scene.overlay import draw_cubes
+from scalarviz.scene.side_panel import draw_side
+from scalarviz.scene.silhouettes import balls_of
 from scalarviz.scene.telling import (
     FEW_OUTPUTS,
     LEAST_ROW,
@@ -33,8 +29,20 @@ from scalarviz.scene.telling import (
     wish_words,
     wished,
 )
-from scalarviz.story.caption import Caption
-from scalarviz.story.facts import NONE, Neuron
+from scalarviz.story.facts import NONE
+
+if TYPE_CHECKING:
+    from scalarviz.scene.annotations import Ball
+    from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.labels import Obstacles
+    from scalarviz.scene.layout.division import Box, Projection
+    from scalarviz.scene.layout.plates import Fan, Layout
+    from scalarviz.scene.layout.ways import SeenFan
+    from scalarviz.scene.side_panel import Side
+    from scalarviz.story.caption import Caption
+    from scalarviz.story.facts import Neuron
 
 LIDS = 8.0  # pixels above the fronts of a row that it needs
 
@@ -58,10 +66,10 @@ def draw_told(
         return []
     if blame_in(frame_data) is not None:
         return draw_blamed(canvas, see, frame_data, taken, theme)
-    fans = known_fans(see, frame_data.layout, canvas.scale)
+    fans = seen_fans(see, frame_data.layout, canvas.scale)
     if frame_data.moment is not None and frame_data.moment.kind == "weight gradient":
         boxes = draw_weight(canvas, see, frame_data, caption, taken, theme)
-    elif any(each is not None and each.seen.is_below for each in fans):
+    elif any(each is not None and each.is_below for each in fans):
         return []  # a panel would cover rows of the other layer
     elif len(caption.misses) > 0:
         boxes = draw_error(canvas, see, frame_data, caption, theme)
@@ -82,16 +90,18 @@ def draw_added(
     if into is None or row is None:
         return []
     rows = tops_in(see, frame_data, into[0], canvas.scale)
-    signs: Any = theme.map.negative, theme.map.positive
-    words, part = caption.title, frame_data.part
-    return draw_row(canvas, theme, row, rows, see.box, words, signs, part)
+    words = caption.title
+    return draw_row(canvas, theme, row, rows, see.box, words, theme.signs, frame_data.part)
 
 
 def spheres_of(taken: Obstacles, scale: float) -> list[Box]:
     """Return the boxes that cards must avoid: labels, and neurons with their names."""
     return [
         *taken.boxes,
-        *[kept_clear(x, y, radius, scale) for x, y, radius in taken.spheres.tolist()],
+        *[
+            kept_clear(float(each[0]), float(each[1]), float(each[2]), scale)
+            for each in taken.spheres
+        ],
     ]
 
 
@@ -99,8 +109,8 @@ def draw_blamed(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, taken: Obstacles, theme: Theme
 ) -> list[Box]:
     """Write the weight change that an error signal requests; return the boxes of the labels."""
-    caption, blame, layout = frame_data.told, blame_in(frame_data), frame_data.layout
-    ball = None if caption is None else ball_of(see, layout, caption.neurons[0])
+    caption, blame = frame_data.told, blame_in(frame_data)
+    ball = None if caption is None else ball_of(see, frame_data.layout, caption.neurons[0])
     if caption is None or blame is None or ball is None:
         return []
     layers = layers_of(see, frame_data, canvas.scale)
@@ -119,13 +129,13 @@ def draw_weight(
     """Draw the requested change of a weight and the reason; return the panel's box."""
     row, cubes = caption.rows[0] if caption.rows else NONE, frame_data.cubes
     box, pushes = weight_place(canvas, see, frame_data, row, taken), cubes.pushes
-    if box is None or pushes is None or not np.isfinite(pushes[row]):
+    if box is None or pushes is None or not math.isfinite(float(pushes[row])):
         return []
     top = float(cubes.size_scales[frame_data.layout.plate_number(row)]) or 1.0
     share = float(frame_data.weights[row]) / top
-    push = float(pushes[row]) / (float(np.nanmax(np.abs(pushes))) or 1.0)
+    push = float(pushes[row]) / (cubes.longest_push or 1.0)
     words, cube = wish_words(caption, share, push), (share, wished(share, push))
-    draw_wish(canvas, theme, box, cube, words, partial(draw_cubes, canvas, theme=theme))
+    draw_wish(canvas, theme, box, cube, words, lambda found: draw_cubes(canvas, found, theme))
     return [box]
 
 
@@ -145,10 +155,11 @@ def weight_place(
 
 def layers_of(see: Projection, frame_data: FrameData, scale: float) -> list[SeenLayer]:
     """Return the layers whose rows are visible."""
-    found, layout = [], frame_data.layout
-    for fan, known in zip(layout.fans, known_fans(see, layout, scale), strict=True):
-        if known is not None and not fan.is_direct:
-            found.append(SeenLayer(fan, known.seen, carried(fan, frame_data).halves))
+    found: list[SeenLayer] = []
+    fans = seen_fans(see, frame_data.layout, scale)
+    for fan, seen in zip(frame_data.layout.fans, fans, strict=True):
+        if seen is not None and not fan.is_direct:
+            found.append(SeenLayer(fan, seen, carried(fan, frame_data).halves))
     return found
 
 
@@ -157,9 +168,7 @@ def draw_error(
 ) -> list[Box]:
     """Draw the error of the answer in place of the last layer."""
     layout, moment = frame_data.layout, frame_data.moment
-    fans = known_fans(see, layout, canvas.scale)
-    known = [None if each is None else each.seen for each in fans]
-    box = error_box(known, see.box, canvas.scale)
+    box = error_box(seen_fans(see, layout, canvas.scale), see.box, canvas.scale)
     is_loss = moment is not None and moment.kind == "loss"
     if box is None or not is_loss or len(caption.misses) > FEW_OUTPUTS:
         return []
@@ -171,50 +180,61 @@ def draw_error(
 def colors_of(layout: Layout, theme: Theme) -> list[Color]:
     """Return the colors of the outputs."""
     line = layout.neurons[-1]
-    return [*theme.channels] if line.is_color else [theme.ink] * len(line.points)
+    return [*theme.channels] if line.is_color else [theme.ink for _ in range(line.count)]
 
 
 def told_row(
     see: Projection, frame_data: FrameData, found: tuple[Fan, int], scale: float
 ) -> ToldRow | None:
     """Return the row of a unit in the picture; None if its layer does not show rows."""
-    fan, unit = found
-    layout = frame_data.layout
-    known = known_fans(see, layout, scale)[layout.fans.index(fan)]
-    if known is None or fan.is_direct or fan.is_tiled or len(known.seen.feet[unit]) > ROWED:
+    fan: Fan = found[0]
+    unit, fans = found[1], frame_data.layout.fans
+    seen: SeenFan | None = seen_fans(see, frame_data.layout, scale)[fans.index(fan)]
+    if seen is None or fan.is_direct or fan.is_tiled or len(seen.feet[unit]) > ROWED:
         return None
-    feet, numbers, rows = known.seen.feet[unit], carried(fan, frame_data), known.rows[unit]
+    feet, numbers = seen.feet[unit], carried(fan, frame_data)
     along = [x for x, _ in feet]
-    if max(along) - min(along) < LEAST_ROW * scale and known.seen.form != "upright":
+    if max(along) - min(along) < LEAST_ROW * scale and seen.form != "upright":
         return None
-    result = sum(numbers.terms[unit])
+    rows = [fan.row_of(unit, column) for column in range(len(feet))]
     return ToldRow(
         feet,
-        tops_of(known, unit, numbers.halves[unit]),
-        known.seen.gates[unit],
-        known.seen.left,
+        seen.tops(unit, numbers.halves[unit]),
+        seen.gates[unit],
+        seen.left,
         numbers.values,
         [float(frame_data.weights[row]) for row in rows],
-        result,
+        sum(numbers.terms[unit]),
     )
 
 
 def tops_in(see: Projection, frame_data: FrameData, fan: Fan, scale: float) -> list[float]:
     """Return the top of each row of a layer in the picture."""
-    known = known_fans(see, frame_data.layout, scale)[frame_data.layout.fans.index(fan)]
-    if known is None:
+    layout = frame_data.layout
+    seen: SeenFan | None = seen_fans(see, layout, scale)[layout.fans.index(fan)]
+    if seen is None:
         return []
     halves = carried(fan, frame_data).halves
-    tops = [tops_of(known, unit, halves[unit]) for unit in range(len(known.seen.feet))]
+    tops = [seen.tops(unit, halves[unit]) for unit in range(len(seen.feet))]
     return [min(each) - LIDS * scale for each in tops]
 
 
 def ball_of(see: Projection, layout: Layout, neuron: Neuron) -> Ball | None:
     """Return the sphere of a neuron in the picture; None if it is not visible."""
     found = layout.line_of(neuron)
-    if found is None or found[1] >= len(found[0].points):
+    if found is None or found[1] >= found[0].count:
         return None
-    line, seen = found[0], see(found[0].points[found[1]])
-    (x, y), unit = seen.xy[0].tolist(), float(seen.unit[0])
-    radius = 0.5 * line.side if line.shape else line.radius
-    return Ball(x, y, radius * unit, float(seen.depth[0]), unit) if math.isfinite(x + y) else None
+    line, place = found
+    radius = 0.5 * line.side if len(line.shape) > 0 else line.radius
+    ball = balls_of(see, [row3(line.points, place)], radius)[0]
+    return ball if math.isfinite(ball.x + ball.y) else None
+
+
+def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, theme: Theme) -> Box:
+    """Draw the side panel; return its box."""
+    layout, told = frame_data.layout, frame_data.told
+    line, colors = layout.neurons[-1], colors_of(layout, theme)
+    subject = None if told is None else told.subject
+    is_output = line.is_color and subject is not None and subject[0] == line.values
+    tint = colors[subject[1]] if is_output and subject is not None else None
+    return draw_side(canvas, theme, box, side, colors, tint, theme.signs, frame_data.part)

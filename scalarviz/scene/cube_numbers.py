@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from scalarviz.scene.cube_faces import SeenCube
     from scalarviz.scene.frame_data import CubeValues, FrameData
     from scalarviz.scene.layout.division import Projection
-    from scalarviz.scene.layout.plates import Layout
     from scalarviz.scene.lights import Lights
 
 
@@ -44,9 +43,9 @@ def draw_numbers(
     canvas: Canvas2D, see: Projection, frame_data: FrameData, lit: Lights, theme: Theme
 ) -> None:
     """Write numbers on the cubes that are not dimmed."""
-    layout: Layout = frame_data.layout
     found = numbers_on_cubes(canvas, see, frame_data, at_rest=True)
-    bright = [found[row] for row in found if not lit.is_dim(row, layout.plate_number(row))]
+    rows = [row for row in found if not lit.is_dim(row, frame_data.layout.plate_number(row))]
+    bright = [found[row] for row in rows]
     write_on_faces(canvas, [each for each in bright if each.share is not None], theme)
     for number in [each for each in bright if each.share is None]:
         inks = (theme.ink, theme.ground) if number.plain else (theme.number, theme.halo)

@@ -28,6 +28,7 @@ from scalarviz.story.panel_words import in_print
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
 
 LETTERS, DOT = 12.0, 2.2  # letter size, and radius of the dot at the end of a line, in pixels
 APART, LINE = 14.0, 17.0  # pixels between two words side by side, and line spacing
@@ -56,6 +57,12 @@ def is_called(fan: SeenFan, scale: float, camera: Camera, *, asked: bool) -> boo
         return False
     has_room = fan.cell >= LEAST[0] * scale and fan.slot >= LEAST[1] * scale
     return not fan.tiled and (asked or has_room)
+
+
+def calls_out(fan: SeenFan, scale: float, camera: Camera, frame_data: FrameData) -> bool:
+    """Return whether the first layer has call-outs at present."""
+    asked = frame_data.marks or fan.cell >= frame_data.named * scale
+    return frame_data.names_row and is_called(fan, scale, camera, asked=asked)
 
 
 def draw_first_row(

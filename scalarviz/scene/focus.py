@@ -90,9 +90,8 @@ def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
 
 def chosen_unit(fan: Fan, frame_data: FrameData) -> int | None:
     """Return the unit of a layer whose row is hovered or pinned, or None."""
-    layout: Layout = frame_data.layout
     units = [fan.unit_of(row) for row in chosen_rows(frame_data)]
-    into = [layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
+    into = [frame_data.layout.fan_into(neuron) for neuron in chosen_neurons(frame_data)]
     units += [found[1] for found in into if found is not None and found[0] is fan]
     return [*[unit for unit in units if unit is not None], None][0]
 
@@ -145,12 +144,11 @@ def rows_explained(frame_data: FrameData) -> list[int]:
 def blame_in(frame_data: FrameData) -> Blame | None:
     """Return the error signal to draw; None unless all layers on its path have wires."""
     told: Caption | None = frame_data.told
-    layout: Layout = frame_data.layout
     if told is None or told.blame is None or frame_data.walked is not None:
         return None
     own = [told.blame.row] if told.blame.row != NONE else []
     for row in [*own, *told.linked]:
-        found = layout.fan_of(row)
+        found = frame_data.layout.fan_of(row)
         if found is None or not has_ways(found[0]):
             return None
     return told.blame
@@ -166,8 +164,7 @@ def rows_walked(frame_data: FrameData) -> list[int]:
     walked, moment = frame_data.walked, frame_data.moment
     if walked is None or moment is None or moment.kind != "weight gradient":
         return []
-    layout: Layout = frame_data.layout
-    found = layout.fan_into(walked)
+    found = frame_data.layout.fan_into(walked)
     return [] if found is None else rows_of_sum(*found)
 
 

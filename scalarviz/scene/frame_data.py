@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +26,7 @@ from scalarviz.story.caption import Caption, Card, Cell, Piece
 from scalarviz.story.facts import Neuron
 
 if TYPE_CHECKING:
+    from scalarviz.scene.annotations import Border
     from scalarviz.scene.focus import Focus
 
 PERCENTILE = 0.94  # fraction of the numbers of a map below its strong colors
@@ -342,6 +344,7 @@ class FrameData:
         maps: outputs of the neurons over the inputs, drawn in their squares, or None
         pane: properties as one of several panes; None for a single picture
         marks: whether the key of the marks is open
+        named: pixels of a cell from which on the first row has call-outs without being asked for
         focus: the items in focus; None means everything
         attention: dimming of everything out of focus, from 0 to 1
         look: view options chosen by the user
@@ -383,6 +386,7 @@ class FrameData:
     maps: NeuronMaps | None = None
     pane: Pane | None = None
     marks: bool = False
+    named: float = math.inf
     menus: float = 0.0
     panel: float = 0.0
     focus: Focus | None = None
@@ -415,6 +419,11 @@ class FrameData:
         """The bank indices of the cubes with outlines of their initial size."""
         plates = [] if self.begun is None else [each for each in self.layout.plates if each.in_row]
         return [row for each in plates for row in each.cells()[2].tolist()]
+
+    @property
+    def border(self) -> Border | None:
+        """The border between two answers of the exhibit, or None."""
+        return None if self.exhibit is None else self.exhibit.border
 
     @property
     def names_row(self) -> bool:

@@ -1,47 +1,48 @@
-"""Drawing of a dragged item with everything it changes, and of the call-outs on the first row."""
+"""Drawing of a dragged item with everything it changes, and of the call-outs on the first row.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
-from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme
-from scalarviz.scene.first_row import draw_first_row, is_called
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.first_row import calls_out, draw_first_row
 from scalarviz.scene.hands import MOST_GIVEN, draw_gives, lines_held
-from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.lines import carried, known_fans, tops_of
+from scalarviz.scene.lines import carried, seen_fans
 from scalarviz.scene.long_rows import open_row
 from scalarviz.scene.marks import draw_held_cube, draw_rings
+
+if TYPE_CHECKING:
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.layout.division import Box, Projection
+    from scalarviz.scene.layout.plates import Layout
+    from scalarviz.scene.layout.ways import SeenFan
 
 
 def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Mark a dragged weight or input and everything it changes, with previous values."""
-    held, layout = frame_data.held, frame_data.layout
+    held = frame_data.held
+    layout: Layout = frame_data.layout
     if held is None:
         return
     draw_held_cube(canvas, see, frame_data, theme)
     own = layout.fan_of(held.row)
-    reached = [] if own is None else [(own[0].after, [own[1]])]
-    before = frame_data.with_numbers(
-        weights=held.weights, buffers=replace(frame_data.buffers, values=held.values)
-    )
-    fans = known_fans(see, layout, canvas.scale)
-    signs: Any = theme.map.negative, theme.map.positive
+    reached: list[tuple[int, list[int]]] = [] if own is None else [(own[0].after, [own[1]])]
+    fans = seen_fans(see, layout, canvas.scale)
     for number, units in lines_held(layout, held.row, held.neuron):
-        fan, known = layout.fans[number], fans[number]
-        reached.append((fan.after, list(range(fan.units))))
-        if known is None or fan.is_direct or len(units) > 1 or fan.units > MOST_GIVEN:
+        fan, seen = layout.fans[number], fans[number]
+        reached.append((fan.after, [*range(fan.units)]))
+        if seen is None or fan.is_direct or len(units) > 1 or fan.units > MOST_GIVEN:
             continue
-        old, new = carried(fan, before).terms, carried(fan, frame_data).terms
+        old, new = carried(fan, frame_data, held).terms, carried(fan, frame_data).terms
         for unit in range(fan.units):
             products = old[unit][units[0]], new[unit][units[0]]
-            draw_gives(canvas, theme, known.seen.feet[unit][units[0]], products, signs)
-    exhibit = frame_data.exhibit
-    answers = exhibit is not None and exhibit.border is not None
-    draw_rings(canvas, see, frame_data, theme, reached, answers)
+            draw_gives(canvas, theme, seen.feet[unit][units[0]], products, theme.signs)
+    draw_rings(canvas, see, frame_data, theme, reached, frame_data.border is not None)
 
 
 def draw_call_outs(
@@ -56,19 +57,21 @@ def draw_call_outs(
     Args:
         taken: boxes of other texts, which call-outs do not overlap
     """
-    layout, scale = frame_data.layout, canvas.scale
-    fans = known_fans(see, layout, scale)
-    known = [
-        (number, fan, each)
-        for number, (fan, each) in enumerate(zip(layout.fans, fans, strict=True))
-        if each is not None and not fan.is_direct
+    layout: Layout = frame_data.layout
+    known: list[tuple[int, SeenFan]] = [
+        (number, each)
+        for number, each in enumerate(seen_fans(see, layout, canvas.scale))
+        if each is not None and not layout.fans[number].is_direct
     ]
-    if not (known and frame_data.names_row):
+    if not known:
         return []
-    number, fan, first = known[0]
-    if not is_called(first.seen, scale, see.camera, asked=frame_data.marks):
+    first: SeenFan = known[0][1]
+    number = known[0][0]
+    if not calls_out(first, canvas.scale, see.camera, frame_data):
         return []
-    tops = tops_of(first, 0, carried(fan, frame_data).halves[0])
-    rows = [open_row(i, fan.units - 1 if i > number else 0, frame_data) for i, fan, _ in known]
-    seen, signs = [each.seen for _, _, each in known], (theme.map.negative, theme.map.positive)
-    return draw_first_row(canvas, theme, seen, rows, tops, signs, see.box, taken)
+    tops = first.tops(0, carried(layout.fans[number], frame_data).halves[0])
+    rows = [
+        open_row(i, layout.fans[i].units - 1 if i > number else 0, frame_data) for i, _ in known
+    ]
+    fans = [each for _, each in known]
+    return draw_first_row(canvas, theme, fans, rows, tops, theme.signs, see.box, taken)

@@ -12,43 +12,28 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.core.program import NONE
-from scalarviz.scene.annotations import Number, is_free
-from scalarviz.scene.blame import head_on, lit_by_blame
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme, rgb
-from scalarviz.scene.cube_numbers import numbers_on_cubes
-from scalarviz.scene.first_row import is_called
-from scalarviz.scene.focus import blame_in, pointed_rows, told_rows
-from scalarviz.scene.frame_data import FrameData
+from scalarviz.scene.frame_data import FrameData, Held
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.layout.plates import RIGHT, Fan, Layout, Neurons
+from scalarviz.scene.layout.plates import RIGHT, Fan, Layout, Neurons, Step
 from scalarviz.scene.layout.ways import (
     BEHIND,
-    LIT,
+    CHANNEL,
     MOST,
     MOST_DIRECT,
-    NEARER,
+    NEGATIVE,
+    POSITIVE,
+    TIP,
     TUBE,
     Point,
     SeenFan,
     Stroke,
     curve,
-    draw_bias,
-    draw_gates,
-    draw_joined,
-    lit_parts,
-    strokes_of,
-    thread_strokes,
 )
-from scalarviz.scene.lights import Lights
-from scalarviz.scene.pace import WAYS_BACK
 
-TIP = 12.0  # pixels of an arrowhead
 LARGEST: float = np.finfo(np.float64).max  # in place of infinity
-CHANNEL = 3  # index of the color of the first channel, see `LinePaint`
 Depths = tuple[float, float]
-Added = tuple[Stroke, int, Depths, bool]  # with color and depths, and whether it is a tube
 
 
 @dataclass
@@ -56,17 +41,15 @@ class KnownFan:
     """The rows of a layer in the picture, with data to draw them.
 
     Attributes:
-        rows: bank indices of the cubes, by unit and column
         depths: depths of the line behind each cube, at its start and its end
     """
 
     seen: SeenFan
-    rows: list[list[int]]
     depths: list[list[Depths]]
 
 
-def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
-    """Return the points of a layer, a slice for each of five kinds, and its cubes' bank indices.
+def points_of(fan: Fan) -> tuple[FloatArray, list[slice]]:
+    """Return the points of a layer, and a slice for each of five kinds.
 
     The kinds are the input units, the output units, the points below the cubes, the centers of the
     cubes, and the corners of the first row. Direct lines have no cubes.
@@ -79,11 +62,7 @@ def points_of(fan: Fan) -> tuple[FloatArray, list[slice], list[list[int]]]:
     kinds = fan.starts, fan.ends, feet, middles, np.array(marks)
     points = [each.reshape(-1, 3) for each in kinds]
     ends = accumulate(map(len, points), initial=0)
-    return (
-        np.concatenate(points),
-        [slice(*each) for each in pairwise(ends)],
-        fan.first_rows.tolist(),
-    )
+    return np.concatenate(points), [slice(*each) for each in pairwise(ends)]
 
 
 def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan | None]:
@@ -100,19 +79,13 @@ def seen_fans(see: Projection, layout: Layout, scale: float) -> list[SeenFan | N
     return [None if each is None else each.seen for each in known_fans(see, layout, scale)]
 
 
-def tops_of(known: KnownFan, unit: int, halves: Sequence[float]) -> list[float]:
-    """Return the y coordinates of the tops of a row's cubes, given half their sides."""
-    feet, cell = known.seen.feet[unit], known.seen.cell
-    return [y - 2.1 * half * cell for (_, y), half in zip(feet, halves, strict=True)]
-
-
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:
     """Return the rows of a layer in the picture; None if it has no rows or is not visible."""
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     most, units = MOST_DIRECT if fan.is_direct else MOST, len(fan.rows)
     if fan.top is not None or units * len(fan.columns) > most:
         return None
-    points, kinds, rows = layout.once(("lines", id(fan)), lambda _: points_of(fan))
+    points, kinds = layout.once(("lines", id(fan)), lambda _: points_of(fan))
     seen, count = see(points), 1 if fan.is_direct else units
     (starts, ends, feet, middles, marks), xy = kinds, seen.xy
     below: Any = xy[feet]
@@ -138,9 +111,7 @@ def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownF
     )
     near, far = seen.depth[middles].reshape(count, -1).tolist(), seen.depth[ends].tolist()[0]
     depths = [[*zip(row, repeat(far), strict=False)] for row in near]
-    if fan.is_direct:
-        depths = [depths[0] * len(rows[0])] * units
-    return KnownFan(trays, rows, depths)
+    return KnownFan(trays, depths)
 
 
 def rings(xy: FloatArray, unit: FloatArray, line: Neurons) -> list[tuple[float, float, float]]:
@@ -158,16 +129,27 @@ class Carried:
     halves: list[list[float]]
     summed: bool
 
+    @property
+    def most(self) -> float:
+        """The largest magnitude of a term."""
+        return float(np.abs(self.terms).max())
 
-def carried(fan: Fan, frame_data: FrameData) -> Carried:
-    """Return the values of a layer's lines; unknown values are 0."""
-    layout, cubes, known = frame_data.layout, frame_data.cubes, frame_data.buffers.values
+
+def carried(fan: Fan, frame_data: FrameData, held: Held | None = None) -> Carried:
+    """Return the values of a layer's lines; unknown values are 0.
+
+    Args:
+        held: what is dragged, for the values before that; None (default) means the present ones
+    """
+    layout, cubes = frame_data.layout, frame_data.cubes
+    known = frame_data.buffers.values if held is None else held.values
     before, after = layout.neurons[fan.before], layout.neurons[fan.after]
     count, units = fan.inputs_count, len(fan.ends)
     values = np.zeros(len(before.points))
     come = known.get(before.values, known.get(before.sums, values))
     values[: len(come)] = come  # some may be missing
-    weights = frame_data.weights if len(frame_data.weights) else np.zeros(len(cubes.colors))
+    weights = frame_data.weights if held is None else held.weights
+    weights = weights if len(weights) else np.zeros(len(cubes.colors))
     numbers, read = weights[fan.all_rows], values[fan.reads].reshape(count, -1)
     own, pixels = numbers[:, : fan.inputs].reshape(units, count, -1), read.shape[1]
     terms = np.zeros((units, len(fan.columns)))
@@ -189,122 +171,18 @@ def carried(fan: Fan, frame_data: FrameData) -> Carried:
     return Carried(said.tolist(), terms.tolist(), halves.tolist(), summed)
 
 
-def draw_lines(
-    canvas: Canvas2D,
-    see: Projection,
-    frame_data: FrameData,
-    lit: Lights,
-    theme: Theme,
-) -> LinePaint:
-    """Draw the lines of all rows; return the lines to draw later, in front of squares."""
-    scale = canvas.scale
-    fans = known_fans(see, frame_data.layout, scale)
-    paint, above = LinePaint(canvas, theme), LinePaint(canvas, theme)
-    told, pointed = told_rows(frame_data), pointed_rows(frame_data)
-    thread = frame_data.layout.thread
-    written = [*numbers_on_cubes(canvas, see, frame_data).values()] if told else []
-    gates: list[tuple[Fan, KnownFan, list[float]]] = []
-    for number, (fan, known) in enumerate(zip(frame_data.layout.fans, fans, strict=True)):
-        if known is None:
-            continue
-        seen, rows, numbers = known.seen, known.rows, carried(fan, frame_data)
-        if not fan.is_direct:
-            is_new = number == 0 and frame_data.names_row
-            named = not (is_new and is_called(seen, scale, see.camera, asked=frame_data.marks))
-            draw_bias(canvas, theme, seen, named=named)
-            gates += [(fan, known, [*map(sum, numbers.terms)] if numbers.summed else [])]
-        if fan.is_direct:
-            draw_joined(canvas, theme, seen)
-        strokes = (
-            []
-            if fan.is_direct
-            else strokes_of(
-                seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
-            )
-        )
-        focus, outside = (None, 1.0) if lit.focus is None else (lit.focus.rows, lit.level)
-        added: list[Added] = []
-        for stroke in strokes:
-            unit, column, kind = stroke.unit, stroke.column, stroke.kind
-            row = rows[unit][column] if unit >= 0 and column >= 0 else NONE
-            is_in = kind in ("in", "arm")
-            part = 1.0 if focus is None or row in focus else outside
-            if focus is not None and kind == "in" and row == NONE:  # a wire to a whole column
-                part = 1.0 if any(each[column] in focus for each in rows) else outside
-            hue = 0 if stroke.value == 0.0 else 1 if stroke.value > 0.0 else 2
-            if seen.tubes and is_in:
-                hue = CHANNEL + column % 3
-            if row in pointed:
-                stroke.width, stroke.strength = LIT * stroke.width, 0.95
-            else:
-                stroke.strength *= part
-            added += [(stroke, hue, BEHIND, is_in and seen.tubes)]
-        paint.add(added)
-        for _, unit, column in [step for step in thread if step[0] == number]:
-            two = numbers.values[column], numbers.terms[unit][column]
-            level = known.depths[unit][column][1] - NEARER
-            over: list[Added] = []
-            under: list[Added] = []
-            for stroke in thread_strokes(seen, unit, column, *two):
-                hue = 0 if stroke.kind == "rest" else 1 if stroke.value > 0.0 else 2
-                line: Added = (stroke, hue, (level, level), False)
-                if seen.square or stroke.kind == "in":
-                    over += [line]
-                else:
-                    under += [line]
-            above.add(over)
-            paint.add(under)
-        explain(paint, (fan, known, numbers), told, frame_data, written)
-    paint.draw()
-    for fan, known, sums in gates:
-        curve = frame_data.layout.neurons[fan.after].bends
-        draw_gates(canvas, theme, known.seen, curve, sums, known.depths[0][0][1])
-    return above
-
-
-def explain(
-    paint: LinePaint,
-    fan: tuple[Fan, KnownFan, Carried],
-    told: set[int],
-    frame_data: FrameData,
-    written: Sequence[Number],
-) -> None:
-    """Highlight the lines of the cubes that a caption about gradients mentions."""
-    moment, (whole, known, numbers) = frame_data.moment, fan
-    if moment is None or not told or whole.is_direct:
-        return
-    blame, linked = blame_in(frame_data), set[int]()
-    if blame is not None:
-        for path, width in lit_by_blame(whole, known.seen, numbers.halves, blame, frame_data.part):
-            paint.light(path, 7, width, BEHIND)
-            head = head_on(path)
-            if len(head) > 1 and is_free(written, *head[0], TIP * paint.canvas.scale):
-                paint.heads += [(*head[0], *head[1], 7, 1.0, BEHIND[0])]
-    elif frame_data.told is not None:
-        linked = {*frame_data.told.linked}
-    for row in sorted(told | linked):
-        unit = whole.unit_of(row)
-        if unit is None:
-            continue
-        column = whole.unit_before(row)
-        cube = unit, column, numbers.halves[unit][column]
-        is_back = moment.kind in WAYS_BACK or moment.kind == "delta" or row not in told
-        part = frame_data.part if row in told else 1.0
-        lit = lit_parts(known.seen, *cube, is_back, part, len(told))
-        lit = lit if blame is None else lit[:1]  # its own path is one of blame's
-        for i, (path, width, back) in enumerate(lit):
-            depth = known.depths[unit][column] if i else BEHIND
-            paint.light(path, 7 if back else 6, width, depth)
-            head = path[3 * len(path) // 4 - 1 : 3 * len(path) // 4 + 1]
-            if back and len(head) > 1 and is_free(written, *head[1], TIP * paint.canvas.scale):
-                paint.heads += [(*head[1], *head[0], 7, 1.0, depth[1])]
+def depths_at(see: Projection, layout: Layout, step: Step, scale: float) -> Depths:
+    """Return the depths of the line of a cube, given its layer, unit and column."""
+    number, unit, column = step
+    known = known_fans(see, layout, scale)[number]
+    depths = [[BEHIND]] if known is None else known.depths
+    return depths[0][0] if layout.fans[number].is_direct else depths[unit][column]
 
 
 class LinePaint:
     """Paths that are drawn together, in order, each over a dark casing.
 
-    Colors by index: quiet, positive, negative, the three channels, lit, and the light of the
-    backward pass.
+    Their colors are indices such as POSITIVE, see ways.py.
     """
 
     def __init__(self, canvas: Canvas2D, theme: Theme) -> None:
@@ -314,27 +192,29 @@ class LinePaint:
         self.heads: list[tuple[float, ...]] = []  # ends, color, brightness, and depth
         self._colors, self._ground = colors_of(theme)
 
-    def add(self, strokes: list[Added]) -> None:
-        """Add lines to draw."""
-        scale = self.canvas.scale
-        for stroke, hue, depth, hollow in strokes:
-            points, width = stroke.points, stroke.width
-            if hollow and width < TUBE * scale:
-                width = TUBE * scale
-            self._paths += [points, points]
-            self._rows += [
-                (hue, 0.0, width + 2.0 * stroke.casing, *depth),
-                (hue, stroke.strength, width, *depth),
-            ]
-            if hollow:
-                self._paths += [points]
-                self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depth)]
+    def put(self, stroke: Stroke, hue: int, depths: Depths, hollow: bool) -> None:
+        """Add a line to draw; if `hollow`, as a tube."""
+        scale, points, width = self.canvas.scale, stroke.points, stroke.width
+        if hollow and width < TUBE * scale:
+            width = TUBE * scale
+        self._paths += [points, points]
+        self._rows += [
+            (hue, 0.0, width + 2.0 * stroke.casing, *depths),
+            (hue, stroke.strength, width, *depths),
+        ]
+        if hollow:
+            self._paths += [points]
+            self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depths)]
 
     def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
         """Add a highlight on part of a line."""
         if len(path) > 1:
             self._paths += [path]
             self._rows += [(hue, 0.9, width, *depth)]
+
+    def head(self, start: Point, end: Point, hue: int, depth: float) -> None:
+        """Add an arrow head."""
+        self.heads += [(*start, *end, hue, 1.0, depth)]
 
     def draw(self) -> None:
         """Draw all lines and highlights added before."""
@@ -376,14 +256,15 @@ class LinePaint:
 @lru_cache(maxsize=8)
 def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
     """Return the colors of lines, see `LinePaint`, and the background color."""
-    signs = theme.wire, theme.map.positive, theme.map.negative
+    signs = theme.wire, *theme.signs[::-1]
     return rgb((*signs, *theme.channels, theme.lit, theme.accent)), rgb((theme.ground,))[0]
 
 
 def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
     """Draw lines with depths, each in the color of its value's sign."""
     paint = LinePaint(canvas, theme)
-    paint.add([(each, 1 if each.value >= 0.0 else 2, depth, False) for each, depth in strokes])
+    for stroke, depths in strokes:
+        paint.put(stroke, POSITIVE if stroke.value >= 0.0 else NEGATIVE, depths, False)
     paint.draw()
 
 
@@ -400,5 +281,5 @@ def draw_tubes(
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
         width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
         tube = Stroke("in", curve(start, end), 0, i, amount, width, 1.5 * scale, 1.0)
-        paint.add([(tube, CHANNEL + i % 3, BEHIND, True)])
+        paint.put(tube, CHANNEL + i % 3, BEHIND, True)
     paint.draw()

@@ -436,8 +436,7 @@ def held(line: Neurons, frame_data: FrameData) -> FloatArray:
 def painted_line(line: Neurons, frame_data: FrameData, theme: Theme) -> FloatArray:
     """Return the color of each neuron of a line for its current value; empty if unknown."""
     values, count = frame_data.buffers.values, len(line.points)
-    exhibit, answers = frame_data.exhibit, frame_data.buffers.answers
-    border = None if exhibit is None else exhibit.border
+    border, answers = frame_data.border, frame_data.buffers.answers
     if border is not None and answers is not None and line is frame_data.layout.neurons[-1]:
         return theme.answers((answers - border.middle) / border.reach)
     found: FloatArray = np.zeros((count, 1)) + rgb((theme.tray,))

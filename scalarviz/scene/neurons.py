@@ -64,15 +64,14 @@ def draw_neurons(
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
         write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
-    signs = theme.map.negative, theme.map.positive
     if line.scores:
-        draw_scores(canvas, theme, balls, known, signs)
+        draw_scores(canvas, theme, balls, known, theme.signs)
     is_first = line is frame_data.layout.neurons[0]
     is_told = has_map or not line.square
     below = known if is_told and see.camera.is_front else []  # as numbers of opened rows
     write_names(
         *(canvas, theme, line, places, balls, lit, see.box, below),
-        signs,
+        theme.signs,
         is_first=is_first,
     )
 

@@ -439,9 +439,8 @@ def write_first(
 
 def shares_of(frame_data: FrameData, fan: Fan, unit: int) -> list[float]:
     """Return the weights of a row as fractions of the strongest color."""
-    layout: Layout = frame_data.layout
     cubes: CubeValues = frame_data.cubes
-    top = float(cubes.color_scales[layout.plate_number(fan.weights)]) or 1.0
+    top = float(cubes.color_scales[frame_data.layout.plate_number(fan.weights)]) or 1.0
     return [float(cubes.colors[row]) / top for row in fan.rows_of(unit)]
 
 

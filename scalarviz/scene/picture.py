@@ -12,7 +12,7 @@ share a canvas, so this file draws the nodes instead of `SceneCanvas.on_draw`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
@@ -33,12 +33,13 @@ from scalarviz.errors import DisplayError
 from scalarviz.scene import overlay
 from scalarviz.scene.annotations import SMALLEST_BALL, around_ball
 from scalarviz.scene.bead_arrays import beads_of, blame_in_formula, grounds_of
-from scalarviz.scene.callout import colors_of, draw_told
+from scalarviz.scene.callout import draw_beside, draw_told
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.canvas.renderer import Renderer, clear, set_scissor, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
+from scalarviz.scene.drawn_lines import draw_above, draw_lines
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.formula_marks import draw_ways
 from scalarviz.scene.frame_data import FrameData
@@ -56,9 +57,8 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Box, Division, Projection
 from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.threads import said_to, thread_of
-from scalarviz.scene.layout.ways import Step, frame_thread, thread_words
 from scalarviz.scene.lights import Lights, lights
-from scalarviz.scene.lines import LinePaint, carried, draw_lines, seen_fans
+from scalarviz.scene.lines import LinePaint
 from scalarviz.scene.long_rows import draw_kernel_rows, draw_long_rows, draw_row_sheet
 from scalarviz.scene.loss_chart import Chart
 from scalarviz.scene.marks import (
@@ -73,7 +73,7 @@ from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.pace import seam
-from scalarviz.scene.side_panel import Side, draw_side, side_of, side_room
+from scalarviz.scene.side_panel import Side, side_of, side_room
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
 from scalarviz.scene.visuals.cubes import CubesNode
@@ -234,14 +234,7 @@ def draw_scenery(
         bright = lit.neurons_of(i, len(line.points))
         draw_neurons(canvas, see, line, bright, frame_data, theme)
     if above is not None:
-        above.canvas = canvas
-        above.draw()
-        fans, known = layout.fans, frame_data.buffers.values
-        thread = layout.thread if see.camera.is_front else []  # rotated, it has no numbers
-        steps = [(fans[number], column) for number, _, column in thread]
-        said = [float(said_to(fan, layout, known)[column]) for fan, column in steps]
-        seen = seen_fans(see, layout, scale)
-        frame_thread(canvas, theme, seen, layout.thread, said, sum_of_thread(frame_data, thread))
+        draw_above(canvas, see, frame_data, theme, above)
     draw_numbers(canvas, see, frame_data, lit, theme)
     taken = write_ends(canvas, see, frame_data, theme)
     place_written(canvas, theme, see, layout, taken)
@@ -249,22 +242,6 @@ def draw_scenery(
         canvas, theme, see, layout, taken, frame_data.cubes.pushes, frame_data.buffers.flows
     )
     return taken
-
-
-def sum_of_thread(frame_data: FrameData, thread: Sequence[Step]) -> str:
-    """Return the sum at the end of the main path, for the first color, as text; "" if unknown."""
-    if not thread:
-        return ""
-    layout, known = frame_data.layout, frame_data.buffers.values
-    line = layout.neurons[-1]
-    if not line.is_color or line.curve != "sigmoid" or line.values not in known:
-        return ""
-    number, unit, column = thread[0]
-    fan = layout.fans[number]
-    weight = float(frame_data.weights[fan.row_of(unit, column)])
-    numbers = carried(fan, frame_data)
-    ends = float(known[line.sums][unit]), float(known[line.values][unit])
-    return thread_words(weight, column, numbers.values[column], numbers.terms[unit], *ends)
 
 
 def draw_walls(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
@@ -338,17 +315,6 @@ def draw_results(
                 exhibit.border,
                 awaits=exhibit.awaits,
             )
-
-
-def draw_beside(canvas: Canvas2D, frame_data: FrameData, box: Box, side: Side, theme: Theme) -> Box:
-    """Draw the side panel; return its box."""
-    layout, told = frame_data.layout, frame_data.told
-    line, colors = layout.neurons[-1], colors_of(layout, theme)
-    subject = None if told is None else told.subject
-    is_output = line.is_color and subject is not None and subject[0] == line.values
-    tint = colors[subject[1]] if is_output and subject is not None else None
-    signs: Any = theme.map.negative, theme.map.positive
-    return draw_side(canvas, theme, box, side, colors, tint, signs, frame_data.part)
 
 
 def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -> None:

@@ -41,7 +41,9 @@ def data_of(show: Any) -> Any:
         captions_of(each, mixed=False) for each in training_of(session.trainer, 0).optimizers
     ]
     metrics = metric_data(session, facts["loss"])
-    measured = {} if metrics is None else {"metrics": metrics.engine}
+    measured = {}
+    if metrics is not None:  # a playground measures the loss alone
+        measured["metrics"] = {**metrics.engine, "names": ["loss"]}
     first = session.data.first_shown
     found = {
         "engine": {"initial": initial_data(session.network), "shown": first, **measured},

@@ -170,7 +170,8 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
 def test_only_a_page_with_rows_of_kernels_has_what_opens_them(made: Page) -> None:
     assert "function draw_opened_rows(" not in script_in(made.text)
     assert "opened.row" not in data_in(made.text)["texts"]
-    assert module_for(None, "picture.js", opens=False) != module_for(None, "picture.js")
+    rows = "story/long_rows.js"
+    assert module_for(None, rows, opens=False) != module_for(None, rows)
     digits = load(find("digits"))(engine="cpu")
     assert opens_rows(scene_data(Show.of(digits), [1.4]))
 

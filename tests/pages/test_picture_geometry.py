@@ -259,11 +259,10 @@ return data.parts.map((part) => {{
   const palette = new Palette(data.theme);
   const {{ boxes: taken, spheres }} = data.taken;
   const at = taken.map(({{ x, y, width, height }}) => new Box(x, y, width, height));
-  const view = {{ paper, see, frame, palette, scale: 1, lit: null }};
   const known = {{ boxes: at, spheres }};
-  drawTold(view, known, fansSeen(view));
-  const side = sideOf(frame, data.things, Boolean(known.panel));
-  if (side) drawBeside(paper, palette, frame, side, new Box(...data.beside));
+  draw_told(paper, see, frame, known, palette);
+  const side = side_of(frame.told, data.things, Boolean(known.panel));
+  if (side) draw_beside(paper, frame, new Box(...data.beside), side, palette);
   return {{ boxes, words }};
 }});"""
 
@@ -285,7 +284,8 @@ def test_a_page_draws_the_terms_of_a_window(name: str) -> None:
         taken = drawn[0][2]
         known: dict[str, Any] = {"boxes": [*map(box_data, taken.boxes)], "spheres": taken.spheres}
         pictures = in_web(
-            "arrays layout story/camera projection scales frame_data palette callout lines texts",
+            "arrays layout story/camera projection scales frame_data palette story/callout "
+            "story/side_panel texts",
             BODY,
             box=box_data(see.box),
             camera=astuple(stage.eyes.camera),

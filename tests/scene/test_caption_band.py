@@ -19,8 +19,9 @@ from scalarviz.scene.caption_band import (
     rows_of,
     width_of,
 )
+from scalarviz.scene.focus import pointed_rows
 from scalarviz.scene.layout.division import Box
-from scalarviz.scene.lines import known_fans, pointed_rows
+from scalarviz.scene.lines import known_fans
 from scalarviz.scene.marks import box_of_neuron, cube_boxes, draw_chosen
 from scalarviz.scene.picture import write_ends
 from scalarviz.stage.stage import Stage

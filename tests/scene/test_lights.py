@@ -15,12 +15,13 @@ from scalarviz.base.texts.decimals import short
 from scalarviz.core.program import Program
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.drawn_lines import draw_lines
 from scalarviz.scene.focus import focus_of
 from scalarviz.scene.layout.plates import DOWN, HALF, NEAR, RIGHT, UP, Layout, Plate
 from scalarviz.scene.layout.trays import trays_layout
 from scalarviz.scene.layout.ways import BEHIND
 from scalarviz.scene.lights import DIM, lights
-from scalarviz.scene.lines import draw_lines, known_fan
+from scalarviz.scene.lines import known_fan
 from scalarviz.stage.pointing import NOTHING
 from scalarviz.stage.stage import Stage
 from tests.pages.states import convolved, made

@@ -21,12 +21,12 @@ import {
   setShown,
   setWords,
 } from "./dom.js";
-import { madeButton, takesKey } from "./events.js";
+import { followDrops, madeButton, takesKey } from "./events.js";
 import { FirstMinute } from "./first_minute.js";
 import { answersEach, lossOf, ready } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
 import { leadsTo, leftFor, partsOf, placed, replayed } from "./journey.js";
-import { followLink, putOnClipboard, writeLink } from "./links.js";
+import { followLink, giveLink, putOnClipboard, writeLink } from "./links.js";
 import { OwnColours } from "./own_colours.js";
 import { OwnPoints } from "./own_points.js";
 import { generalNumber } from "./numbers.js";
@@ -145,8 +145,7 @@ export class Playground {
       this.takeFile(target.files[0]);
       target.value = ""; // the same file can be chosen again
     });
-    for (const name of ["dragover", "drop"])
-      document.addEventListener(name, (event) => this.drop(event));
+    followDrops(document, (file) => this.takeFile(file));
     byId("more-points").addEventListener("click", () => this.showSliders(!remembered("sliders")));
     byId("share").addEventListener("click", () => this.copyLink());
     byId("to-python").addEventListener("click", () => this.showPython());
@@ -220,14 +219,6 @@ export class Playground {
     const ended = [...(table || colours ? ["batch"] : []), ...(table ? ["share"] : [])];
     const next = { ...withoutData(settings), ...this.own.ended(settings), ...Object.fromEntries(ended.map(usual)), ...fields }; // prettier-ignore
     this.change({ ...next, ...proposed(settings, task_of(next)), ...fields });
-  }
-
-  /** Take a file that is dropped anywhere on the page. */
-  drop(event) {
-    if (event.dataTransfer?.items[0]?.kind !== "file") return;
-    event.preventDefault();
-    if (event.type === "drop" && event.dataTransfer.files[0])
-      this.takeFile(event.dataTransfer.files[0]);
   }
 
   /** Train on the table in a file, or say what is wrong with it. */
@@ -522,8 +513,7 @@ export class Playground {
   async copyLink() {
     const link = await this.linkNow();
     if (!link || link.length > LONGEST) return this.app.tell(text("build.long.table"));
-    const done = await putOnClipboard(location.href.split("#")[0] + link);
-    this.app.tell(text(done ? "page.link.copied" : "page.link.kept", { link }));
+    return giveLink(this.app, link);
   }
 
   /** The link to this moment: the first network and all changes; if there are too many, the weights. */

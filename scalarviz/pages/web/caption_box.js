@@ -3,7 +3,8 @@
 
 import { isNews, isTouched, made, setShown } from "./dom.js";
 import { Canvas2D } from "./canvas2d.js";
-import { drawBeside, sideOf } from "./callout.js";
+import { draw_beside } from "./story/callout.js";
+import { side_of } from "./story/side_panel.js";
 import { Box } from "./story/camera.js";
 import { typeset } from "./story/decimals.js";
 import { madeButton } from "./events.js";
@@ -154,11 +155,11 @@ function scored(app, state, moment, about) {
 /** Show how an operation is computed, or the effect of a weight or a step. */
 export function showSide(exhibit, { frame, palette, taken }, things) {
   exhibit.classList.toggle("told", Boolean(frame?.told));
-  const side = frame?.told ? sideOf(frame, things, Boolean(taken?.panel)) : null;
+  const side = frame?.told ? side_of(frame.told, things, Boolean(taken?.panel)) : null;
   let sheet = exhibit.querySelector(".side");
   if (!sheet) exhibit.append((sheet = made("canvas", "side")));
   const paper = new Canvas2D(sheet); // which is empty now
   if (!side || !paper.height) return false;
-  drawBeside(paper, palette, frame, side, new Box(0, 0, paper.width, paper.height));
+  draw_beside(paper, frame, new Box(0, 0, paper.width, paper.height), side, palette);
   return true;
 }

@@ -51,6 +51,16 @@ export function followArrows(element, go) {
   });
 }
 
+/** Call `take` with a file that is dropped onto an element, or onto the whole page. */
+export function followDrops(element, take) {
+  for (const name of ["dragover", "drop"])
+    element.addEventListener(name, (event) => {
+      if (event.dataTransfer?.items[0]?.kind !== "file") return;
+      event.preventDefault();
+      if (name === "drop" && event.dataTransfer.files[0]) take(event.dataTransfer.files[0]);
+    });
+}
+
 // Mouse and fingers on the picture: dragging orbits, two fingers zoom and move, a tap picks.
 //
 // Where the page or the one around it may scroll, one finger up or down and the wheel scroll; the wheel

@@ -8,6 +8,7 @@ import { NONE } from "./story/facts.js";
 import { rows_of_sum } from "./story/focus.js";
 import * as pace from "./story/pace.js";
 
+const NAMED = 34; // least pixels of a cell with call-outs in a playground
 const BANKS = { value: "value", gradient: "grad" }; // by channel, where Python sends codes
 
 export const SINCE_START = "change since start"; // a channel
@@ -101,7 +102,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     words: { caption },
     told, // its number is explained in the picture
     marks: options.marks ?? false, // whether the key to the marks is open
-    named: options.named ?? false, // whether the first row has call-outs whenever it rests
+    named: options.named ? NAMED : Infinity, // pixels of a cell from which on the first row has call-outs whenever it rests
     names_row:
       isAlone &&
       !options.isClose &&
@@ -118,6 +119,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     held: (!moment && options.held) || null, // what a hand drags, and what was before
     guess,
     ...buffers,
+    buffers,
     blame: blame_of_parts(layout, moment?.kind ?? "", buffers.flows),
   };
 }
@@ -170,6 +172,7 @@ function buffersOf(scene, state, moment, part, neurons) {
     target: outputs && (state.target ?? null),
     answers: outputs && readAnswers(outputs, scene.logits),
     saturated: cut(saturatedOf(scene, whole), moment?.values),
+    squared: scene.squared,
     left_out: state.left_out ?? {},
   };
 }

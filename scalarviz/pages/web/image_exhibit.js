@@ -1,7 +1,7 @@
 // A picture, and beside it what a network has learned of it.
 
 import { made, putImage, setShown, setWords } from "./dom.js";
-import { followArrows, followPen, madeButton } from "./events.js";
+import { followArrows, followDrops, followPen, madeButton } from "./events.js";
 import { readAnswers } from "./formulas.js";
 import { short } from "./story/decimals.js";
 import { Result, offBy } from "./result.js";
@@ -102,13 +102,7 @@ export class Pictures {
     const choose = () => (this.own ? this.setOwn(null) : this.field.click());
     this.chooser = madeButton("own-picture", text("own.picture.choose"), choose);
     element.append(this.chooser, this.field);
-    for (const name of ["dragover", "drop"]) {
-      element.addEventListener(name, (event) => {
-        if (event.dataTransfer?.items[0]?.kind !== "file") return;
-        event.preventDefault();
-        if (name === "drop" && event.dataTransfer.files[0]) this.read(event.dataTransfer.files[0]);
-      });
-    }
+    followDrops(element, (file) => this.read(file));
   }
 
   /** Use a picture file as target; if it is invalid, show a message. */

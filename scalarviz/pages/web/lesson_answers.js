@@ -3,15 +3,14 @@
 
 import { tokenIn } from "./link_channels.js";
 import { text } from "./texts.js";
-import { bytesIn } from "./zipped.js";
+import { bytesIn, lettersOf } from "./zipped.js";
 
 const LINKED = "#answers="; // before a record in an address
 
 /** Return the record that a URL fragment contains, or "". */
 function wordsIn(hash) {
   if (!hash.startsWith(LINKED)) return "";
-  const words = hash.slice(LINKED.length).replaceAll("-", "+").replaceAll("_", "/");
-  return new TextDecoder().decode(bytesIn(words));
+  return new TextDecoder().decode(bytesIn(hash.slice(LINKED.length)));
 }
 
 /** Return whether a stored or linked record is valid; an older page may have written it. */
@@ -81,9 +80,7 @@ export class LessonAnswers {
   /** Return a link that contains all answers. */
   link(address) {
     const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
-    const words = btoa(String.fromCharCode(...bytes));
-    const plain = words.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
-    return `${address.split(/[?#]/)[0]}${LINKED}${plain}`;
+    return `${address.split(/[?#]/)[0]}${LINKED}${lettersOf(bytes)}`;
   }
 }
 

@@ -161,13 +161,14 @@ export async function copyLink(app) {
   const look = Object.fromEntries(Object.entries(app.look).filter(isChosen));
   const link = writeLink({ ...shownMoment(app.state), pinned: app.pinned, hide, look });
   const changed = app.client.resume?.journal?.length > 0;
-  const done = await putOnClipboard(location.href.split("#")[0] + link);
+  await giveLink(app, link, changed ? "page.link.copied.changed" : "page.link.copied");
   app.setSheet(false);
-  if (done) {
-    app.tell(text(changed ? "page.link.copied.changed" : "page.link.copied"));
-  } else {
-    app.tell(text("page.link.kept", { link }));
-  }
+}
+
+/** Put the URL of a link on the clipboard, and say so; if the browser forbids it, show the link. */
+export async function giveLink(app, link, copied = "page.link.copied") {
+  const done = await putOnClipboard(location.href.split("#")[0] + link);
+  app.tell(text(done ? copied : "page.link.kept", { link }));
 }
 
 /** Copy a text to the clipboard; return whether the browser allows this. */

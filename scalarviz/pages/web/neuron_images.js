@@ -328,14 +328,13 @@ function silentIn(maps, name) {
 
 /** Draw the curve of a neuron; return the position of the shown sample on it. */
 function drawCurve({ paper, palette, frame, scale }, parts, [x, y, reach, depth], dot) {
-  const depths = [depth, depth];
-  paper.segment([x - reach, y], [x + reach, y], palette.faint, { depths });
+  paper.line([[x - reach, y], [x + reach, y]], palette.faint, { depth }); // prettier-ignore
   const last = parts.length - 1;
   const at = (k) => [x + reach * ((2 * k) / last - 1), y - reach * parts[k]];
   const width = frame.scene.maps.curve * scale;
   for (let k = 0; k < last; k++) {
     const hue = palette.map(Math.sign(parts[k] + parts[k + 1]));
-    paper.segment(at(k), at(k + 1), hue, { width, depths });
+    paper.line([at(k), at(k + 1)], hue, { width, depth });
   }
   if (!dot) return null;
   const place = Math.min(last, Math.max(0, dot[0] * last));
@@ -402,9 +401,8 @@ export function crossOut({ paper, palette }, seen, reach, depth, chosen) {
     for (const side of [1, -1]) {
       const end = (aside) => [seen.x[i] + aside, seen.y[i] + side * aside];
       const ends = [end(-far), end(far)];
-      const depths = [depth[i], depth[i]];
-      paper.segment(...ends, palette.ground, { width: width + 2, depths });
-      paper.segment(...ends, palette.quiet, { width, depths });
+      paper.line(ends, palette.ground, { width: width + 2, depth: depth[i] });
+      paper.line(ends, palette.quiet, { width, depth: depth[i] });
     }
   }
 }

@@ -45,16 +45,14 @@ export function drawNeurons(view, line) {
     const inks = [palette.number, palette.halo];
     write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks);
   }
-  const [minus, , plus] = palette.ends;
-  const signs = [minus, plus];
-  if (line.scores) draw_scores(paper, palette, balls, known, signs);
+  if (line.scores) draw_scores(paper, palette, balls, known, palette.signs);
   const isFirst = line === frame.layout.neurons[0];
   const below = (hasMap || !line.square) && see.camera.is_front ? known : [];
   const isLast = line === frame.layout.neurons.at(-1);
   const from = (isFirst ? view.names.from : null) ?? see.box.x;
   const to = (isLast ? view.names.to : null) ?? see.box.right;
   const box = new Box(from, see.box.y, to - from, see.box.height);
-  write_names(paper, palette, line, good, balls, shown, box, below, signs, isFirst);
+  write_names(paper, palette, line, good, balls, shown, box, below, palette.signs, isFirst);
 }
 
 /** Return the points just in front of spheres where their numbers are written. */

@@ -3,7 +3,7 @@
 //   v=1&shape=spiral&hidden=6,4&w=...&step=120
 
 import { text } from "./texts.js";
-import { bytesIn, packed } from "./zipped.js";
+import { packed, unpackedBytes } from "./zipped.js";
 import {
   count_of,
   DEFAULTS,
@@ -106,21 +106,16 @@ export async function writeBuild(settings, value = null, rest = "#", done = {}) 
  * the key of a sentence. */
 async function unpacked(words, count = 0) {
   const letters = words.length % 4 === 1 ? words.slice(0, -1) : words; // one alone means nothing
-  const bytes = bytesIn(letters.replaceAll("-", "+").replaceAll("_", "/"));
-  const stream = new DecompressionStream("deflate-raw");
-  const made = new Response(stream.readable).arrayBuffer().catch(() => null);
-  const writer = stream.writable.getWriter();
-  const wrong = await Promise.all([writer.write(bytes), writer.close()]).then(
-    () => "",
-    ({ message, code, cause }) =>
-      CUT.test(`${message} ${code} ${cause?.code}`) ? "cut" : "damaged",
-  );
-  const opened = await made;
-  if (wrong) return [null, wrong];
-  const length = count || opened.byteLength / 4;
-  const isWhole = opened.byteLength === 4 * length && Number.isInteger(length);
-  if (!isWhole || opened.byteLength > Math.max(MOST_BYTES, 4 * count)) return [null, "miscounted"];
-  const view = new DataView(opened);
+  let bytes;
+  try {
+    bytes = await unpackedBytes(letters);
+  } catch ({ message, code, cause }) {
+    return [null, CUT.test(`${message} ${code} ${cause?.code}`) ? "cut" : "damaged"];
+  }
+  const length = count || bytes.length / 4;
+  const isWhole = bytes.length === 4 * length && Number.isInteger(length);
+  if (!isWhole || bytes.length > Math.max(MOST_BYTES, 4 * count)) return [null, "miscounted"];
+  const view = new DataView(bytes.buffer);
   const value = Float32Array.from({ length }, (_, i) => view.getFloat32(4 * i, true));
   return value.every(Number.isFinite) ? [value, ""] : [null, "not_finite"];
 }

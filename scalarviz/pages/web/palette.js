@@ -14,12 +14,15 @@ export class Palette {
     this.on_faces = given.on_faces;
     this.borders = given.borders;
     [this.negative, this.zero, this.positive] = given.ends.map(colorOf);
+    this.signs = [given.ends[0], given.ends[2]];
     this.colors = given.colors.map(colorOf);
     this.answers = [given.answers[0], given.answers[1].map(colorOf)];
     this.groundColor = colorOf(given.ground);
     this.inkColor = colorOf(given.ink);
     this.trayColor = colorOf(given.tray);
     this.channelColors = given.channels.map(colorOf);
+    const [quiet, lit, back] = [given.wire, given.lit, given.accent].map(colorOf);
+    this.lineColors = [quiet, this.positive, this.negative, ...this.channelColors, lit, back];
   }
 
   /** Return the color of a number; magenta, which is not in any color map, for NaN. */

@@ -84,11 +84,6 @@ export class Paper extends Sheet {
     this.put(...middle, half, axis, [depth, depth], [tip, width / 2, 0, 0], style, colors);
   }
 
-  /** Draw a straight line with round ends; `depths` are the depths of its two ends. */
-  segment(start, end, color, { width = 1, depths = [-1, -1] } = {}) {
-    this.path([start, end], depths, color, width);
-  }
-
   /** Draw a line through points, by default in front of everything; `depth` can be a list. */
   line(points, color, { width = 1, depth = -1 } = {}) {
     const depths = points.map((_, i) => depth[i] ?? depth);

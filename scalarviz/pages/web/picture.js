@@ -5,7 +5,7 @@ import { BeadQuads, POOL_ROWS, groundRows, sphereRows, wireRows } from "./beads.
 import { EDGE, PAST_NUMBER, name_lines } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
 import { Projection } from "./projection.js";
-import { drawTold } from "./callout.js";
+import { draw_told } from "./story/callout.js";
 import { Palette, colorOf } from "./palette.js";
 import { Cubes } from "./cubes.js";
 import { CameraController } from "./story/camera_control.js";
@@ -14,21 +14,13 @@ import { lightsOf } from "./lights.js";
 import { frameOf } from "./frame_data.js";
 import { Glyphs, Ink, Paper } from "./paper.js";
 import { Layout } from "./layout.js";
-import {
-  KnownView,
-  carried,
-  drawFirstRow,
-  drawLines,
-  drawLongRows,
-  fansSeen,
-  openRow,
-} from "./lines.js";
-import { draw_cubes } from "./small_cubes.js";
-import { draw_opened_row, draw_opened_rows } from "./story/opened_rows.js";
-import { saidTo, threadOf, withThread } from "./threads.js";
+import { KnownView } from "./lines.js";
+import { draw_above, draw_lines } from "./story/drawn_lines.js";
+import { draw_kernel_rows, draw_long_rows, draw_row_sheet } from "./story/long_rows.js";
+import { said_to, thread_of, withThread } from "./threads.js";
 import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
-import { drawHeld } from "./held.js";
+import { draw_call_outs, draw_held } from "./story/held.js";
 import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
 import { ALONE } from "./story/trays.js";
@@ -121,8 +113,7 @@ export class Picture {
     this.wires = new BeadQuads(gl, this.scene, "wires");
     this.ink = new Ink(gl, this.scene, this.glyphs);
     this.laid = this.placed = this.painted = null;
-    this.fans = new KnownView(fansSeen);
-    this.walls = new KnownView(({ frame, see, scale }) => walls_seen(frame.layout, see, scale));
+    this.walls = new KnownView(walls_seen);
     if (!SLOW.has(gl)) SLOW.set(gl, SOFTWARE.test(rendererOf(gl))); // which waits for pictures
     this.slow = SLOW.get(gl);
     this.gl = gl;
@@ -299,7 +290,7 @@ export class Picture {
     const strips = fans.some((each) => each.form === "strip");
     const known = strips ? (this.laid.opened ?? []) : thread;
     const plays = state.playing && known.length;
-    const found = plays || !(strips || fans[0]?.is_direct) ? [] : threadOf(this.frame);
+    const found = plays || !(strips || fans[0]?.is_direct) ? [] : threadIn(this.frame);
     if (strips) this.frame.thread = this.laid.opened = found.length ? found : known;
     if (strips || !found.length || JSON.stringify(found) === JSON.stringify(thread)) return;
     this.thread = found;
@@ -372,25 +363,22 @@ export class Picture {
     paper.clip = [0, 0, this.right, this.size[1]];
     draw_doors(paper, palette, see, layout, doors, values, answers, border, awaits); // below all numbers
     const rowOf = ([number, unit, column]) => layout.fans[number].row_of(unit, column);
-    const thread = () => threadOf(frame).map(rowOf);
-    paint_walls(...seen, this.walls.of(view), (fan) => saidTo(fan, frame), thread);
-    const drawAbove = drawLines(view, this.fans.of(view));
-    drawLongRows(view, this.fans.of(view));
+    const thread = () => threadIn(frame).map(rowOf);
+    const walls = this.walls.of(see, layout, scale);
+    paint_walls(...seen, walls, (fan) => said_to(fan, layout, values), thread);
+    const above = draw_lines(paper, see, frame, view.lit, palette);
+    draw_long_rows(...seen);
     marks.draw_ghosts(...seen);
     this.arrows = marks.draw_pushes(...seen);
-    const taken = (this.taken = drawScenery(view, drawAbove));
+    const taken = (this.taken = drawScenery(view, above));
     draw_ways(...seen, frame.blame);
-    const carriedIn = (fan) => carried(fan, frame);
-    const opened = see.camera.is_front
-      ? draw_opened_rows(paper, palette, frame, this.fans.of(view), carriedIn, frame.values)
-      : [];
-    taken.boxes.push(...opened);
+    taken.boxes.push(...draw_kernel_rows(...seen));
     marks.draw_chosen(...seen);
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
-    drawHeld(view, this.fans.of(view));
-    taken.boxes.push(...drawFirstRow(view, this.fans.of(view), taken.boxes));
-    taken.boxes.push(...drawRowSheet(view, this.fans.of(view)));
-    this.told = drawTold(view, taken, this.fans.of(view));
+    draw_held(...seen);
+    taken.boxes.push(...draw_call_outs(...seen, taken.boxes));
+    taken.boxes.push(...draw_row_sheet(...seen));
+    this.told = draw_told(paper, see, frame, taken, palette);
     taken.boxes.push(...this.told);
     this.pairs = this.drawTray(view);
     taken.write(paper, view.palette, this.cards);
@@ -488,13 +476,13 @@ function rendererOf(gl) {
 // scene/picture.py.
 
 /** Draw labels and numbers on and next to cubes and neurons; return the covered boxes. */
-function drawScenery(view, drawAbove) {
+function drawScenery(view, above) {
   const { paper, palette, see, frame, scale } = view;
   const { layout, values, hasResult } = frame;
   const seen = [paper, palette, see, layout];
   draw_tied(...seen, values);
   for (const line of layout.neurons) drawNeurons(view, line);
-  drawAbove();
+  draw_above(paper, see, frame, palette, above);
   draw_numbers(paper, see, frame, view.lit, palette);
   const taken = draw_labels(...seen, PICTURE.margin * scale, hasResult);
   place_written(...seen, taken);
@@ -502,12 +490,7 @@ function drawScenery(view, drawAbove) {
   return taken;
 }
 
-/** Draw a row of small cubes with its numbers, see `draw_opened_row`; return its box. */
-function drawRowSheet({ paper, see, frame, palette }, fans) {
-  const whole = frame.layout.fans;
-  const isKnown = (number) => carried(whole[number], frame).summed;
-  const rowOf = (number, unit) => (isKnown(number) ? openRow(frame, whole[number], unit) : null);
-  const [minus, , plus] = palette.ends;
-  const drawCubes = (cubes) => draw_cubes(paper, cubes, palette);
-  return draw_opened_row(paper, palette, see, frame, fans, rowOf, [minus, plus], drawCubes);
+/** Return the strongest path of a picture, see threads.js. */
+function threadIn({ layout, weights, values }) {
+  return thread_of(layout, weights, values);
 }

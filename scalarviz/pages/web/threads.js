@@ -4,7 +4,7 @@
 import { along3, row3 } from "./projection.js";
 
 /** Return the output of each unit before a layer, for images the mean; zeros if unknown. */
-export function saidTo(fan, { layout, values }) {
+export function said_to(fan, layout, values) {
   const line = layout.neurons[fan.before];
   const known = values[line.values] ?? values[line.sums] ?? [];
   const [start, stop] = fan.reads;
@@ -20,8 +20,8 @@ export function saidTo(fan, { layout, values }) {
  *
  * Each item is [layer, unit, column]. For squares, it is the path that adds most to output 0.
  */
-export function threadOf(frame) {
-  const { fans } = frame.layout;
+export function thread_of(layout, weights, values) {
+  const { fans } = layout;
   const found = [];
   let [last, operation] = [-1, -1];
   for (const [number, fan] of [...fans.entries()].toReversed()) {
@@ -29,11 +29,11 @@ export function threadOf(frame) {
     const first = groups.reduce((sum, each) => sum + each.units, 0);
     const isOther = last >= 0 && (last < first || last >= first + fan.units);
     if (fan.operation === operation || isOther) continue; // another group of the operation
-    const said = saidTo(fan, frame);
+    const said = said_to(fan, layout, values);
     if (!said.some((each) => each !== 0)) return [];
     const all = [...Array(fan.is_direct ? 1 : fan.units).keys()];
     const units = last < 0 ? all : [last - first];
-    const { unit, column } = strongestOf(fan, units, said, frame.weights);
+    const { unit, column } = strongestOf(fan, units, said, weights);
     found.push([number, unit, column]);
     const pixels = Math.floor((fan.reads[1] - fan.reads[0]) / said.length);
     [last, operation] = [column + Math.floor(fan.reads[0] / pixels), fan.operation];

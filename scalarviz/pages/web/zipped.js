@@ -5,9 +5,9 @@
 const LETTERS =
   "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=>?@^_`{|}~";
 
-/** Decode a base64 text to bytes. */
+/** Decode a text of base64 or base64url to bytes. */
 export function bytesIn(words) {
-  const letters = atob(words);
+  const letters = atob(words.replaceAll("-", "+").replaceAll("_", "/"));
   const bytes = new Uint8Array(letters.length);
   for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
   return bytes;
@@ -49,15 +49,23 @@ export async function packed(value) {
 
 /** Return bytes as base64url of raw deflate. */
 export async function packedBytes(bytes) {
-  const made = await through(new CompressionStream("deflate-raw"), bytes);
-  const letters = btoa(String.fromCharCode(...made));
-  return letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+  return lettersOf(await through(new CompressionStream("deflate-raw"), bytes));
 }
 
-/** Return packed bytes; it raises if they are damaged. */
+/** Return packed bytes; it raises what the browser says of damaged ones. */
 export async function unpackedBytes(words) {
-  const bytes = bytesIn(words.replaceAll("-", "+").replaceAll("_", "/"));
-  return through(new DecompressionStream("deflate-raw"), bytes);
+  const stream = new DecompressionStream("deflate-raw");
+  const made = new Response(stream.readable).arrayBuffer();
+  made.catch(() => {}); // the writer knows why
+  const writer = stream.writable.getWriter();
+  await Promise.all([writer.write(bytesIn(words)), writer.close()]);
+  return new Uint8Array(await made);
+}
+
+/** Return bytes as base64url. */
+export function lettersOf(bytes) {
+  const letters = btoa(String.fromCharCode(...bytes));
+  return letters.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
 }
 
 /** Return what a stream makes of bytes. */

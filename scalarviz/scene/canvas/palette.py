@@ -243,6 +243,11 @@ class Theme:
     loss: str
     controls: ControlColors
 
+    @property
+    def signs(self) -> tuple[str, str]:
+        """The colors of the largest negative and the largest positive number."""
+        return self.map.negative, self.map.positive
+
     @cached_property
     def ground(self) -> str:
         return self.map.background

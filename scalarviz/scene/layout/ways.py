@@ -69,6 +69,9 @@ TUBE = 3.4  # least width of a tube
 CLEAR = 16  # lines of a caption that are drawn at full width
 NEARER = 1e-4  # so much nearer than squares are the lines above them
 BEHIND = (0.9999, 0.9999)  # the depth of lines: behind all cubes
+TIP = 12.0  # pixels of an arrowhead
+# Indices of colors of lines: without hue, by sign, first channel, lit, and lit backward.
+HUELESS, POSITIVE, NEGATIVE, CHANNEL, GLOW, BACKWARD = 0, 1, 2, 3, 6, 7
 LED = {"input gradient", "weight gradient"}  # operations whose light passes through cubes
 
 
@@ -165,6 +168,11 @@ class SeenFan:
     def column(self, column: int) -> float:
         """Return the x coordinate of the wire of a column."""
         return self.feet[0][column][0] - COLUMN * self.slot
+
+    def tops(self, unit: int, halves: Sequence[float]) -> list[float]:
+        """Return the y coordinates of the tops of a row's cubes, given half their sides."""
+        feet = self.feet[unit]
+        return [y - 2.1 * half * self.cell for (_, y), half in zip(feet, halves, strict=True)]
 
 
 @dataclass
