@@ -305,13 +305,16 @@ def write_names(
     names = given if apart < FEW * size else [name_lines(name) for name in given]
     start: float = min([ball.x - ball.radius for ball in balls])
     said: list[str] = []
+    room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
     if is_told and is_named:
-        shapes = [(rounded(each), short(each)) for each in numbers]
-        words = [one if len(one) < len(other) else other for one, other in shapes]
+        words = [short(each) for each in numbers]  # as in sums
         said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
+        if canvas.widest(said, size=size, bold=True) >= room:
+            least_words = [rounded(each) for each in numbers]
+            words = [a if len(a) < len(b) else b for a, b in zip(least_words, words, strict=True)]
+            said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
     elif is_told:
         said = [short(each) for each in numbers]
-    room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
     if said and canvas.widest(said, size=size, bold=True) < room:
         names = said
     wide = canvas.widest([*names, ""], size=size, bold=True)

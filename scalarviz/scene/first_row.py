@@ -258,15 +258,17 @@ def draw_sum(
     row: OpenRow,
     view: Box,
     taken: Sequence[Box],
+    below: float = SUMS,
 ) -> list[Box]:
     """Write the sum below the last row of a layer; return the boxes of the texts.
 
     Args:
         taken: boxes that the texts must not overlap
+        below: pixels from the feet of the cubes to the text
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
     feet, (x, y), (rim, _, radius) = fan.feet[row.unit], fan.gates[row.unit], fan.ends[row.unit]
-    shown, low = shown_in(fan, row), feet[0][1] + SUMS * scale
+    shown, low = shown_in(fan, row), feet[0][1] + below * scale
     words, rest = closed_sum(row, shown), [feet[i][0] for i in range(len(feet)) if i not in shown]
     found: list[Box] = []
     if len(rest) > 0 and len(words) > 0:

@@ -5,10 +5,11 @@ This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSL
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.scene.first_row import calls_out, draw_first_row
+from scalarviz.scene.first_row import calls_out, draw_first_row, draw_sum
 from scalarviz.scene.hands import MOST_GIVEN, draw_gives, lines_held
 from scalarviz.scene.lines import carried, seen_fans
 from scalarviz.scene.long_rows import open_row
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.division import Box, Projection
     from scalarviz.scene.layout.plates import Layout
     from scalarviz.scene.layout.ways import SeenFan
+    from scalarviz.story.facts import Neuron
+
+
+HOVERED = 36.0  # pixels from the feet of a hovered neuron's cubes to its sum
 
 
 def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
@@ -65,6 +70,9 @@ def draw_call_outs(
     ]
     if not known:
         return []
+    neuron = frame_data.hover_neuron
+    if neuron is not None and frame_data.moment is None and frame_data.named < math.inf:
+        return draw_hovered(canvas, theme, see, frame_data, known, neuron)
     first: SeenFan = known[0][1]
     number = known[0][0]
     if not calls_out(first, canvas.scale, see.camera, frame_data):
@@ -75,3 +83,20 @@ def draw_call_outs(
     ]
     fans = [each for _, each in known]
     return draw_first_row(canvas, theme, fans, rows, tops, theme.signs, see.box, taken)
+
+
+def draw_hovered(
+    canvas: Canvas2D,
+    theme: Theme,
+    see: Projection,
+    frame_data: FrameData,
+    known: list[tuple[int, SeenFan]],
+    neuron: Neuron,
+) -> list[Box]:
+    """Write the sum of the hovered neuron below its row; return the boxes of the texts."""
+    found = frame_data.layout.fan_into(neuron)
+    for number, seen in known:
+        if found is not None and found[0] is frame_data.layout.fans[number]:
+            row = open_row(number, found[1], frame_data)
+            return draw_sum(canvas, theme, seen, row, see.box, [], HOVERED)
+    return []

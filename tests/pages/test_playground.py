@@ -365,12 +365,12 @@ def test_a_hundred_presses_leave_one_network(
 
 # What ends each card of the first minute, after the first one.
 CARDS = {
-    "play": "app.run('seek', 40)",
+    "play": "app.run('seek', 1500)",
     "back": "app.run('seek', 1)",
     "parts": "app.run('go', 3)",
     "neuron": f"document.querySelector({MORE!r}).click()",
     "spiral": "document.querySelector('#tiles button:nth-child(2)').click()",
-    "input": "document.querySelector('#shelf button:nth-child(6)').click()",
+    "input": "document.querySelector('#tiles button:nth-child(5)').click()",
     "own": "document.querySelector('#set-points').click()",
 }
 COVERED = """(() => {
@@ -400,9 +400,13 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
         tab.page.get_by_role("heading", name=text(f"build.first.{name}")).wait_for()
         assert not rest(tab).ask(COVERED)
         tab.ask(f"({act}, 0)")
-        if name == "parts":  # within a step no card is shown
-            tab.until("app.around.firstMinute.number === 4")
-            tab.ask("(app.run('seek', 2), 0)")
+        if name == "parts":  # it ends after the step
+            tab.until("app.around.firstMinute.isWithin && app.frame === 0")
+            assert tab.page.is_visible("#first-card")
+            tab.ask("(app.run('seek', 0), 0)")
+        if name == "spiral":  # "Build it"
+            tab.page.click("#first-card button:nth-child(2)")
+            assert rest(tab).ask(SIZES) == "8,4"
     tab.page.click("#first-card button:nth-child(3)")
     tab.until("app.around.challenges.number === 1 && app.around.challenges.first")
     tab.until("document.querySelector('#first-card').hidden")

@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,10 +13,11 @@ from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.first_row import closed_sum, sum_forms
+from scalarviz.scene.held import draw_call_outs
 from scalarviz.scene.layout.ways import REACH, OpenRow
 from scalarviz.scene.lines import carried, known_fans
 from scalarviz.stage.stage import Stage
-from tests.scene.measures import flat_of, played, projection, stage_of
+from tests.scene.measures import Layers, flat_of, played, projection, stage_of
 from tests.studio import Written
 
 ROWS = "weight", "comes"  # what each first row has
@@ -203,3 +205,14 @@ def test_the_letter_of_the_bias_gives_way_to_its_call_out() -> None:
     for letters in (1, 2):
         assert sum(each.words == "b" for each in flat_of(stage).written) == letters
         moved(stage)
+
+
+def test_the_sum_of_a_hovered_neuron_is_below_its_row() -> None:
+    stage = stage_at("circle", 50)
+    data, see, theme = stage.frame_data(), projection(stage), stage.picture().theme
+    for fan, after in zip(data.layout.fans[:2], data.layout.neurons[1:], strict=False):
+        for unit in range(fan.units):
+            sheet = Layers(theme.ground, 1280, 800)
+            hovered = replace(data, hover_neuron=(after.values, unit), named=0.0)
+            draw_call_outs(sheet, see, hovered, theme, [])
+            assert sum(" = " in each.words for each in sheet.written) == 1

@@ -706,7 +706,7 @@ export class Playground {
     setShown(this.test, isSorted);
     setWords(this.test, text("build.test", { right: Math.round(right * count), count }));
     Object.entries({ learn, test: loss }).forEach(([name, mean], i) => {
-      setShown(this.losses[i], Number.isFinite(mean));
+      setShown(this.losses[i], Number.isFinite(mean) && (i === 0 || count > 0));
       setWords(this.losses[i], text(`build.loss.${name}`, { loss: mean.toFixed(2).replace(/^0/, "") })); // prettier-ignore
     });
   }

@@ -290,7 +290,8 @@ export class Challenges {
     setWords(line.querySelector("b"), ariaLabel);
     line.classList.toggle("won", solved);
     const left = this.now.moves - moves;
-    const canGoOn = !left && !solved && this.now.may.includes("drag");
+    const canGoOn =
+      !left && !solved && (this.now.may.includes("drag") || this.now.may.includes("lr"));
     const key = left < 0 ? "too_many" : canGoOn ? "go_on" : "left";
     const words = text(`challenge.${key}`, { left, moves: this.now.moves, count: -left });
     setWords(line.querySelector("span"), this.now.moves ? words : "");

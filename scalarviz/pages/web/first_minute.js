@@ -8,7 +8,8 @@ import { count_of } from "./story/build_link.js";
 import { Box } from "./story/camera.js";
 import { text } from "./texts.js";
 
-const WATCHED = 30; // steps until a training has been seen
+const LEARNED = 0.95; // of the test points right: a network has learned
+const HELP = { features: ["x", "y", "sinx", "siny"], hidden: [8, 4], activation: ["tanh", "tanh"], opt: "adam", lr: 0.01 }; // prettier-ignore
 const CIRCULAR = ["circle", "spiral"]; // data sets with cards
 const SEEN = "cards"; // the number of the next card, which the browser remembers
 const PLAIN = /^#?(v=1)?$/; // links without a network
@@ -16,12 +17,12 @@ const PLAIN = /^#?(v=1)?$/; // links without a network
 /** The cards in order: `at` is what is explained, by default a cube; `tab` has it on a phone. */
 const CARDS = [
   { name: "drag", isDone: ({ app }) => app.client.resume.journal.some(({ kind }) => kind === "edit") && !app.picture.scales.stops.held },
-  { name: "play", at: "#play", isDone: ({ app }) => app.state.step > WATCHED },
+  { name: "play", at: "#play", isDone: ({ right }) => right >= LEARNED },
   { name: "back", at: "#curve", isDone: ({ isBack }) => isBack },
-  { name: "parts", at: "#strip", isDone: ({ app }) => app.state.operation > 0 || app.state.moment >= 0 },
+  { name: "parts", at: "#strip", isDone: ({ isOut }) => isOut },
   { name: "neuron", at: ".layer:first-child > button:last-child", tab: "layers", isDone: (now, first) => count_of(now) > count_of(first) },
   { name: "spiral", at: "#tiles button:nth-child(2)", tab: "data", isDone: ({ shape }, first) => shape !== first.shape },
-  { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ shape, features }) => features.includes("sinx") || !CIRCULAR.includes(shape) },
+  { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ shape, right }) => (shape === "spiral" ? right >= LEARNED : !CIRCULAR.includes(shape)) },
   { name: "own", at: "#tiles button:last-child", tab: "data", isDone: ({ points, table }) => points !== "" || table !== "" },
   { name: "send", at: "#share", isDone: () => false },
 ]; // prettier-ignore
@@ -36,6 +37,7 @@ export class FirstMinute {
     this.number = CARDS.length; // of the card that is shown
     this.first = null; // settings when the cards began
     this.step = 0;
+    this.isWithin = false; // a step
   }
 
   /** Show the cards if a link does not contain a network. */
@@ -45,7 +47,7 @@ export class FirstMinute {
   }
 
   /** Show a card, given its number; after the last one, none. */
-  show(number) {
+  show(number, hasLearned = false) {
     const { app } = this.playground;
     this.number = number;
     remember(SEEN, number);
@@ -59,7 +61,11 @@ export class FirstMinute {
     const dots = Array.from({ length: 7 }, (_, i) => made("i", i === place ? "now" : ""));
     this.card.replaceChildren(
       made("div", "steps", ...dots),
-      made("h2", "", text(`build.first.${name}`)),
+      made(
+        "h2",
+        "",
+        (hasLearned ? `${text("build.first.learned")} ` : "") + text(`build.first.${name}`),
+      ),
       made("p", "", text(`build.first.${name}.more`)),
       made("div", "buttons", ...this.buttonsOf(name)),
     );
@@ -69,8 +75,14 @@ export class FirstMinute {
     const { challenges } = this.playground;
     const button = (words, press) => madeButton("", words, press);
     const end = (key) => button(text(key), () => this.show(CARDS.length));
-    const next = button(text("page.html.next"), () => this.show(this.number + 1));
-    if (name !== "send") return [end("build.first.no"), next];
+    const next = button(text("page.html.next"), () => (name === "parts" ? this.walk() : this.show(this.number + 1))); // prettier-ignore
+    const help = () => {
+      this.playground.open(""); // for room
+      if (!this.playground.app.player.playing) this.playground.app.play();
+      this.playground.change(HELP);
+    };
+    const helps = name === "input" ? [button(text("build.first.help"), help)] : [];
+    if (name !== "send") return [end("build.first.no"), ...helps, next];
     const first = challenges.say("name", challenges.table[0]);
     return [
       end("page.close"),
@@ -86,22 +98,34 @@ export class FirstMinute {
   /** Follow a picture: the card ends if its action is done, and its mark stays at what it is about. */
   seen(app) {
     const card = CARDS[this.number];
-    const now = { ...this.playground.settings, app, isBack: app.state.step < this.step };
+    const { step, operation, moment } = app.state;
+    const isWithin = operation > 0 || moment >= 0;
+    const { right } = this.playground.testedIn(app, this.playground.now) ?? {};
+    const now = { ...this.playground.settings, app, right, isBack: step < this.step, isOut: this.isWithin && !isWithin }; // prettier-ignore
     const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
-    const isAtRest = !app.guess.isOn && !app.tour && !app.state.operation;
-    const isFree = isAtRest && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
+    const isAtRest = !operation || card?.name === "parts";
+    const isFree = isAtRest && !app.guess.isOn && !app.tour && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
     const isShown = card && isFree && app.picture.placed; // without WebGL there is no picture
     setShown(this.card, Boolean(isShown && !isCovered));
     setShown(this.mark, Boolean(isShown));
     if (!card || this.playground.challenges.now) return undefined;
-    this.step = app.state.step;
+    Object.assign(this, { step, isWithin });
     const done = CARDS.findLastIndex(({ isDone }) => isDone(now, this.first));
-    if (done >= this.number) return this.show(done + 1);
+    if (done >= this.number) return this.show(done + 1, right >= LEARNED && ["play", "input"].includes(CARDS[done].name)); // prettier-ignore
     if (!isShown) return undefined;
     if (card.name === "parts" && !byId("strip").checkVisibility())
       return this.show(this.number + 1);
     if (!card.at) app.offered ??= { row: lastBias(app) };
     return this.place(placeOf(app, card));
+  }
+
+  /** Go on within a step, or begin one; at its end, show the next card. */
+  walk() {
+    const { app } = this.playground;
+    const { operation, moment } = app.state;
+    if (operation > 0) app.run("operation on");
+    else if (moment < 0) app.run("go", 1);
+    else this.show(this.number + 1);
   }
 
   /** Put the mark around a place. */

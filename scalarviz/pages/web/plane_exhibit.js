@@ -330,10 +330,11 @@ export class PlaneMap {
             const words = text("exhibits.plane.target", {
               target: this.answerNames[(1 + sign) / 2],
             });
-            return [sides[(1 + sign) / 2] ?? words, `rgb(${this.sampleColor(value)})`];
+            const side = sides[(1 + sign) / 2];
+            return [side ? `${side}: ${typeset(said(value))}` : words, `rgb(${this.sampleColor(value)})`]; // prettier-ignore
           });
     if (sorts && !classes && !this.isCurve)
-      kinds.splice(1, 0, [text("exhibits.unsure"), `rgb(${this.color(middle)})`]);
+      kinds.splice(1, 0, [`${text("exhibits.unsure")}: ${said(middle)}`, `rgb(${this.color(middle)})`]); // prettier-ignore
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
