@@ -307,7 +307,7 @@ def write_names(
     said: list[str] = []
     room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
     if is_told and is_named:
-        words = [short(each) for each in numbers]  # as in sums
+        words = [rounded(each) if each == round(each) else short(each) for each in numbers]
         said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
         if canvas.widest(said, size=size, bold=True) >= room:
             least_words = [rounded(each) for each in numbers]

@@ -110,11 +110,13 @@ def add_strokes(
     """Add the lines of a layer, dimmed if they are out of focus."""
     pointed = pointed_rows(frame_data)
     focus = None if lit.focus is None else lit.focus.rows
+    is_plain = focus is None and len(pointed) == 0  # all lines are lit alike
     for stroke in strokes_of(
         seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
     ):
         unit, column = stroke.unit, stroke.column
-        row = fan.row_of(unit, column) if unit >= 0 and column >= 0 else NONE
+        has_row = unit >= 0 and column >= 0 and not is_plain
+        row = fan.row_of(unit, column) if has_row else NONE
         rows = [row]
         if focus is not None and stroke.kind == "in" and row == NONE:  # a wire to a whole column
             rows = [fan.row_of(i, column) for i in range(fan.units)]

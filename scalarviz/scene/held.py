@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from scalarviz.scene.layout.division import Box, Projection
     from scalarviz.scene.layout.plates import Layout
     from scalarviz.scene.layout.ways import SeenFan
-    from scalarviz.story.facts import Neuron
 
 
 HOVERED = 36.0  # pixels from the feet of a hovered neuron's cubes to its sum
@@ -72,7 +71,12 @@ def draw_call_outs(
         return []
     neuron = frame_data.hover_neuron
     if neuron is not None and frame_data.moment is None and frame_data.named < math.inf:
-        return draw_hovered(canvas, theme, see, frame_data, known, neuron)
+        for number, seen in known:  # its sum, below its row
+            found = layout.fan_into(neuron)
+            if found is not None and found[0] is layout.fans[number]:
+                row = open_row(number, found[1], frame_data)
+                return draw_sum(canvas, theme, seen, row, see.box, [], HOVERED)
+        return []
     first: SeenFan = known[0][1]
     number = known[0][0]
     if not calls_out(first, canvas.scale, see.camera, frame_data):
@@ -83,20 +87,3 @@ def draw_call_outs(
     ]
     fans = [each for _, each in known]
     return draw_first_row(canvas, theme, fans, rows, tops, theme.signs, see.box, taken)
-
-
-def draw_hovered(
-    canvas: Canvas2D,
-    theme: Theme,
-    see: Projection,
-    frame_data: FrameData,
-    known: list[tuple[int, SeenFan]],
-    neuron: Neuron,
-) -> list[Box]:
-    """Write the sum of the hovered neuron below its row; return the boxes of the texts."""
-    found = frame_data.layout.fan_into(neuron)
-    for number, seen in known:
-        if found is not None and found[0] is frame_data.layout.fans[number]:
-            row = open_row(number, found[1], frame_data)
-            return draw_sum(canvas, theme, seen, row, see.box, [], HOVERED)
-    return []

@@ -485,12 +485,12 @@ export class App {
     const one = this.unit === "neuron" ? "neuron" : "operation";
     return {
       play: () => this.act() && (player.playing ? player.pause() : this.play()),
-      advance: (count = 1, unit = this.unitOfArrows) => {
+      advance: (count = 1, unit = this.around?.unit ?? this.unit) => {
         if (this.tour && this.calm) leadOn(this);
         else if (unit === "neuron") this.goByNeuron(count);
         else still("advance", { count, unit: unit === "operation" ? "stop" : unit });
       },
-      back: (count = 1, unit = this.unitOfArrows) => {
+      back: (count = 1, unit = this.around?.unit ?? this.unit) => {
         if (this.around?.goBack()) return;
         if (unit === "neuron") this.goByNeuron(-count);
         else still("back", { count, unit: unit === "operation" ? "stop" : unit });
@@ -591,12 +591,6 @@ export class App {
   /** Whether operations can be shown neuron by neuron. */
   get hasNeurons() {
     return this.spec.scene.moments.some(({ neurons }) => neurons);
-  }
-
-  /** The unit of the arrow keys; within a step of a playground, operations. */
-  get unitOfArrows() {
-    const isWithin = this.around && this.state.operation > 0;
-    return isWithin && this.unit === "step" ? "operation" : this.unit;
   }
 
   /** Set the unit of the arrow keys; for operations and neurons, playback is by operation. */

@@ -503,6 +503,12 @@ export class Playground {
     setWords(byId("told"), `${element.ariaLabel}: ${number.ariaValueText}. ${words}`);
   }
 
+  /** The unit of the arrow keys; within a step, operations. */
+  get unit() {
+    const { state, unit } = this.app;
+    return state.operation > 0 && unit === "step" ? "operation" : unit;
+  }
+
   /** Whether the weights may differ from the initial ones. */
   get hasOwnWeights() {
     const { state, client } = this.app;

@@ -325,16 +325,17 @@ export class PlaneMap {
       ? curve.map(([key, name]) => [text(key), styled(`--${name}`)])
       : classes
         ? classNames.map((name, i) => [name, `rgb(${this.sampleColor(i)})`])
-        : [1, -1].map((sign) => {
+        : (sorts ? [1, 0, -1] : [1, -1]).map((sign) => {
             const value = middle + sign * reach;
-            const words = text("exhibits.plane.target", {
-              target: this.answerNames[(1 + sign) / 2],
-            });
-            const side = sides[(1 + sign) / 2];
-            return [side ? `${side}: ${typeset(said(value))}` : words, `rgb(${this.sampleColor(value)})`]; // prettier-ignore
+            const [target, side] = [this.answerNames, sides].map((each) => each[(1 + sign) / 2]);
+            const words = sign ? side : text("exhibits.unsure");
+            return [
+              words
+                ? `${words}: ${typeset(said(value))}`
+                : text("exhibits.plane.target", { target }),
+              `rgb(${sign ? this.sampleColor(value) : this.color(value)})`,
+            ];
           });
-    if (sorts && !classes && !this.isCurve)
-      kinds.splice(1, 0, [`${text("exhibits.unsure")}: ${said(middle)}`, `rgb(${this.color(middle)})`]); // prettier-ignore
     const others = [];
     if (held < dots.length) others.push(["exhibits.plane.held_out", "held"]);
     if (sorts) others.push(["exhibits.wrong", "wrong"]); // always: the map keeps its size
