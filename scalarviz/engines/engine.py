@@ -17,7 +17,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar, final
 
@@ -249,9 +249,11 @@ class Run(ABC):
 
     Attributes:
         named_arrays: `ArrayFacts` of a PyTorch model that is followed, to name its parameters
+        structure: its modules and functions, see `Followed.structure`; None for other networks
     """
 
     named_arrays: Sequence[Any] = ()
+    structure: Mapping[str, Any] | None = None
 
     def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches

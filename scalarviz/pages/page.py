@@ -75,6 +75,8 @@ d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
 KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
 KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, or with layers of this name.
+DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
+ASKED = "held.asked."
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
@@ -230,7 +232,7 @@ def made_page(
     parts: dict[str, str] = {}
     scene = scene_data(show)
     kinds = {each.kind for each in show.session.network.program.operations}
-    script = bundle("main.js", partial(module_for, exhibit, opens=opens_rows(scene), kinds=kinds))
+    script = bundle("main.js", partial(module_for, exhibit, parts=parts_of(scene), kinds=kinds))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
@@ -251,7 +253,10 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    data |= {"spec": spec, "texts": texts_of(script, texts())}
+    asked = ASKED + (exhibit or {}).get("things", "samples")  # only what is beside the network
+    said = texts_of(script, texts()).items()
+    data |= {"spec": spec}
+    data["texts"] = {key: each for key, each in said if key == asked or ASKED not in key}
 
     def whole() -> bytes:
         written = filled(show, script, data, parts, links)
@@ -369,7 +374,7 @@ def module_for(
     exhibit: Mapping[str, Any] | None,
     name: str,
     *,
-    opens: bool = True,
+    parts: Collection[str] = ("opens", "marked"),
     kinds: Collection[str] | None = None,
 ) -> str:
     """Return the source of a module without the parts that a page does not need.
@@ -377,12 +382,14 @@ def module_for(
     Args:
         exhibit: data of the result plot, or None; other kinds of plots are left out
         name: name of the module
-        opens: whether the picture can open rows of kernels; if not, the code for it is left out
+        parts: what the picture has, as `parts_of`; the code for other parts is left out
         kinds: kinds of operations that captions describe; None (default) means all
     """
     content, shown = module_text(name), exhibit and exhibit["kind"]
-    if name == "story/long_rows.js" and not opens:
+    if name == "story/long_rows.js" and "opens" not in parts:
         content = OPENED.sub(r"const \1 = () => [];", content)
+    if name == "picture.js" and "marked" not in parts:
+        content = DIAGRAM.sub("", content)
     if kinds is not None:
         content = KINDS.sub(lambda line: without(line[0], kinds), content)
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
@@ -396,11 +403,17 @@ def without(table: str, kinds: Collection[str]) -> str:
     return KIND.sub(lambda row: row[0] if row[1] in kinds else "", table)
 
 
-def opens_rows(scene: Mapping[str, Any]) -> bool:
-    """Return whether a layout has a row of kernels that can be opened, or a LayerNorm."""
+def parts_of(scene: Mapping[str, Any]) -> list[str]:
+    """Return the parts of a picture that few have.
+
+    They are "opens", rows of kernels or of a LayerNorm that can be opened, and "marked", the marks
+    of a followed model.
+    """
     layouts = scene["layouts"]
     is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
-    return is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
+    opens = is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
+    marked = any("marks" in each for each in layouts)
+    return [name for name, has in (("opens", opens), ("marked", marked)) if has]
 
 
 def markup_of_page() -> str:
@@ -536,7 +549,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]
-    script = bundle(START, partial(module_for, exhibit, opens=opens_rows(spec["scene"])))
+    script = bundle(START, partial(module_for, exhibit, parts=parts_of(spec["scene"])))
     return {"spec": spec, "texts": texts_of(script, texts())}
 
 

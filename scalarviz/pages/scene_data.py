@@ -242,7 +242,8 @@ def layouts_of(
     found: dict[bytes, Layout] = {}
     is_graph = session.network.program.is_graph
     for every in (False, True)[: 1 + has_walls(session)]:
-        few = is_graph or every or shows_every_weight(session)  # they are large and similar
+        is_large = every or shows_every_weight(session) or session.trainer.run.structure
+        few = is_graph or is_large  # they are large and similar
         for shape in shapes or SHAPES[:: OF_LARGE if few else 1]:
             layout = layout_of(session, shape, walks=True, every=every)
             mark = layout.extent.tobytes()
@@ -276,6 +277,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         ],
         "written": [words_data(each) for each in layout.written],
         "heads": [words_data(each) for each in layout.heads],
+        **({"marks": [asdict(each) for each in layout.marks]} if layout.marks else {}),
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 
@@ -307,6 +309,7 @@ def plate_data(plate: Plate) -> dict[str, Any]:
     """Return the data of a plate, with the size of its mip levels."""
     return {
         **parts(plate, "first rows columns stride role operation layer seat"),
+        **({"is_full": True} if plate.is_full else {}),
         **{name: x.tolist() for name, x in parts(plate, "origin along across toward").items()},
         "tiles": plate.tiles and asdict(plate.tiles),
         "levels": levels_of(plate),

@@ -39,6 +39,7 @@ from scalarviz.scene.canvas.palette import THEMES, Theme
 from scalarviz.scene.canvas.renderer import Renderer, clear, set_scissor, set_state
 from scalarviz.scene.caption_band import CARD_PAD, MORE, PieceBox, draw_caption, draw_opened
 from scalarviz.scene.cube_numbers import draw_numbers
+from scalarviz.scene.diagram import draw_diagram
 from scalarviz.scene.drawn_lines import draw_above, draw_lines
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.formula_marks import draw_ways
@@ -443,6 +444,7 @@ class Picture:
             return replace(found, boxes=[*found.boxes, *opened]), pushed
 
         def lines(part: Canvas2D) -> LinePaint:
+            draw_diagram(part, theme, see, frame_data.layout)
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
             draw_long_rows(part, see, frame_data, theme)
@@ -451,7 +453,11 @@ class Picture:
         def marks(part: Canvas2D) -> tuple[list[Box], Box | None, list[Box]]:
             draw_chosen(part, see, frame_data, theme)
             frozen = frame_data.cubes.frozen
-            rows = [] if frozen is None else np.flatnonzero(frozen)[:MOST_FROZEN].tolist()
+            rows = (
+                []
+                if frozen is None or frame_data.layout.marks
+                else np.flatnonzero(frozen)[:MOST_FROZEN].tolist()
+            )
             for row in rows:
                 hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)

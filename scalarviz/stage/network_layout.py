@@ -17,19 +17,20 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
-from scalarviz.scene.layout.division import Box
+from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
-from scalarviz.scene.layout.plates import RIGHT, UP, Layout, WrittenWords
+from scalarviz.scene.layout.model_picture import layout_of_model
+from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.scene.layout.trays import About, Layered, Names, trays_layout
 from scalarviz.scene.layout.walls import walls
-from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import TrainingState, is_output, names_of
 from scalarviz.training.session.session import Session
 
-FEW_MODULES, LEAST_NAME, NAME = 8, 2.0, 9.0  # modules in a row; cells, pixels of names
+EXPLAINED = "frame", "badge", "around", "loop", "tied"  # looks of marks
+HIGH, STEP = 570.0, 24.0  # pixels of the stage in a picture of 1280 x 800; steps of its size
 UNKNOWN = 0.05  # radius of neurons without known values
 LONG_ROW, LONGEST_ROW = 20, 128  # weights in a tray of cubes, and in one of tiles
 KEPT_LAYOUTS = 4  # layouts of a program
@@ -45,6 +46,12 @@ def shape_of(box: Box) -> float:
     """Return the aspect ratio of a box, rounded to steps of about 10 %."""
     shape = max(box.width, 1.0) / max(box.height, 1.0)
     return float(np.exp(0.1 * round(np.log(min(max(shape, 0.3), 6.0)) / 0.1)))
+
+
+def room_of(division: Division) -> tuple[float, float]:
+    """Return the size of the stage relative to its text, rounded down to steps of STEP pixels."""
+    box, scale = division.inner, division.scale
+    return STEP * max(1, box.width // (STEP * scale)), STEP * max(1, box.height // (STEP * scale))
 
 
 def kept_layout(
@@ -76,11 +83,16 @@ def layout_of(
     *,
     walks: bool = False,
     every: bool = False,
+    room: tuple[float, float] | None = None,
+    opened: Mapping[str, bool] | None = None,
 ) -> Layout:
     """Return the layout of a session's network, given the session or its state.
 
     Args:
         shape: aspect ratio of the stage
+        room: size of the stage relative to text of 12 pixels, for a followed model; None (default)
+            for the height of a picture of 1280 x 800
+        opened: frames of a followed model that the user opened (True) or closed (False), by key
         walks: whether operations are shown one by one; then a compiled function is shown as a
             graph instead of a formula or walls
         every: whether to choose walls, with a cube for every weight, if there is another layout
@@ -94,8 +106,10 @@ def layout_of(
     tied = now.data.input_tint == now.data.output_tint == "rgb"
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(now) else []
-    if isinstance(network.layers[0], ModuleArray):
-        return of_modules(program, about, shape)
+    if now.run.structure is not None:
+        size = room or (shape * HIGH, HIGH)
+        known = now.run.structure, program, now.run.named_arrays
+        return layout_of_model(*known, size, opened or {})
     if every or shows_every_weight(now):
         return walls(program, about, own, shape, squares)
     if squares and has_walls(now):
@@ -109,17 +123,12 @@ def without_balls(layout: Layout) -> Layout:
     return replace(layout, neurons=[replace(each, radius=UNKNOWN) for each in layout.neurons])
 
 
-def of_modules(program: Program, about: About, shape: float) -> Layout:
-    """Return the layout of a followed model, whose modules are known only by name and weights."""
-    is_large = longest_row(program) > LONG_ROW or len(program.operations) > FEW_MODULES
-    made = (walls if is_large else kept_layout)(program, about, {}, shape)
-    written = []
-    for label in made.labels:
-        plates = [each for each in made.plates if label.rows.start <= each.first < label.rows.stop]
-        ends = np.concatenate([each.corners() for each in plates]) @ RIGHT
-        half = max(0.5 * float(np.ptp(ends)), LEAST_NAME) * RIGHT
-        written.append(WrittenWords(label.name, label.place + 0.5 * UP, half, NAME))
-    return replace(without_balls(made), written=written)
+def marks_meaning(layout: Layout) -> str:
+    """Return the meaning of the marks of a followed model in one line; "" without marks."""
+    looks = {each.look for each in layout.marks}
+    found = [text("structure.key.rows")] if looks else []
+    found += [text(f"structure.key.{look}") for look in EXPLAINED if look in looks]
+    return "; ".join(found)
 
 
 def sees_places(session: Session | TrainingState) -> bool:
@@ -196,8 +205,6 @@ def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]
     layer = session.network.layers[first]
     for part in parts:
         layer = getattr(layer, "layers", (layer,) * (part + 1))[part]
-    if isinstance(layer, ModuleArray):
-        return layer.title
     name, activation = text("plates.layer", label=label), getattr(layer, "activation", "")
     if isinstance(layer, Dense):
         return name, plural("plates.neurons", layer.outputs, activation=activation)

@@ -12,11 +12,13 @@ from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.layout.plates import PIXEL, Layout, Plate
 from scalarviz.scene.visuals.picking import DIRECTIONS, next_place, seen_at
 from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.trainer import rows_of
+
+FRAME_TITLE = 24.0  # height of the title of a frame, in units of PIXEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,22 @@ class PointerTarget:
 
 
 NOTHING = PointerTarget()
+
+
+def frame_at(see: Projection, layout: Layout, x: float, y: float) -> str:
+    """Return the key of the frame of a followed model that a click at a pixel opens or closes.
+
+    An open frame is closed by a click on its title. Without such a frame, "" is returned.
+    """
+    found = ""
+    for each in layout.marks:
+        if each.key:
+            seen = see(np.array(each.points))
+            (left, top), (right, bottom) = seen.xy.tolist()
+            high = FRAME_TITLE * PIXEL * float(seen.unit[0])
+            high = high if each.look == "frame" else bottom - top
+            found = each.key if Box(left, top, right - left, high).has(x, y) else found
+    return found
 
 
 def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> PointerTarget:

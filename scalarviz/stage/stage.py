@@ -70,12 +70,13 @@ from scalarviz.stage.handles import (
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion, blanked, magnified, pushes
 from scalarviz.stage.narration import Cards, Narration
-from scalarviz.stage.network_layout import has_walls, layout_of, shape_of
+from scalarviz.stage.network_layout import has_walls, layout_of, marks_meaning, room_of, shape_of
 from scalarviz.stage.neuron_maps import SessionMaps
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.pointing import (
     NOTHING,
     PointerTarget,
+    frame_at,
     neuron_of,
     next_target,
     same_in,
@@ -95,6 +96,7 @@ from scalarviz.training.session.trainer import one_row
 HELD = 1.5  # seconds that a manual change stays marked
 NEAR = 7.0  # visible height in cells when a single cube is framed
 
+WIDE = 1000.0  # width of a picture that has room for the meaning of all marks
 MOST_BESIDE = 5  # weights that are pinned beside another one
 
 # Set by the user; otherwise a picture during playback differs only in its numbers.
@@ -218,9 +220,12 @@ class Stage(Messages):
 
     def _begin(self) -> None:
         self.reading = LiveValues(self.show.session, self.patience)
-        self._shape = shape_of(Division.of(*self._extent).inner)
+        self.opened: dict[str, bool] = {}
+        division = Division.of(*self._extent)
+        self._shape, self._room = shape_of(division.inner), room_of(division)
+        self._structure = self.reading.now.run.structure
         self._walks, self._every = self.unfolded, self.look.every_weight and self.has_walls
-        self.plan = layout_of(self.reading.now, self._shape, every=self._every)
+        self.plan = layout_of(self.reading.now, self._shape, every=self._every, room=self._room)
         self._thread: Sequence[Step] = ()
         self.eyes = CameraController(self.plan, self.look.preset, self.reduced_motion)
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
@@ -360,7 +365,20 @@ class Stage(Messages):
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
             return
-        self.pin(self.target_at(x, y).part)
+        target = self.target_at(x, y)
+        key = (
+            "" if target or self._seen is None else frame_at(self._see(self._seen), self.plan, x, y)
+        )
+        if key:
+            self.open_frame(key)
+        else:
+            self.pin(target.part)
+
+    def open_frame(self, key: str) -> None:
+        """Open or close a frame of a followed model, given by its key."""
+        is_open = any(each.key == key and each.look == "frame" for each in self.plan.marks)
+        self.opened[key] = not is_open
+        self._lay_out()
 
     # Pictures.
 
@@ -398,6 +416,9 @@ class Stage(Messages):
         if self.reading.program is not program:
             self._lay_out()
             self.motion.stop()
+        if self.reading.now.run.structure is not self._structure:
+            self._structure = self.reading.now.run.structure
+            self._lay_out()
 
     def _source(self) -> ChannelSource:
         reading, shown = self.reading, (self.look.color, self.look.cubes)
@@ -608,6 +629,12 @@ class Stage(Messages):
             hint=not (self.common.silent or self.common.present or self.pane is not None),
             instead=instead,
         )
+        structure = self.reading.now.run.structure
+        lack = structure["lack"] if structure is not None else ""
+        key = marks_meaning(self.plan) if self._extent[0] >= WIDE else ""
+        task = text("structure.lack", why=lack) if lack else key
+        if task and not found.task:
+            found = replace(found, task=task)
         if self.guess is not None and instead is None and found.caption is not None:
             return replace(found, caption=replace(found.caption, title=self.guess.title))
         return found
@@ -629,15 +656,17 @@ class Stage(Messages):
 
     def _fit(self, seen: FrameData) -> None:
         """Fit layout and camera to the free area; only the camera makes room for card and panel."""
-        shape = self._shape_for(seen)
+        shape, room = self._shape_for(seen)
         walks = self.unfolded or self.motion.walking or self.reading.here.clock.operation > 0
         every = self.look.every_weight and self.has_walls
         opens = self._every != every and self.eyes.fold()
-        if opens or (shape, walks) != (self._shape, self._walks):
+        is_other = self.plan.marks and room != self._room
+        if opens or is_other or (shape, walks) != (self._shape, self._walks):
             self._shape, self._walks, self._every = shape, walks, self._every != opens
+            self._room = room
             self._lay_out(thread=seen.layout.thread)
-            if opens and self._shape_for(replace(seen, layout=self.plan)) != shape:
-                self._shape = self._shape_for(replace(seen, layout=self.plan))
+            if opens and self._shape_for(replace(seen, layout=self.plan))[0] != shape:
+                self._shape = self._shape_for(replace(seen, layout=self.plan))[0]
                 self._lay_out(thread=self.plan.thread)
             cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
             self._seen = seen = replace(seen, layout=self.plan, cubes=cubes, thread=self._thread)
@@ -645,9 +674,10 @@ class Stage(Messages):
         if opens:
             self.eyes.unfold()
 
-    def _shape_for(self, seen: FrameData) -> float:
-        """Return the aspect ratio of the free area if card and panel were closed."""
-        return shape_of(replace(seen, pinned=None, panel=0.0).division(*self._extent).inner)
+    def _shape_for(self, seen: FrameData) -> tuple[float, tuple[float, float]]:
+        """Return the aspect ratio and the size of the free area without card and panel."""
+        division = replace(seen, pinned=None, panel=0.0).division(*self._extent)
+        return shape_of(division.inner), room_of(division)
 
     def captioned(self) -> Caption:
         """Return the caption of the last operation."""
@@ -669,7 +699,13 @@ class Stage(Messages):
 
     def _lay_out(self, thread: Sequence[Step] = ()) -> None:
         """Compute the layout for the current operations; camera, scales and `thread` are kept."""
-        made = layout_of(self.reading.now, self._shape, walks=self._walks, every=self._every)
+        made = layout_of(
+            *(self.reading.now, self._shape),
+            walks=self._walks,
+            every=self._every,
+            room=self._room,
+            opened=self.opened,
+        )
         if thread and made.fans[0].is_direct:
             made = with_thread(made, thread)
         before, self.plan, self._focus, self._thread = self.plan, made, None, ()

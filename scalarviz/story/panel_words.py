@@ -198,13 +198,13 @@ def group_words(group: Group, weight: str) -> str:
     up = len([each for each in group.amounts if each > 0.0])
     down = len([each for each in group.amounts if each < 0.0])
     if weight == "":
-        is_split = 0 < up < group.count
-        near = text("group.near", near=up, count=group.count)
-        if is_split and len(group.losses) > 0:
+        away = group.count - up
+        if up == 0 or away == 0:
+            return text("group.near", near=up, count=group.count)
+        if len(group.losses) > 0:
             old, new = group.losses
-            away = group.count - up
             return text("group.loss", near=up, count=away, of=group.count, old=old, new=new)
-        return plural("group.away", group.count - up, near=up, of=group.count) if is_split else near
+        return text("group.away", near=up, count=away, of=group.count)
     words = text("group.ask", up=up, down=down, count=group.count, weight=weight)
     if group.silent > 0:
         words += " " + plural("group.silent", group.silent)

@@ -42,8 +42,8 @@ from scalarviz.pages.page import (
     first_speed,
     module_for,
     module_text,
-    opens_rows,
     page_of,
+    parts_of,
     size_words,
     style_of_page,
 )
@@ -170,10 +170,11 @@ def test_a_page_has_the_modules_of_its_own_exhibit_alone(made: Page) -> None:
 def test_only_a_page_with_rows_of_kernels_has_what_opens_them(made: Page) -> None:
     assert "function draw_opened_rows(" not in script_in(made.text)
     assert "opened.row" not in data_in(made.text)["texts"]
-    rows = "story/long_rows.js"
-    assert module_for(None, rows, opens=False) != module_for(None, rows)
+    assert "draw_diagram" not in script_in(made.text)
+    for name in ("story/long_rows.js", "picture.js"):
+        assert module_for(None, name, parts=[]) != module_for(None, name)
     digits = load(find("digits"))(engine="cpu")
-    assert opens_rows(scene_data(Show.of(digits), [1.4]))
+    assert parts_of(scene_data(Show.of(digits), [1.4])) == ["opens"]
 
 
 @pytest.mark.usefixtures("_quick")

@@ -113,9 +113,7 @@ export class StripBar {
     });
     this.parts = [...new Set(cells.map(({ part }) => part))].map((part) => {
       const own = this.buttons.filter((_, i) => cells[i].part === part);
-      const head = headOf(part); // on pages where it can be pressed, it leads to the first one
-      head.addEventListener("click", () => own[0].click());
-      return made("section", `part ${part}`, head, made("div", "", ...own));
+      return made("section", `part ${part}`, headOf(part), made("div", "", ...own));
     }); // prettier-ignore
     element.append(...this.parts);
   }

@@ -150,6 +150,7 @@ export class Layout extends PlainLayout {
     }
     parts.push(...this.labels, ...this.signs.map(({ room }) => room));
     parts.push(...this.written.map(({ ends }) => ends));
+    for (const { kind, points } of this.marks) if (kind !== "text") parts.push(points.flat());
     return Float64Array.from(parts.flatMap((part) => [...part]));
   }
 

@@ -29,7 +29,7 @@ export function layoutOf(given, shape, isTied = false) {
     shape, isTied, facts.tint ? [] : hidden,
   ); // prettier-ignore
   return {
-    plates: made.plates.map((each) => ({ ...each, levels: 0, room: [0, 0] })), // they are small
+    plates: made.plates.map((each) => ({ ...each, levels: 0, room: [0, 0], is_full: undefined })), // they are small
     neurons: made.neurons.map((each) => ({
       ...each,
       points: flat(each.points),

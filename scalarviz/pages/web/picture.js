@@ -21,6 +21,7 @@ import { said_to, thread_of, withThread } from "./threads.js";
 import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
 import { draw_call_outs, draw_held } from "./story/held.js";
+import { draw_diagram } from "./story/diagram.js";
 import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
 import { ALONE } from "./story/trays.js";
@@ -365,6 +366,7 @@ export class Picture {
     const rowOf = ([number, unit, column]) => layout.fans[number].row_of(unit, column);
     const thread = () => threadIn(frame).map(rowOf);
     const walls = this.walls.of(see, layout, scale);
+    draw_diagram(paper, palette, see, layout);
     paint_walls(...seen, walls, (fan) => said_to(fan, layout, values), thread);
     const above = draw_lines(paper, see, frame, view.lit, palette);
     draw_long_rows(...seen);

@@ -37,6 +37,8 @@ MOST = 1.06  # size of a cube beyond the scale, relative to the largest
 HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
 FIELD = 1.12  # scale of the cubes of kernels, which are flat fields of one size
+PIXEL = 0.03125  # cells of a pixel in the layout of a followed model
+FILLED = -2.0  # in place of a seat: cubes fill their cells
 FULL, FLUSH = 0.9, 1.05  # maximum fraction of a cell for a cube; seat by half a cube
 
 
@@ -75,6 +77,7 @@ class Plate:
         seat: distance from the center of a cell to the base of its cube, both forwards and
             downwards; a cube with half side h is shifted by seat - h in both directions; 0
             (default) centers each cube in its cell
+        is_full: whether cubes fill their cells, so that no gaps between small cells flicker
     """
 
     first: int
@@ -90,6 +93,7 @@ class Plate:
     layer: int = NONE
     tiles: Tiles | None = None
     seat: float = 0.0
+    is_full: bool = False
 
     @cached_property
     def _corners(self) -> dict[float, FloatArray]:
@@ -111,6 +115,8 @@ class Plate:
         """Size factor of the cubes: 1, or less if cells or seat are small."""
         if self.seat:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
+        if self.is_full:
+            return 0.4999 * min(self.cell) / HALF / MOST
         return (FIELD if self.tiles else 1.0) * min(1.0, *self.cell)
 
     @cached_property
@@ -137,13 +143,13 @@ class Plate:
     def least(self) -> float:
         """Side of the smallest cube relative to the largest."""
         if self.tiles is not None:
-            return 1.0
+            return MOST if self.is_full else 1.0
         return LEAST if self.seat else LEAST_ON_WALL
 
     @property
     def standing_at(self) -> float:
         """`seat` for shaders, or a negative number if all cubes have the same size."""
-        return self.seat if self.tiles is None else -1.0
+        return self.seat if self.tiles is None else FILLED if self.is_full else -1.0
 
     def halves(self, sizes: FloatArray, top: float) -> FloatArray:
         """Return half the side of the cube of each number; NaN gets the largest cube.
@@ -546,6 +552,29 @@ class Sign:
         return np.asarray(self.middle + ends + self.radius * np.sign(ends))
 
 
+@dataclass(frozen=True, slots=True)
+class DiagramMark:
+    """A box, a line or a text between the walls of a followed model.
+
+    Attributes:
+        kind: "box", "line", "text", or "room" (corners of the picture at full zoom)
+        look: name of its colors, see `diagram`
+        points: opposite corners of a box, points of a line, or the anchor of a text, in space
+        words: the text
+        size: radius of corners, or font size, in units of PIXEL
+        anchor: position of the anchor in the text: "left", "center" or "right"
+        key: key of the frame that a click on the box opens or closes; "" for others
+    """
+
+    kind: str
+    look: str
+    points: Sequence[tuple[float, ...]]
+    words: str = ""
+    size: float = 0.0
+    anchor: str = "center"
+    key: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class Layout:
     """All items of the scene with their positions.
@@ -557,6 +586,7 @@ class Layout:
         signs: labels of graph nodes
         thread: for squares, the path with the largest contribution, starting at the last layer
         heads: texts above columns
+        marks: frames, lines and texts between the walls of a followed model
     """
 
     plates: Sequence[Plate]
@@ -569,6 +599,7 @@ class Layout:
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
     heads: Sequence[WrittenWords] = ()
+    marks: Sequence[DiagramMark] = ()
 
     @cached_property
     def _known(self) -> dict[object, Any]:
@@ -598,6 +629,7 @@ class Layout:
                 *(label.place[np.newaxis] for label in self.labels),
                 *(end for each in self.written for end in each.ends),
                 *(each.room() for each in self.signs),
+                *(np.array(each.points) for each in self.marks if each.kind != "text"),
             ]
         )
 

@@ -52,7 +52,7 @@ float number(vec2 where, float half_of) {
 // Half the side of a cube; NaN is drawn largest, so that it is noticed.
 float share(float size) {
     float part = pow(abs(size) * scales.w, 0.3333333);
-    float least = v_key.w < 0.0 ? 1.0 : v_key.w > 0.0 ? LEAST : LEAST_ON_WALL;
+    float least = v_key.w < -1.5 ? MOST : v_key.w < 0.0 ? 1.0 : v_key.w > 0.0 ? LEAST : LEAST_ON_WALL;
     return v_up.w * (is_number(size) ? clamp(part, least, MOST) : 1.0);
 }
 

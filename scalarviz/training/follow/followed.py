@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -15,7 +16,7 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.base.leaf_calls import session_of_record
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
-from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record
+from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
@@ -26,6 +27,18 @@ MOST_ARRAYS, MOST_AXES = 100_000, 32
 # Errors raised by a header with fields of a wrong type or size.
 FOREIGN = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
 MOST_DEAD = 0.95  # share of dead units in a dead layer
+# Types of a record by example, with the least numbers.
+SIZES = (0,)
+ARRAY = {
+    "name": "", "shape": SIZES, "module": "", "kind": "", "is_buffer": False, "frozen": False,
+    "also": ("",), "pick": (1,),
+}  # fmt: skip
+FRAME = {"path": "", "kind": "", "parent": -1, "first": 0, "times": 0, "within": [""]}
+NODE = {
+    "kind": "", "name": "", "path": "", "frame": -1, "times": 0, "out": False, "arrays": [""],
+    "sizes": [SIZES], "shared": [""], "shape": SIZES, "within": [""],
+}  # fmt: skip
+NODE_KINDS = {"module", "function", "noise", "input"}
 
 
 class Head:
@@ -55,26 +68,63 @@ class Head:
 
 def array_in(given: dict[str, Any]) -> Array:
     """Return the array described in a header; raise an error if invalid."""
-    shape, pick = tuple(given["shape"]), tuple(given["pick"])
-    require(
-        len(shape) <= MOST_AXES and all(type(n) is int and n >= 0 for n in shape),
-        f"an array has the shape {shorten(shape)}",
-    )
-    require(len(pick) == 2 and all(type(n) is int and n > 0 for n in pick), "it has another pick")
-    name, module, kind = (visible(str(given[each])) for each in ("name", "module", "kind"))
-    also = tuple([visible(str(each)) for each in given["also"]])
-    is_buffer, frozen = given["is_buffer"] is True, given["frozen"] is True
-    return Array(name, shape, module, kind, is_buffer, frozen, also, pick)
+    found = Array(**like(given, ARRAY))
+    require(len(found.pick) == 2, "it has another pick")
+    return found
 
 
 def probe_in(given: Any) -> dict[str, Any] | None:
     """Return the probe sample in a header, or None; raise an error if invalid."""
     if given is None:
         return None
-    shape, numbers = tuple(given["shape"]), np.array(given["numbers"], float)
-    require(all(type(n) is int and n > 0 for n in shape), "its probe has another shape")
+    shape, numbers = like(given["shape"], (1,)), np.array(given["numbers"], float)
     require(numbers.shape == (prod(shape),), "its probe has another size")
     return {"shape": shape, "numbers": numbers}
+
+
+def structure_in(given: Any) -> dict[str, Any]:
+    """Return the structure in a record; raise an error if invalid."""
+    require(given["version"] == 1, "it was written by another version of scalarviz")
+    frames = like(given["frames"], [FRAME])
+    nodes = [
+        like(each, NODE | {"settings": settings_like(each["settings"])})
+        | {"ways": [(like(name, ""), *like(sizes, [SIZES])) for name, *sizes in each["ways"]]}
+        | {"id": number}
+        for number, each in enumerate(given["nodes"])
+    ]
+    edges = [(like(a, 0), like(b, 0), like(sizes, SIZES)) for a, b, sizes in given["edges"]]
+    kinds, ends = {each["kind"] for each in nodes}, {end for *two, _ in edges for end in two}
+    is_whole = (
+        ends <= {*range(len(nodes))}
+        and all(each["frame"] < len(frames) for each in nodes)
+        and all(each["parent"] < number for number, each in enumerate(frames))
+    )
+    require(kinds <= NODE_KINDS and is_whole, "a frame or a node is missing, or of no kind")
+    lack = visible(str(given["lack"]), 300)
+    return {"lack": lack, "frames": frames, "nodes": nodes, "edges": edges}
+
+
+def settings_like(given: dict[str, Any]) -> dict[str, Any]:
+    """Return an example of settings: words, numbers, and lists of integers."""
+    integers = [-(2**63)]
+    return {name: integers if type(each) is list else each for name, each in given.items()}
+
+
+def like(given: Any, example: Any) -> Any:
+    """Return what was read of a record if it is like an example; else raise an error.
+
+    It has the types of the example, and no smaller integers. A list or tuple in the example has one
+    item; a tuple is a list in the record.
+    """
+    kind = list if isinstance(example, tuple) else type(example)
+    require(type(given) is kind, f"it has {shorten(given)} where {kind.__name__} is expected")
+    if kind is dict:
+        return {visible(name): like(given[name], each) for name, each in example.items()}
+    if kind is list:
+        require(example is not SIZES or len(given) <= MOST_AXES, "it has too many axes")
+        return type(example)(like(each, example[0]) for each in given)
+    require(kind is not int or example <= given < 2**63, f"it has the number {shorten(given)}")
+    return visible(given) if kind is str else given
 
 
 class Kept(NamedTuple):
@@ -210,6 +260,22 @@ class Followed:
             if is_known
             for name in (each.name, *each.also)
         }
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """The structure of the model, as observed in its first forward passes.
+
+        A dict with `nodes` (modules, functions and arguments), `frames` (modules that call
+        others), `edges` (node, node, shape of the tensor between them), and `lack`: why the
+        structure is unknown, or "". No error is raised if it is missing or damaged.
+        """
+        tree, lack = self.record.tree, "no structure was recorded"
+        try:
+            if tree is not None:
+                return structure_in(unpacked(tree))
+        except (*FOREIGN, zlib.error) as error:
+            lack = f"the recorded structure is damaged: {visible(str(error))}"
+        return {"lack": lack, "frames": [], "nodes": [], "edges": []}
 
     @cached_property
     def session(self) -> Session:

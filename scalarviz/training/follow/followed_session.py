@@ -27,7 +27,7 @@ from scalarviz.data import Arrays
 from scalarviz.engines.engine import Run, RunOutcome
 from scalarviz.errors import FileError, ScalarvizError
 from scalarviz.training.follow.followed import Followed, Head, Kept
-from scalarviz.training.follow.modules import FollowedModel
+from scalarviz.training.follow.modules import FollowedModel, structure_of
 from scalarviz.training.follow.sources import numbers_in
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.session import MEMORY, Session
@@ -79,8 +79,26 @@ class RecordedRun(Run):
         trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
         trainer.computes = model.computes and model.head.probe is not None
         self.grown: Callable[[], None] = lambda: None  # called when new entries were read
+        self._tree: Any = None  # what the structure was read from: whether recorded, and done
+        self._structure: dict[str, Any] | None = None
         self._kept: Kept | None = None
         self._is_newest = False  # whether the clock follows the end of a growing record
+
+    @property
+    def structure(self) -> dict[str, Any] | None:  # type: ignore[override]
+        """The structure of a model that is drawn by its modules; None for a chain of layers.
+
+        Without a recorded structure, it has no edges.
+        """
+        record = self.followed.record
+        key = record.tree is None, record.is_done
+        if not self.model.computes and self._tree != key:
+            found = self.followed.structure
+            lack = found["lack"] if record.is_done or record.tree is not None else ""
+            is_known = not found["lack"] and any(each["arrays"] for each in found["nodes"])
+            self._tree = key
+            self._structure = found if is_known else structure_of(self.model.head, lack)
+        return self._structure
 
     def step_after(self, step: int, count: int) -> int:
         """Return the step `count` recorded moments after a step, or before it if `count` < 0.
@@ -186,6 +204,8 @@ def title_of(head: Head) -> str:
     """Return the title for the picture of a model."""
     weights = [each for each in head.arrays if not each.is_buffer]
     name, count = head.title or text("follow.model"), numbers_in(weights)
+    if name == "ModuleDict":  # several models
+        name = ", ".join(dict.fromkeys(each.name.partition(".")[0] for each in weights))
     if head.is_whole:
         return text("follow.title", name=name, count=count)
     shown = sum(prod(each.kept) for each in weights)

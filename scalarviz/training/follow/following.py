@@ -8,13 +8,15 @@ only read the clock; numbers are copied as often as the time budget for recordin
 from __future__ import annotations
 
 import atexit
+import json
 import math
 import os
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from traceback import format_exception_only
@@ -23,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from scalarviz.base.checks import answered, require, shorten
+from scalarviz.base.checks import answered, require, shorten, true_or_false
 from scalarviz.base.checks import size as checked_size
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import VIEWER, let_go, start
@@ -33,6 +35,7 @@ from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import Followed
 from scalarviz.training.follow.keeping import SnapshotWriter, between, moment, price
+from scalarviz.training.follow.observer import Observer
 from scalarviz.training.follow.record import PAGE, Recorder, is_record
 from scalarviz.training.follow.signs import note
 from scalarviz.training.follow.sources import (
@@ -51,6 +54,7 @@ SIZE = 200_000_000  # bytes of a file
 ALONE, WATCHED = 0.01, 0.05  # shares of the time spent on following, without and with a viewer
 PICTURES, FEW = 30.0, 5.0  # recorded steps a second at most; the second with few cores
 LOSSES = 0.04  # share of a file for losses; when it fills, more steps share a mean
+STRUCTURE = 0.03  # share of a file for the structure of the model
 LONELY = 50  # losses without a step, which are reported
 GRACE = 0.03  # seconds of work during which every step is recorded
 FLUSH = 2.0  # seconds after which losses are written
@@ -70,6 +74,8 @@ def follow(
     show: str | None = "auto",
     probe: object = None,
     size: int = SIZE,
+    structure: bool = True,
+    **models: object,
 ) -> Following:
     """Record and show a training run of another program; its training loop stays unchanged.
 
@@ -89,6 +95,9 @@ def follow(
             activations. Requires an nn.Sequential of modules that have an equivalent layer in
             scalarviz. None (default) shows no activations
         size: maximum size of the file in bytes; 200 MB by default
+        structure: whether to record which modules and functions a PyTorch module calls; if True
+            (default), its first forward passes are observed, which takes 2 to 50 ms once
+        models: several PyTorch modules instead of `model`, by name, such as G=netG, D=netD
 
     Recording takes about 1 % of the training time, or 5 % with a viewer; the number of recorded
     steps depends on the model. Every reported loss is recorded; after half a million steps, means
@@ -105,9 +114,25 @@ def follow(
     if path is None and show is None and (model is None or can_be_followed(model)):
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
     sample = None if probe is None else probe_of(probe)
+    if models:
+        model = together(model, models)
     made = Following(path_of(path), checked_size(size, "size"), show, sample, path is None)
-    made.follow(model)
+    made.follow(model, structure=true_or_false(structure, "structure"))
     return made
+
+
+def together(model: object, models: Mapping[str, object]) -> Any:
+    """Return several PyTorch modules as one; raise InputError for other models."""
+    for name, each in models.items():
+        require(
+            is_module(each),
+            f"sv.follow has no argument {name}; several PyTorch modules are passed by name, as in "
+            f"sv.follow(G=netG, D=netD), but {name} is {shorten(each)}",
+        )
+        is_free = name.isidentifier() and not hasattr(sys.modules["torch"].nn.ModuleDict, name)
+        require(is_free, f"a model cannot be named {shorten(name)}: choose another name")
+    require(model is None, "pass one model, or several by name: sv.follow(G=netG, D=netD)")
+    return sys.modules["torch"].nn.ModuleDict(models)
 
 
 def can_be_followed(model: object) -> bool:
@@ -256,6 +281,7 @@ class Following:
         self._viewer: Any = None  # its process
         self.is_temporary = is_temporary  # whether the record is removed when unused
         self._network: Network | None = None
+        self._observer: Observer | None = None  # of the structure, until it is written
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses = ReportedLosses()
@@ -268,8 +294,12 @@ class Following:
         self._looked = np.zeros(2)  # seconds spent recording, and working during it
         atexit.register(self._end)
 
-    def follow(self, model: object) -> None:
-        """Start following a model; raise InputError if its steps cannot be observed."""
+    def follow(self, model: object, *, structure: bool = False) -> None:
+        """Start following a model; raise InputError if its steps cannot be observed.
+
+        Args:
+            structure: whether to observe the structure of a PyTorch module
+        """
         if isinstance(model, Network):
             parts = dict(model.named_parameters())
             arrays, gradients = (
@@ -280,6 +310,8 @@ class Following:
             self._network, model.follower = model, self._network_stepped
         elif is_module(model):
             self._follow_torch(sys.modules["torch"], model)
+            if structure and not self.is_closed:
+                self._observer = Observer(model)
         elif model is not None:
             raise InputError(
                 f"a PyTorch module or a Network can be followed, not {shorten(model)}: for other "
@@ -311,6 +343,15 @@ class Following:
             hooks.register_optimizer_step_pre_hook(self._before),
             hooks.register_optimizer_step_post_hook(self._after),
         ]
+
+    @harmless
+    def _write_structure(self) -> None:
+        """Stop observing the structure and write it to the record."""
+        found, self._observer = self._observer and self._observer.close(), None
+        if found and self._keeper is not None:
+            content = zlib.compress(json.dumps(found, default=str).encode())
+            if len(content) < STRUCTURE * self._bound:
+                self._try(self._keeper.recorder.append, b"TREE", content)
 
     def _announce(self, source: Source, name: str) -> None:
         """Log the name of the followed model, before the viewer starts."""
@@ -428,6 +469,7 @@ class Following:
             handle.remove()
         if self._network is not None:
             self._network.follower = None
+        self._write_structure()
         if self._keeper is not None:
             self._try(self._flush)
             self._try(self._look, self._keeper.end)
@@ -515,7 +557,7 @@ class Following:
         """Hook called after a step of any optimizer."""
         if self._within:
             self._losses.end_step()
-            if self._keeps or self._stepped > self._flushed + FLUSH:
+            if self._keeps or self._observer or self._stepped > self._flushed + FLUSH:
                 self._end_step(moment())
             else:
                 self.steps, self._within = self.steps + 1, False
@@ -619,6 +661,8 @@ class Following:
         elif begun[0] > self._flushed + FLUSH:
             self._try(self._flush)
             self._spend(begun)
+        if self._observer is not None and self._observer.is_done(self.steps):
+            self._write_structure()
 
     def _keep(self, keeper: SnapshotWriter) -> None:
         self._flush()
@@ -639,7 +683,7 @@ class Following:
             )
 
     @harmless
-    def _try(self, do: Callable[..., None], *given: Any, **more: Any) -> None:
+    def _try(self, do: Callable[..., object], *given: Any, **more: Any) -> None:
         """Call a function that writes to the record, unless the recording has ended."""
         if not self.lack and os.getpid() == self._process:  # a fork shares the file
             do(*given, **more)

@@ -7,9 +7,8 @@ module.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import partial
-from math import isqrt, prod
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -30,9 +29,6 @@ from scalarviz.training.follow.followed import FOREIGN, Head, Kept
 from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import layer_of
-
-LONG = 4  # width per height above which the rows of a wall are folded
-LONGEST_NAME = 16  # letters beside a wall
 
 
 class Unknown(Layer):
@@ -55,24 +51,21 @@ class Unknown(Layer):
 class ModuleArray(Unknown):
     """A parameter array of a module whose computation is unknown.
 
-    title   name of the module, and shape and kind of the array, displayed next to it
     before  number of outputs of the previous layer
     rows    number of rows of the matrix; with one column it is a vector, such as gains
     columns number of columns of the matrix
     biases  whether the matrix is followed by a bias for each row
     """
 
-    def __init__(
-        self, title: tuple[str, str], before: int, rows: int, columns: int, *, biases: bool
-    ) -> None:
+    def __init__(self, before: int, rows: int, columns: int, *, biases: bool) -> None:
         super().__init__(before, rows)
-        self.title, self.columns, self.biases = title, columns, biases
+        self.columns, self.biases = columns, biases
         self.size = rows * (columns + biases)
 
     def settings(self) -> dict[str, Any]:
         return {
-            "title": self.title, "before": self.inputs, "rows": self.outputs,
-            "columns": self.columns, "biases": self.biases,
+            "before": self.inputs, "rows": self.outputs, "columns": self.columns,
+            "biases": self.biases,
         }  # fmt: skip
 
     def lower(self, program: Program) -> None:
@@ -124,25 +117,10 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     return found
 
 
-def short_name(name: str, names: Collection[str]) -> str:
-    """Shorten a long module name to its shortest unique end, such as 0.self_attn.out_proj."""
-    parts = name.split(".")
-    tails = [".".join(parts[-count:]) for count in range(3, len(parts) + 1)]
-    known = [each for each in tails if sum(f".{x}".endswith(f".{each}") for x in names) == 1]
-    return name if len(name) <= LONGEST_NAME else next(iter(known), name)
-
-
-def folded(rows: int, columns: int) -> int:
-    """Return the number of parts into which each row of a wide matrix is folded when drawn."""
-    most = isqrt(columns // rows) if columns > LONG * rows else 1
-    return next(n for n in range(most, 0, -1) if columns % n == 0)
-
-
 def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
     """Return a ModuleArray for each parameter matrix or vector, and the arrays in bank order."""
     left = [each for each in head.arrays if not each.is_buffer and 0 not in each.kept]
     require(left, "the record has no parameters to show")
-    names = {each["name"] for each in head.modules}
     layers: list[Layer] = []
     order: list[Array] = []
     before = 0
@@ -152,18 +130,47 @@ def walls_of(head: Head) -> tuple[list[Layer], list[Array]]:
         rows, columns = shape[0], prod(shape[1:])
         beside = [x for x in left if x.module == each.module and len(x.shape) == 1]
         bias = next((x for x in beside if prod(x.kept) == rows and columns > 1), None)
-        parts = folded(rows, columns) if bias is None else 1  # a row with a bias is a unit
-        rows, columns = rows * parts, columns // parts
-        about = f"{'×'.join(map(str, each.shape))}  {each.kind}"
-        title = short_name(each.module or each.name, names), about
         before = before or (columns if columns > 1 else rows)
-        layers.append(ModuleArray(title, before, rows, columns, biases=bias is not None))
+        layers.append(ModuleArray(before, rows, columns, biases=bias is not None))
         order.append(each)
         if bias is not None:
             left.remove(bias)
             order.append(bias)
         before = rows
     return layers, order
+
+
+def structure_of(head: Head, lack: str) -> dict[str, Any]:
+    """Return a structure of the modules with parameters only, in their order and without lines.
+
+    Args:
+        lack: why the recorded structure is unknown, or ""
+    """
+    frames: dict[str, dict[str, Any]] = {}
+    nodes: dict[str, dict[str, Any]] = {}
+
+    def frame_of(path: str) -> int:
+        """Return the number of the frame with this path; -1 for the whole model."""
+        if path and path not in frames:
+            frames[path] = {
+                "path": path, "kind": "", "parent": frame_of(path.rpartition(".")[0]),
+                "first": len(nodes), "times": 1, "within": [],
+            }  # fmt: skip
+        return [*frames].index(path) if path else -1
+
+    for each in head.arrays:
+        path = each.module or each.name
+        if not each.is_buffer and path not in nodes:
+            nodes[path] = {
+                "id": len(nodes), "kind": "module", "name": each.kind, "path": path,
+                "frame": frame_of(path.rpartition(".")[0]), "times": 1, "out": False,
+                "arrays": [], "sizes": [], "shared": [], "settings": {}, "shape": (),
+                "ways": [], "within": [],
+            }  # fmt: skip
+        if not each.is_buffer:
+            nodes[path]["arrays"].append(each.name)
+            nodes[path]["sizes"].append(each.shape)
+    return {"lack": lack, "frames": [*frames.values()], "nodes": [*nodes.values()], "edges": []}
 
 
 class FollowedModel:

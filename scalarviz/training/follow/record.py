@@ -4,6 +4,7 @@ The file begins with MAGIC, followed by entries. Each entry has a kind, a checks
 its content, and the content:
 
     HEAD  JSON: arrays of the model, modules, optimizers
+    TREE  compressed JSON: the structure of the model, as structure.py describes it
     LOSS  index of a step, a count n, and losses from that step, each the mean over n steps,
           float64; n is 1 until half of the space for losses is used
     STAT  index of a step, and NUMBERS float32 values for each array of the model
@@ -38,7 +39,7 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.errors import FileError, InputError
 
 MAGIC = b"scalarviz follow\x01\r\n\0"
-KINDS = b"HEAD", b"LOSS", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE"
+KINDS = b"HEAD", b"TREE", b"LOSS", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE"
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
 PAGE = struct.Struct("<QQ")  # step, and index of the HEAD
@@ -51,6 +52,7 @@ FEWEST = 4  # pages; a smaller bound is rejected
 MOST_SHARED = 16**4  # steps that share a mean loss
 MOST_LOSSES = 2**26  # limit of losses read, half a gigabyte
 LOSSES_A_MEAN = 2**13  # upper limit, on average over a record: few means cover many steps
+MOST_STRUCTURE = 8_000_000  # bytes of an unpacked structure
 LOGGED = 0.1  # share of the bound left free by pages
 RENEWED = 4  # times a page is rewritten, each leaving a STAT, a LOSS and a MOVE
 
@@ -196,11 +198,20 @@ def bytes_in(part: Content) -> int:
     return memoryview(part).nbytes
 
 
+def unpacked(content: bytes) -> Any:
+    """Return the structure in a TREE, not checked; raise an error if it cannot be read."""
+    unpacker = zlib.decompressobj()
+    text = unpacker.decompress(content, MOST_STRUCTURE)
+    require(unpacker.eof, "it is cut off or too long")
+    return json.loads(text)
+
+
 @final
 class Record:
     """Reader of the record of a training run, which may still be growing.
 
     heads   all descriptions of the arrays; the last one is current
+    tree    content of the last TREE, or None
     losses  loss of each step, or the mean of several steps; NaN if unknown
     stats   pairs of a step and its statistics, one row for each array of its HEAD
     pages   file position and HEAD index of the page of each step; `fulls`: same for FULLs
@@ -219,6 +230,7 @@ class Record:
         except OSError as error:
             raise FileError(f"{shorten(path)} cannot be read: {error.strerror}") from error
         self.heads: list[dict[str, Any]] = []
+        self.tree: bytes | None = None
         self.stats: list[tuple[int, FloatArray]] = []
         self.pages: dict[int, tuple[int, int]] = {}
         self.fulls: dict[int, tuple[int, int]] = {}
@@ -273,6 +285,8 @@ class Record:
         match kind:
             case b"HEAD":
                 self.heads.append(json.loads(content))
+            case b"TREE":
+                self.tree = content
             case b"LOSS":
                 (first, each), means = PAGE.unpack_from(content), content[PAGE.size :]
                 end = first + each * (len(means) // 8)
@@ -298,7 +312,8 @@ class Record:
                 self._moved[place] = None
             case b"NOTE":
                 found = json.loads(content)
-                require(type(found["kind"]) is type(found["text"]) is str, "a note is not text")
+                texts = {type(found[name]) for name in ("kind", "where", "text")}
+                require(texts == {str}, "a note is not text")
                 require(type(found["step"]) is int and self._is_near(found["step"]), "of no step")
                 self.notes.append(found)
             case _:

@@ -36,7 +36,7 @@ from scalarviz.core.program import NONE, Buffer, Moment, Operation, Program
 from scalarviz.core.trace_program import TraceProgram, sign_of_node
 from scalarviz.data import DataSet
 from scalarviz.data.batches import Batches, Pair
-from scalarviz.engines.engine import HostSnapshot, SnapshotValues
+from scalarviz.engines.engine import HostSnapshot, Run, SnapshotValues
 from scalarviz.errors import EngineError, InputError
 from scalarviz.story.caption import BACKWARD, ERROR, FORWARD, STEP, Caption, Cell, label
 from scalarviz.story.captions import caption_of_state, with_line
@@ -710,6 +710,7 @@ class TrainingState(NamedTuple):
         stops: Stops with the steps at which training stopped automatically
         measures: whether metrics are measured
         origin: the session from which this one was made, or None
+        run: the Run that computes or reads the steps
     """
 
     numbers: SnapshotValues
@@ -731,6 +732,7 @@ class TrainingState(NamedTuple):
     stops: Stops
     measures: bool
     origin: Origin | None
+    run: Run
 
     @staticmethod
     def of(session: Session | TrainingState, numbers: SnapshotValues = NO_NUMBERS) -> TrainingState:
@@ -759,6 +761,7 @@ class TrainingState(NamedTuple):
             timeline.stops,
             timeline.visits.metrics is not None,
             timeline.origin,
+            trainer.run,
         )
 
     @property

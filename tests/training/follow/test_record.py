@@ -1,7 +1,9 @@
 """The record of a followed training: damaged, cut off, or written by an attacker."""
 
+import copy
 import json
 import tracemalloc
+import zlib
 from contextlib import suppress
 from functools import reduce
 from operator import getitem
@@ -34,7 +36,7 @@ def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
         sv.diagnose(followed)
     assert (
         f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
-        f"{followed.parameters(session.step_index)}"
+        f"{followed.parameters(session.step_index)} {followed.structure}"
     )
     found = {}
     for step in followed.whole_steps.tolist():
@@ -171,7 +173,8 @@ HUGE = b"PAGE" + bytes(4) + b"\xff" * 7 + b"\x0f"
         entry(b"NOTE", b"3") + entry(b"NOTE", b'{"text": ["\\u001b[2J"]}'),
         entry(b"NOTE", b"{}"),
         entry(b"NOTE", b'{"kind": "nan", "step": "x", "text": ""}'),
-        entry(b"NOTE", b'{"kind": "nan", "step": 1.5, "text": ""}'),
+        entry(b"NOTE", b'{"kind": "nan", "step": 1, "where": ["a"], "text": ""}'),
+        entry(b"NOTE", b'{"kind": "nan", "step": 1.5, "where": "", "text": ""}'),
         entry(b"NOTE", HUGE) + entry(b"MOVE", STEP.pack(len(MAGIC))),
         entry(b"STAT", HUGE) + entry(b"MOVE", STEP.pack(len(MAGIC) + ENTRY.size)),
         entry(b"MOVE", STEP.pack(2**64 - 1)),
@@ -189,6 +192,9 @@ HUGE = b"PAGE" + bytes(4) + b"\xff" * 7 + b"\x0f"
         entry(b"FULL", STEP.pack(7) + STEP.pack(0)),
         HUGE,
         b"SOUL" + bytes(12),
+        entry(b"TREE", b"") + entry(b"TREE", b"text") + entry(b"TREE", zlib.compress(b"{}")[:-1]),
+        entry(b"TREE", zlib.compress(bytes(10**8))),
+        entry(b"TREE", zlib.compress(b"[" * 100_000)),
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
@@ -200,6 +206,66 @@ def test_hostile_entries_cost_a_sentence(
     if not is_first:
         path.write_bytes(small[: small.rindex(b"DONE")] + entries)
     assert_small(path)
+
+
+STRUCTURE = {
+    "version": 1, "lack": "", "cost_ms": 1.5,
+    "frames": [
+        {"path": "a", "kind": "A", "parent": -1, "first": 0, "times": 1, "within": []},
+        {"path": "a.b", "kind": "B", "parent": 0, "first": 1, "times": 2, "within": ["encode"]},
+    ],
+    "nodes": [
+        {"id": 0, "kind": "input", "name": "x", "path": "", "frame": -1, "times": 1, "out": False,
+         "arrays": [], "sizes": [], "shared": [], "settings": {}, "shape": [2, 3], "ways": [],
+         "within": []},
+        {"id": 1, "kind": "module", "name": "Linear", "path": "a.b", "frame": 1, "times": 2,
+         "out": True, "arrays": ["a.b.weight"], "sizes": [[4, 3]], "shared": ["c.weight"],
+         "settings": {"by": 0.5, "stride": [2, 1], "causal": True, "mode": "same"},
+         "shape": [2, 4], "ways": [["view", [2, 2, 2]]], "within": ["encode"]},
+    ],
+    "edges": [[0, 1, [2, 3]]],
+}  # fmt: skip
+
+
+def structure_in(path: Path, small: bytes, content: bytes) -> dict[str, Any]:
+    """Return the structure that is read of a record with an entry TREE."""
+    path.write_bytes(small[: small.rindex(b"DONE")] + entry(b"TREE", content))
+    followed = sv.load(path)
+    assert followed.record.lack == "" and len(followed.steps) > 1
+    return followed.structure
+
+
+def packed(structure: Any) -> bytes:
+    return zlib.compress(json.dumps(structure).encode())
+
+
+def test_the_last_structure_is_read(small: bytes, path: Path) -> None:
+    found = structure_in(path, small, packed(STRUCTURE))
+    written = json.loads(json.dumps(found))
+    assert written == {name: STRUCTURE[name] for name in ("lack", "frames", "nodes", "edges")}
+    assert found["nodes"][1]["shape"] == (2, 4) and found["edges"] == [(0, 1, (2, 3))]
+    newer = structure_in(path, small, packed({**STRUCTURE, "version": 2}))
+    assert newer["lack"].endswith("it was written by another version of scalarviz")
+
+
+@pytest.mark.parametrize("place", range(len(leaves(STRUCTURE))))
+def test_a_hostile_structure_costs_a_sentence(place: int, small: bytes, path: Path) -> None:
+    for odd in [*ODD, 10**400, 1e400, 2, -2, ["x"], [10**9] * 40, "SGD"]:
+        changed = copy.deepcopy(STRUCTURE)
+        holder, key = leaves(changed)[place]
+        holder[key] = odd
+        found = structure_in(path, small, packed(changed))
+        assert {*found} == {"lack", "frames", "nodes", "edges"} and found["lack"].isprintable()
+        assert not (found["lack"] and found["nodes"]) or holder is changed
+        assert all(-1 <= each["parent"] < i for i, each in enumerate(found["frames"]))
+        assert all(-1 <= each["frame"] < len(found["frames"]) for each in found["nodes"])
+        assert {end for *ends, _ in found["edges"] for end in ends} <= {*range(len(found["nodes"]))}
+
+
+@pytest.mark.parametrize("end", [1, 20, -1])
+def test_a_cut_structure_costs_a_sentence(end: int, small: bytes, path: Path) -> None:
+    found = structure_in(path, small, packed(STRUCTURE)[:end])
+    assert found["lack"].startswith("the recorded structure is damaged: ") and not found["nodes"]
 
 
 def test_a_page_is_read_once_however_often_it_was_written_over(

@@ -1,0 +1,414 @@
+"""The tree of a followed model: which modules and functions a picture shows, and in which frames.
+
+A recorded structure contains every call. Here it becomes a tree of `Item`s: functions without
+effect on the picture are passed through, a frame with a single item is that item, and equal
+siblings become one item with a number of repetitions. `model_layout` places the items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import prod
+from typing import Any
+
+from scalarviz.base.texts import text
+
+PASSED = frozenset("AlphaDropout Dropout Dropout1d Dropout2d Flatten Identity Unflatten".split())
+LOSSES = frozenset(
+    "binary_cross_entropy binary_cross_entropy_with_logits cross_entropy kl_div l1_loss mse_loss "
+    "nll_loss smooth_l1_loss BCELoss BCEWithLogitsLoss CrossEntropyLoss L1Loss MSELoss NLLLoss "
+    "SmoothL1Loss".split()
+)
+SIGNS = tuple("+×−÷@")  # functions drawn as a ring
+RECURRENT = frozenset("GRU LSTM RNN".split())  # modules that repeat within a call
+NAMES = {
+    "AdaptiveAvgPool2d": "mean", "AvgPool2d": "mean pool", "BatchNorm2d": "batch norm",
+    "GELU": "gelu", "LeakyReLU": "leaky relu", "LogSoftmax": "log softmax",
+    "MaxPool2d": "max pool", "ReLU": "relu", "SiLU": "silu", "Sigmoid": "sigmoid",
+    "Softmax": "softmax", "Tanh": "tanh", "adaptive_avg_pool2d": "mean",
+    "avg_pool2d": "mean pool", "cat": "concat", "max_pool2d": "max pool", "randn_like": "noise",
+}  # fmt: skip
+FEWEST, LONGEST = 3, 6  # repetitions that are folded, and siblings in one of them
+NORM = 12  # calls of a module with only vectors that is drawn as one wall
+Node = dict[str, Any]
+Edges = dict[tuple[int, int], Sequence[int]]  # shapes of tensors by the nodes they connect
+
+
+@dataclass(eq=False)
+class Item:
+    """A wall, a chip, an input or a frame of the picture.
+
+    Attributes:
+        kind: "wall" (a module or function with arrays), "function", "input" or "frame"
+        name: name of the module class, function or argument
+        path: name of the module in the model, or ""
+        node: the recorded node; None for a frame
+        words: names of the functions of a chip, which are applied one after the other
+        units: the children of each repetition; empty without repetitions
+        method: name of the method that calls the children of the frame, or ""
+    """
+
+    kind: str
+    name: str
+    path: str = ""
+    node: Node | None = None
+    children: list[Item] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    units: list[list[Item]] = field(default_factory=list)
+    method: str = ""
+    within: Sequence[str] = ()
+    parent: Item | None = None
+    is_open: bool = True
+
+    @property
+    def id(self) -> int:
+        """Number of the node."""
+        assert self.node is not None
+        return int(self.node["id"])
+
+    @property
+    def times(self) -> int:
+        """Number of repetitions; 1 for a single item."""
+        return max(1, len(self.units))
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether this is a frame that shows its arrays instead of its children."""
+        return self.node is None and not self.is_open
+
+    @property
+    def key(self) -> str:
+        """Text that identifies a frame among all frames of the tree."""
+        return f"{self.path}.{self.method}" if self.method else self.path
+
+    @property
+    def depth(self) -> int:
+        """Number of frames around the item, including the whole model."""
+        return 0 if self.parent is None else 1 + self.parent.depth
+
+    def leaves(self) -> Iterator[Item]:
+        """Yield the items with a node; of repetitions, only the first one."""
+        if self.node is not None:
+            yield self
+        for each in self.children:
+            yield from each.leaves()
+
+    def all_leaves(self) -> Iterator[Item]:
+        """Yield the items with a node, of all repetitions."""
+        if self.node is not None:
+            yield self
+        for each in [x for unit in self.units for x in unit] or self.children:
+            yield from each.all_leaves()
+
+    def frames(self) -> Iterator[Item]:
+        """Yield this frame and the frames in it, outer ones first."""
+        if self.node is None:
+            yield self
+            for each in self.children:
+                yield from each.frames()
+
+    def visible(self) -> Iterator[Item]:
+        """Yield the items in open frames, and the open frames."""
+        for each in self.children:
+            yield each
+            if each.node is None and each.is_open:
+                yield from each.visible()
+
+    @cached_property
+    def arrays(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of the arrays of all repetitions by name, each array once."""
+        found: dict[str, tuple[int, ...]] = {}
+        for each in self.all_leaves():
+            assert each.node is not None
+            found |= zip(each.node["arrays"], each.node["sizes"], strict=True)
+        return found
+
+    @cached_property
+    def weights(self) -> int:
+        """Number of weights of all repetitions."""
+        return sum(map(prod, self.arrays.values()))
+
+    def same(self) -> object:
+        """Return a value that is equal for items of the same kind, children and array sizes."""
+        if self.node is not None:
+            return self.kind, self.name, tuple(self.words), tuple(map(tuple, self.node["sizes"]))
+        return self.name, self.method, self.times, tuple(each.same() for each in self.children)
+
+
+# The recorded graph.
+
+
+def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
+    """Return the tree of a recorded structure, and the edges between its leaves.
+
+    Without any edge, as in a record of arrays only, each node is followed by the next one.
+    """
+    nodes: dict[int, Node] = {each["id"]: dict(each) for each in structure["nodes"]}
+    edges: Edges = {(a, b): shape for a, b, shape in structure["edges"]}
+    edges = edges or dict.fromkeys(zip(nodes, [*nodes][1:], strict=False), ())
+    for index in [*nodes]:
+        if is_passed(index, nodes, edges):
+            pass_through(index, nodes, edges)
+    fed = {a for a, _ in edges}
+    for index in [i for i, each in nodes.items() if each["kind"] == "input" and i not in fed]:
+        pass_through(index, nodes, edges)
+    join_norms(structure["frames"], nodes, edges)
+    chips = chips_of(nodes, edges)
+    found = frame_of(-1, structure["frames"], nodes, chips)
+    if found is None or found.node is not None:
+        found = Item("frame", "", children=[found] if found is not None else [])
+    root = unwrapped(found)
+    fold(root, edges)
+    set_parents(root)
+    return root, edges
+
+
+def is_passed(index: int, nodes: Mapping[int, Node], edges: Edges) -> bool:
+    """Return whether a node is not drawn: it changes no number, or it is only read by a loss."""
+    node = nodes[index]
+    if node["kind"] == "input":
+        after = [nodes[b]["name"] for a, b in edges if a == index]
+        return bool(after) and all(name in LOSSES for name in after)
+    return not node["arrays"] and node["name"] in PASSED
+
+
+def pass_through(index: int, nodes: dict[int, Node], edges: Edges) -> None:
+    """Remove a node; edges into it lead to the nodes after it."""
+    before = [a for a, b in edges if b == index]
+    after = [b for a, b in edges if a == index]
+    for a in before:
+        nodes[a]["out"] |= nodes[index]["out"]
+        edges.update({(a, b): edges[a, index] for b in after if a != b})
+    for edge in [each for each in edges if index in each]:
+        del edges[edge]
+    del nodes[index]
+
+
+def join_norms(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edges: Edges) -> None:
+    """Join the nodes of each small module that has only vectors, such as a norm, to one node."""
+    parents = {each["parent"] for each in frames}
+    for number, frame in enumerate(frames):
+        inside = [i for i, each in nodes.items() if each["frame"] == number]
+        arrays = {n: s for i in inside for n, s in zip(*arrays_in(nodes[i]), strict=True)}
+        is_small = 1 < len(inside) <= NORM and number not in parents
+        if not arrays or not is_small or any(len(shape) != 1 for shape in arrays.values()):
+            continue
+        first = nodes[inside[0]]
+        for index in inside[1:]:
+            first["out"] |= nodes[index]["out"]
+            del nodes[index]
+        first |= {
+            "kind": "module", "name": frame["kind"], "path": frame["path"],
+            "frame": frame["parent"], "within": frame["within"], "shared": [], "ways": [],
+            "arrays": [*arrays], "sizes": [*arrays.values()],
+        }  # fmt: skip
+        for (a, b), shape in [*edges.items()]:
+            if a in inside or b in inside:
+                del edges[a, b]
+                a, b = (inside[0] if each in inside else each for each in (a, b))
+                edges.update({(a, b): shape} if a != b else {})
+
+
+def arrays_in(node: Node) -> tuple[list[str], list[tuple[int, ...]]]:
+    return node["arrays"], node["sizes"]
+
+
+def words_of(node: Node) -> list[str]:
+    """Return the words of a function, with its factor or its number of heads if it has one."""
+    name, settings = NAMES.get(node["name"], node["name"].replace("_", " ")), node["settings"]
+    if "by" in settings:
+        return [f"{name} {settings['by']:g}".replace("0.", ".")]
+    heads = [text("structure.heads", count=settings["heads"])] if "heads" in settings else []
+    return [*name.split(), *heads]
+
+
+def chips_of(nodes: dict[int, Node], edges: Edges) -> dict[int, list[str]]:
+    """Return the words of each function without arrays.
+
+    A function that is the only one to read another function is joined to it, and removed from
+    nodes and edges.
+    """
+    chips = {i: words_of(x) for i, x in nodes.items() if x["kind"] != "input" and not x["arrays"]}
+    for index in sorted(chips):
+        while index in chips and chips[index][0] not in SIGNS and nodes[index]["kind"] != "noise":
+            after = [b for a, b in edges if a == index]
+            alone = (
+                len(after) == 1 and after[0] in chips and [b for _, b in edges].count(after[0]) == 1
+            )
+            if not alone or after[0] == index or not joins(nodes[index], nodes[after[0]]):
+                break
+            following = after[0]
+            chips[index] += chips.pop(following)
+            nodes[index]["out"] |= nodes[following]["out"]
+            for a, b in [each for each in edges if each[0] == following]:
+                edges[index, b] = edges.pop((a, b))
+            del edges[index, following], nodes[following]
+    return chips
+
+
+def joins(one: Node, other: Node) -> bool:
+    """Return whether two successive functions share a chip."""
+    is_alike = (one["frame"], one["within"]) == (other["frame"], other["within"])
+    is_sign = other["name"] in SIGNS and "by" not in other["settings"]
+    kinds = other["arrays"] or other["kind"] == "noise" or other["name"] in LOSSES
+    return is_alike and not is_sign and not kinds and words_of(other)[0] not in SIGNS
+
+
+# Frames.
+
+
+def frame_of(
+    number: int,
+    frames: Sequence[Mapping[str, Any]],
+    nodes: Mapping[int, Node],
+    chips: Mapping[int, list[str]],
+) -> Item | None:
+    """Return the item of a frame by its number, -1 for the whole model; None if it is empty."""
+    placed: list[tuple[tuple[int, int], Item]] = []
+    for index, each in enumerate(frames):
+        if each["parent"] == number:
+            inner = frame_of(index, frames, nodes, chips)
+            if inner is not None:
+                placed.append(((each["first"], 0), inner))
+    for index, node in nodes.items():
+        if node["frame"] == number:
+            placed.append(((index, 1), leaf_of(node, chips.get(index, []))))
+    if not placed:
+        return None
+    found = [item for _, item in sorted(placed, key=lambda each: each[0])]
+    whole: Mapping[str, Any] = {"path": "", "kind": "", "within": []}
+    frame = frames[number] if number >= 0 else whole
+    found = with_methods(found, frame["path"])
+    if len(found) == 1:
+        only = found[0]
+        only.path, only.within = frame["path"] or only.path, frame["within"]
+        if only.kind == "frame" and frame["kind"] not in ("", "Sequential"):
+            only.name, only.method = frame["kind"], ""
+        return only
+    within = frame["within"]
+    return Item("frame", frame["kind"], frame["path"], children=found, within=within)
+
+
+def leaf_of(node: Node, words: list[str]) -> Item:
+    kind = "input" if node["kind"] == "input" else "wall" if node["arrays"] else "function"
+    path = node["path"] or (node["arrays"][0] if node["arrays"] else "")
+    return Item(kind, node["name"], path, node, words=words, within=node["within"])
+
+
+def with_methods(children: list[Item], path: str) -> list[Item]:
+    """Return the children with frames around those that a method of the module called."""
+    groups: list[list[Item]] = []
+    for each in children:
+        if groups and each.within and groups[-1][0].within == each.within:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    if len(groups) == 1:
+        return children
+    found: list[Item] = []
+    for group in groups:
+        method = group[0].within[0] if group[0].within else ""
+        if method and len(group) > 1 + (not any(x.weights for x in group)):
+            group = [Item("frame", "", path, children=group, method=method)]
+        found += group
+    return found
+
+
+def unwrapped(root: Item) -> Item:
+    """Return the tree without a frame around the whole model; the root gets its name."""
+    while True:
+        inner = [each for each in root.children if each.kind == "frame"]
+        rest = [each for each in root.children if each.kind != "frame"]
+        if len(inner) != 1 or any(each.kind == "wall" for each in rest):
+            return root
+        before = [each for each in rest if each.kind == "input"]
+        after = [each for each in rest if each.kind != "input"]
+        children = [*before, *inner[0].children, *after]
+        root = Item("frame", inner[0].name, inner[0].path, children=children)
+
+
+# Repetitions.
+
+
+def fold(frame: Item, edges: Edges) -> None:
+    """Replace each run of equal siblings by one item with a number of repetitions."""
+    for each in frame.children:
+        if each.node is None:
+            fold(each, edges)
+    children, found, start = frame.children, [], 0
+    keys = [each.same() for each in children]
+    while start < len(children):
+        size, times = best_run(children, keys, start, edges)
+        units = [children[start + i * size :][:size] for i in range(times)]
+        if times == 1:
+            found += units[0][:1]
+            start += 1
+            continue
+        first, name, method = units[0][0], "", ""
+        if size == 1 and first.node is None and not first.units:
+            name, method = first.name, first.method
+            units = [unit[0].children for unit in units]
+        within = first.within
+        first = Item(
+            "frame", name, first.path, children=units[0], units=units, method=method, within=within
+        )
+        found.append(first)
+        start += size * times
+    frame.children = found
+    if len(found) == 1 and found[0].units and not frame.units:  # the frame is its repetitions
+        only = found[0]
+        frame.name, frame.path, frame.method = only.name, only.path, only.method
+        frame.children, frame.units = only.children, only.units
+
+
+def best_run(
+    children: Sequence[Item], keys: Sequence[object], start: int, edges: Edges
+) -> tuple[int, int]:
+    """Return the size of a group and how often it follows itself; (1, 1) if it does not."""
+    best = 1, 1
+    for size in range(1, LONGEST + 1):
+        group, times = keys[start : start + size], 1
+        while len(group) == size:
+            after = start + times * size
+            if keys[after : after + size] != group:
+                break
+            times += 1
+        units = [wires(children, start, size, unit, edges) for unit in range(times)]
+        while times >= FEWEST and not alike(units[:times]):
+            times -= 1
+        weighs = any(each.weights for each in children[start : start + size])
+        if times >= FEWEST and weighs and size * times > best[0] * best[1]:
+            best = size, times
+    return best
+
+
+def wires(
+    children: Sequence[Item], start: int, size: int, unit: int, edges: Edges
+) -> set[tuple[int, int, int]]:
+    """Return the edges into a group of siblings.
+
+    Each has the group of its start, 0 for this one, -1 for the one before, 1 for others, and the
+    numbers of both leaves in their groups.
+    """
+    places: dict[int, tuple[int, int]] = {}
+    for before in (-1, 0) if unit else (0,):
+        group = children[start + (unit + before) * size :][:size]
+        leaves = [leaf.id for each in group for leaf in each.all_leaves()]
+        places |= {leaf: (before, number) for number, leaf in enumerate(leaves)}
+    ends = [(places.get(a, (1, 0)), places[b]) for a, b in edges if b in places]
+    return {(*one, number) for one, (group, number) in ends if group == 0}
+
+
+def alike(units: Sequence[set[tuple[int, int, int]]]) -> bool:
+    """Return whether successive groups have the same edges; the first one, only within it."""
+    inner = {each for each in units[1] if each[0] == 0}
+    first = {each for each in units[0] if each[0] == 0}
+    return first == inner and all(each == units[1] for each in units[2:])
+
+
+def set_parents(frame: Item) -> None:
+    for each in frame.children:
+        each.parent = frame
+        set_parents(each)

@@ -1,0 +1,189 @@
+"""Observer: sees which modules and functions a PyTorch model calls while it is trained.
+
+It looks at the first forward passes of a training run, and adds none: hooks around each module see
+the modules, a function mode within the model's forward sees functions. Both are removed after the
+first optimizer step. No error leaves a hook: the first one ends the observation.
+"""
+
+from __future__ import annotations
+
+import copy
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, final
+
+from scalarviz.training.follow.structure import Graph, is_compiled
+
+MOST_NODES, MOST_SECONDS = 20_000, 0.5
+MOST_CALLS, MOST_STEPS = 3, 20  # passes of each model, and optimizer steps, that are observed
+NOT_INSIDE = "DataParallel", "FullyShardedDataParallel"
+CONTAINERS = "ModuleDict", "ModuleList"  # of models, which are not called themselves
+
+
+@final
+class Observer:
+    """Observes the structure of a model while it is trained.
+
+    Args:
+        model: a PyTorch module
+
+    Attributes:
+        lack: why the structure is unknown or incomplete, or ""
+        seconds: CPU time spent on observing
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.lack, self.seconds = "", 0.0
+        self._model, self._torch = model, sys.modules["torch"]
+        self._thread = threading.get_ident()
+        self._graph: Any = None
+        self._handles: list[Any] = []
+        self._calls = Counter[int]()  # passes by identity of the outermost module
+        self._depth, self._is_observed = 0, False  # hooked modules that run; this pass
+        self._has_run = False  # whether a hook was called, unlike in a model that is compiled
+        self._try(self._hook)
+
+    def __reduce__(self) -> Any:
+        return Observer, (None,)  # the hooks of a copied model observe nothing
+
+    def _hook(self) -> None:
+        """Set the hooks, or say why the structure is unknown."""
+        self._is_elsewhere()  # here an old PyTorch raises an error, and in no hook
+        model, kind = self._model, type(self._model).__name__
+        if getattr(model, "_compiled_call_impl", None):
+            self.lack = "model.compile() also compiles hooks: follow torch.compile(model)"
+        elif kind in NOT_INSIDE:
+            self.lack = f"{kind} is not looked into"
+        elif is_compiled(model):  # hooks inside would be compiled into it
+            hook = model.register_forward_pre_hook(self._before_compiled, with_kwargs=True)
+            self._handles = [hook]
+        else:
+            self._graph, self._mode = Graph(model), function_mode(self._called)
+            for each in self._graph.modules:
+                self._handles += [
+                    each.register_forward_pre_hook(self._before, with_kwargs=True),
+                    each.register_forward_hook(self._after, with_kwargs=True, always_call=True),
+                ]
+
+    def is_done(self, steps: int) -> bool:
+        """Return whether nothing new is expected after the first steps of an optimizer."""
+        if self._depth:
+            self.lack = self.lack or "a forward pass was interrupted"
+        has_seen_all = self._graph is not None and not self._graph.waiting
+        often = min(self._calls.values(), default=0) >= MOST_CALLS
+        is_late = steps >= MOST_STEPS and self._has_run  # else removing hooks would compile again
+        return bool(self.lack) or has_seen_all or often or is_late
+
+    def close(self) -> dict[str, Any]:
+        """Remove all hooks and return the structure, as in a record."""
+        for each in self._handles:
+            each.remove()
+        if self._is_observed and self._torch.overrides._get_current_function_mode() is self._mode:
+            self._mode.__exit__(None, None, None)  # the pass was interrupted
+        if not self._calls:
+            self.lack = self.lack or "no forward pass in training mode was seen"
+        elif not self._calls[id(self._model)] and type(self._model).__name__ not in CONTAINERS:
+            self.lack = self.lack or "called in parts: functions between its modules are not seen"
+        rows: dict[str, Any] = {"frames": [], "nodes": [], "edges": []}
+        self._try(lambda: rows.update(self._graph.rows()))
+        cost = round(1e3 * self.seconds, 3)
+        return {"version": 1, "lack": self.lack, "cost_ms": cost, **rows}
+
+    def _try(self, work: Callable[..., None], *given: Any) -> None:
+        """Call a method unless a lack is known, and add the time; an error becomes the lack."""
+        begun = time.thread_time()
+        try:
+            if not self.lack:
+                with self._torch._C.DisableTorchFunction():
+                    work(*given)
+        except Exception as error:
+            self.lack = f"{type(error).__name__}: {error}"
+        self.seconds += time.thread_time() - begun
+        if self.seconds > MOST_SECONDS or (self._graph and len(self._graph.nodes) > MOST_NODES):
+            limits = f"{MOST_NODES:,} operations or {MOST_SECONDS} s"
+            self.lack = self.lack or f"it takes more than {limits}: the rest is not drawn"
+
+    # Hooks, of which none raises an error.
+
+    def _is_elsewhere(self) -> bool:
+        """Return whether this call is compiled, traced, in a backward pass or in another thread."""
+        torch = self._torch
+        return (
+            torch.compiler.is_compiling()  # first: nothing else is compiled into the model
+            or torch.jit.is_tracing()
+            or torch._C._current_graph_task_id() != -1
+            or threading.get_ident() != self._thread
+        )
+
+    def _begins(self, module: Any) -> bool:
+        """Return whether to observe a pass that begins."""
+        if self.lack or not module.training or not self._torch.is_grad_enabled():
+            return False
+        self._calls[id(module)] += 1
+        return self._calls[id(module)] <= MOST_CALLS
+
+    def _before(self, module: Any, args: Any, kwargs: Any) -> None:
+        if self._is_elsewhere():
+            return
+        self._has_run = True
+        if not self._depth and self._begins(module):
+            self._is_observed = True
+            self._mode.__enter__()
+            self._try(self._graph.begin, module, args, kwargs)
+        self._depth += 1
+        if self._is_observed:
+            self._try(self._graph.enter, module)
+            if is_compiled(module):
+                self._mode.__exit__(None, None, None)  # it would be compiled into the module
+
+    def _after(self, module: Any, args: Any, kwargs: Any, output: Any) -> None:
+        if self._is_elsewhere() or not self._depth:
+            return
+        self._depth -= 1
+        if self._is_observed:
+            if is_compiled(module):
+                self._mode.__enter__()
+            self._try(self._graph.leave, module, args, kwargs, output)
+            if not self._depth:
+                self._is_observed = False
+                self._mode.__exit__(None, None, None)
+                self._try(self._graph.end, output)
+
+    def _called(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+        if not self._is_elsewhere():
+            self._try(self._graph.call, function, args, kwargs, result)
+
+    def _before_compiled(self, model: Any, args: Any, kwargs: Any) -> None:
+        """Observe a copy of a compiled model and its arguments, without numbers."""
+        if self._graph is not None or self._is_elsewhere() or not self._begins(model):
+            return
+        fakes = self._torch._subclasses.fake_tensor
+        fake = fakes.FakeTensorMode()
+        try:
+            with fakes.FakeCopyMode(fake):
+                inner, args, kwargs = copy.deepcopy((model._orig_mod, args, kwargs))
+            observer = Observer(inner)
+            with fake:
+                inner(*args, **kwargs)
+            self._graph, self.lack = observer._graph, observer.lack
+        except Exception as error:
+            why = f"its numbers ({type(error).__name__})"
+            self.lack = f"the way through this compiled model depends on {why}"
+
+
+def function_mode(called: Callable[..., None]) -> Any:
+    """Return a context in which a function is called after each function of PyTorch."""
+    overrides: Any = sys.modules["torch.overrides"]
+
+    class Mode(overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(
+            self, function: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            result = function(*args, **(kwargs or {}))
+            called(function, args, kwargs or {}, result)
+            return result
+
+    return Mode()

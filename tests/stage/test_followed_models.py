@@ -1,0 +1,147 @@
+"""The picture of a followed model: its frames, its cubes under the mouse, and what it says."""
+
+import json
+import lzma
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.pages.scene_data import scene_data
+from scalarviz.scene.layout.plates import DiagramMark
+from scalarviz.scene.look import Look
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from tests.studio import Studio
+
+SIZE = (1280, 800)
+FILE = Path(__file__).parents[1] / "scene" / "layout" / "structures.json.xz"
+STRUCTURES = json.loads(lzma.decompress(FILE.read_bytes()))
+
+
+def tree(name: str, **other: Any) -> bytes:
+    """A structure as in a record."""
+    return zlib.compress(json.dumps({"version": 1} | STRUCTURES[name] | other).encode())
+
+
+def recorded(path: Path, name: str) -> Any:
+    """A record of one step with the arrays of a model, whose numbers are 1."""
+    arrays = {
+        array: np.full(size, 1.0, np.float32)
+        for node in STRUCTURES[name]["nodes"]
+        for array, size in zip(node["arrays"], node["sizes"], strict=True)
+    }
+    with sv.follow(None, path / "night.sv", show=None) as run:
+        run.step(arrays, 0.5)
+    return sv.load(path / "night.sv")
+
+
+@pytest.fixture
+def followed(tmp_path: Path) -> Any:
+    """A record of a VAE with its structure."""
+    found = recorded(tmp_path, "vae")
+    found.record.tree = tree("vae")
+    return found
+
+
+@pytest.fixture
+def stage(followed: Any) -> Stage:
+    return Stage(Show(followed.session, title="night"), Look(), reduced_motion=True)
+
+
+def middle(stage: Stage, points: Any) -> tuple[float, float]:
+    """The middle of some points in space in the picture."""
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
+    x, y = see(np.array(points)).xy.mean(axis=0).tolist()
+    return x, y
+
+
+def frames(stage: Stage, look: str) -> dict[str, DiagramMark]:
+    return {each.key: each for each in stage.plan.marks if each.key and each.look == look}
+
+
+def test_a_click_on_the_title_of_a_frame_closes_it_and_on_a_closed_one_opens_it(
+    studio: Studio, stage: Stage
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    assert {*frames(stage, "frame")} == {".encode", ".reparameterize", ".decode"}
+    (left, top, depth), (right, _, _) = frames(stage, "frame")[".encode"].points
+    title = [(left, top, depth), (right, top - 1.0, depth)]
+    stage.click(*middle(stage, title))
+    studio.stage(stage, 1.0, SIZE)
+    assert {*frames(stage, "closed")} == {".encode"} and stage.opened == {".encode": False}
+    (left, top, depth), _ = frames(stage, "closed")[".encode"].points
+    stage.click(*middle(stage, [(left + 0.2, top - 0.2, depth)]))
+    studio.stage(stage, 2.0, SIZE)
+    assert ".encode" in frames(stage, "frame") and stage.pinned is None
+
+
+def test_the_cube_under_the_mouse_is_the_weight_that_is_named(
+    studio: Studio, stage: Stage, followed: Any
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    names = {each.name: each.first for each in followed.session.trainer.run.named_arrays}
+    plate = next(each for each in stage.plan.plates if each.first == names["fc4.weight"])
+    stage.hover_at(*middle(stage, [plate.point(3.5, 10.5)]))
+    assert stage.hover == names["fc4.weight"] + 10 * 32 + 3
+    assert "fc4.weight[10, 3]" in stage.session.network.bank.name_of(stage.hover)
+    picture = studio.stage(stage, 1.0, SIZE).astype(int)
+    x, y = middle(stage, [plate.point(8.5, 10.5)])
+    red, _, blue = picture[int(y), int(x)]
+    assert red > blue + 50  # of number 1
+
+
+def test_equal_numbers_have_one_color_without_gaps_between_small_cells(
+    studio: Studio, tmp_path: Path
+) -> None:
+    found = recorded(tmp_path, "resnet18")
+    found.record.tree = tree("resnet18")
+    stage = Stage(Show(found.session), Look(), reduced_motion=True)
+    picture = studio.stage(stage, 0.0, SIZE, 2).astype(float)
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
+    walls = [x for x in stage.plan.plates if x.is_full and x.count == (1, 1) and x.size > 2000]
+    assert len(walls) >= 12
+    for plate in walls:
+        (left, top), _, (right, low), _ = (2.0 * see(plate.face).xy).round().astype(int).tolist()
+        if right - left > 20:
+            inner = picture[top + 4 : low - 4, left + 4 : right - 4]
+            assert inner.std(axis=(0, 1)).max() < 6.0
+
+
+def test_the_marks_are_explained_and_so_is_a_missing_structure(
+    studio: Studio, stage: Stage, tmp_path: Path
+) -> None:
+    studio.stage(stage, 0.0, SIZE)
+    assert stage.frame_data().words.task == "row: unit, column: input; frame: module"
+    plain = recorded(tmp_path, "nanogpt")
+    other = Stage(Show(plain.session, title="night"), Look(), reduced_motion=True)
+    studio.stage(other, 0.0, SIZE)
+    words = other.frame_data().words.task
+    assert words == "structure unknown: no structure was recorded"
+    marks = other.plan.marks
+    assert not [x for x in marks if x.look in ("wire", "around")]
+    assert {"× 12", "wte", "65×48"} <= {x.words for x in marks}
+    lacking = recorded(tmp_path, "vae")
+    lacking.record.tree = tree("vae", lack="it has too many nodes")
+    third = Stage(Show(lacking.session), Look(), reduced_motion=True)
+    studio.stage(third, 0.0, SIZE)
+    assert third.frame_data().words.task == "structure unknown: it has too many nodes"
+
+
+def test_a_structure_that_is_recorded_later_is_shown_then(studio: Studio, tmp_path: Path) -> None:
+    found = recorded(tmp_path, "vae")
+    stage = Stage(Show(found.session), Look(), reduced_motion=True)
+    studio.stage(stage, 0.0, SIZE)
+    assert not frames(stage, "frame")
+    found.record.tree = tree("vae")
+    studio.stage(stage, 1.0, SIZE)
+    assert len(frames(stage, "frame")) == 3
+
+
+def test_a_page_has_the_marks_of_a_window(followed: Any) -> None:
+    data = scene_data(followed.session, [1.75])
+    marks = data["layouts"][0]["marks"]
+    assert {"encode", "fc1", "32×64"} <= {each["words"] for each in marks}
