@@ -119,7 +119,7 @@ export class FirstMinute {
     return this.place(placeOf(app, card));
   }
 
-  /** Go on within a step, or begin one; at its end, show the next card. */
+  /** Continue within a step, or begin one; at its end, show the next card. */
   walk() {
     const { app } = this.playground;
     const { operation, moment } = app.state;

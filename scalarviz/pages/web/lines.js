@@ -77,7 +77,7 @@ function rings(points, line, see) {
 
 /** Return the values and terms that the lines of a layer carry, and cube sizes; 0 if unknown.
  *
- * held  what is dragged, for the numbers before that; null means those of now
+ * held  what is dragged, for the numbers before that; null means the present numbers
  */
 export function carried(fan, frame, held = null) {
   const { layout } = frame;
