@@ -146,6 +146,11 @@ NOT_WORDS = [
     ("pages/web/take_to_python.js", "*", "a Python program"),
     ("pages/playground_data.py", "JOB *|aim *|dtype *|* gradient", "records, flags, keys, moments"),
     ("faces/controller/control.py", "option ", "the first part of names"),
+    (
+        "scene/layout/model_tree.py",
+        "*Dropout*|*oss*|GRU *|* pool|* norm|* relu|* softmax",
+        "functions",
+    ),
     ("scene/offscreen.py", "sudo*|Platform|*doctor", "parts of errors, and of a module"),
 ]
 # The tables that have texts in the table of texts itself.

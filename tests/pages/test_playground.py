@@ -368,7 +368,7 @@ CARDS = {
     "play": "app.run('seek', 1500)",
     "back": "app.run('seek', 1)",
     "parts": "app.run('go', 3)",
-    "neuron": f"document.querySelector({MORE!r}).click()",
+    "neuron": f"document.querySelector({MORE!r}).click()",  # and it has to learn
     "spiral": "document.querySelector('#tiles button:nth-child(2)').click()",
     "input": "document.querySelector('#tiles button:nth-child(5)').click()",
     "own": "document.querySelector('#set-points').click()",
@@ -404,6 +404,9 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
             tab.until("app.around.firstMinute.isWithin && app.frame === 0")
             assert tab.page.is_visible("#first-card")
             tab.ask("(app.run('seek', 0), 0)")
+        if name == "neuron":
+            assert rest(tab).ask("app.around.firstMinute.number") == 4
+            tab.ask("(app.run('seek', 100), 0)")
         if name == "spiral":  # "Build it"
             tab.page.click("#first-card button:nth-child(2)")
             assert rest(tab).ask(SIZES) == "8,4"

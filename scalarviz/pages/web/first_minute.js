@@ -8,6 +8,7 @@ import { count_of } from "./story/build_link.js";
 import { Box } from "./story/camera.js";
 import { text } from "./texts.js";
 
+const WATCHED = 60; // steps in which a new neuron is seen to learn
 const LEARNED = 0.95; // of the test points right: a network has learned
 const HELP = { features: ["x", "y", "sinx", "siny"], hidden: [8, 4], activation: ["tanh", "tanh"], opt: "adam", lr: 0.01 }; // prettier-ignore
 const CIRCULAR = ["circle", "spiral"]; // data sets with cards
@@ -20,7 +21,7 @@ const CARDS = [
   { name: "play", at: "#play", isDone: ({ right }) => right >= LEARNED },
   { name: "back", at: "#curve", isDone: ({ isBack }) => isBack },
   { name: "parts", at: "#strip", isDone: ({ isOut }) => isOut },
-  { name: "neuron", at: ".layer:first-child > button:last-child", tab: "layers", isDone: (now, first) => count_of(now) > count_of(first) },
+  { name: "neuron", at: ".layer:first-child > button:last-child", tab: "layers", isDone: ({ app, ...now }, first) => count_of(now) > count_of(first) && app.state.step > app.spec.engine.step + WATCHED },
   { name: "spiral", at: "#tiles button:nth-child(2)", tab: "data", isDone: ({ shape }, first) => shape !== first.shape },
   { name: "input", at: "#shelf button:nth-child(6)", tab: "inputs", isDone: ({ shape, right }) => (shape === "spiral" ? right >= LEARNED : !CIRCULAR.includes(shape)) },
   { name: "own", at: "#tiles button:last-child", tab: "data", isDone: ({ points, table }) => points !== "" || table !== "" },
@@ -100,8 +101,9 @@ export class FirstMinute {
     const card = CARDS[this.number];
     const { step, operation, moment } = app.state;
     const isWithin = operation > 0 || moment >= 0;
-    const { right } = this.playground.testedIn(app, this.playground.now) ?? {};
-    const now = { ...this.playground.settings, app, right, isBack: step < this.step, isOut: this.isWithin && !isWithin }; // prettier-ignore
+    const { now: shown } = this.playground; // not what is only wanted yet
+    const { right } = this.playground.testedIn(app, shown) ?? {};
+    const now = { ...shown.settings, app, right, isBack: step < this.step, isOut: this.isWithin && !isWithin }; // prettier-ignore
     const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
     const isAtRest = !operation || card?.name === "parts";
     const isFree = isAtRest && !app.guess.isOn && !app.tour && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore

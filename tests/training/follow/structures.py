@@ -6,6 +6,9 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import pytest
+
+pytest.importorskip("torch", reason="make test-all installs PyTorch, make test does not")
 import torch
 from torch import nn
 from torch.nn import functional as F
