@@ -76,7 +76,7 @@ KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
 KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, or with layers of this name.
 DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
-ASKED = "held.asked."
+THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
@@ -253,10 +253,11 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    asked = ASKED + (exhibit or {}).get("things", "samples")  # only what is beside the network
+    own = (exhibit or {}).get("things", "")  # texts about others are left out
     said = texts_of(script, texts()).items()
-    data |= {"spec": spec}
-    data["texts"] = {key: each for key, each in said if key == asked or ASKED not in key}
+    found = {key: THINGS.fullmatch(key) for key, _ in said}
+    kept = {key: each for key, each in said if not (what := found[key]) or what[1] == own}
+    data |= {"spec": spec, "texts": kept}
 
     def whole() -> bytes:
         written = filled(show, script, data, parts, links)

@@ -25,6 +25,7 @@ from scalarviz.scene.layout.ways import (
     NEGATIVE,
     POSITIVE,
     TIP,
+    Stroke,
     draw_bias,
     draw_gates,
     draw_joined,
@@ -34,7 +35,7 @@ from scalarviz.scene.layout.ways import (
     thread_strokes,
     thread_words,
 )
-from scalarviz.scene.lines import LinePaint, carried, depths_at, seen_fans
+from scalarviz.scene.lines import Depths, LinePaint, carried, depths_at, seen_fans
 from scalarviz.scene.pace import WAYS_BACK
 from scalarviz.story.facts import NONE
 
@@ -72,12 +73,12 @@ def draw_lines(
             named = number != 0 or not calls_out(seen, scale, see.camera, frame_data)
             draw_bias(canvas, theme, seen, named=named)
             add_strokes(paint, fan, seen, numbers, frame_data, lit)
+        found: list[list[tuple[Stroke, int, Depths, bool]]] = [[], []]
         for step in [each for each in layout.thread if each[0] == number]:
             _, unit, column = step
             level = depths_at(see, layout, step, scale)[1] - NEARER
             two = numbers.values[column], numbers.terms[unit][column]
             for stroke in thread_strokes(seen, unit, column, *two):
-                over = above if seen.square or stroke.kind == "in" else paint
                 hue = (
                     HUELESS
                     if stroke.kind == "rest"
@@ -85,7 +86,10 @@ def draw_lines(
                     if stroke.value > 0.0
                     else NEGATIVE
                 )
-                over.put(stroke, hue, (level, level), False)
+                is_over = seen.square or stroke.kind == "in"
+                found[1 if is_over else 0] += [(stroke, hue, (level, level), False)]
+        paint.put(found[0])
+        above.put(found[1])
         if frame_data.moment is not None and told and not fan.is_direct:
             explain(paint, see, number, seen, numbers.halves, told, frame_data, written)
     paint.draw()
@@ -110,13 +114,13 @@ def add_strokes(
     """Add the lines of a layer, dimmed if they are out of focus."""
     pointed = pointed_rows(frame_data)
     focus = None if lit.focus is None else lit.focus.rows
+    found: list[tuple[Stroke, int, Depths, bool]] = []
     is_plain = focus is None and len(pointed) == 0  # all lines are lit alike
     for stroke in strokes_of(
         seen, numbers.values, numbers.terms, numbers.halves, summed=numbers.summed
     ):
         unit, column = stroke.unit, stroke.column
-        has_row = unit >= 0 and column >= 0 and not is_plain
-        row = fan.row_of(unit, column) if has_row else NONE
+        row = NONE if is_plain or unit < 0 or column < 0 else fan.row_of(unit, column)
         rows = [row]
         if focus is not None and stroke.kind == "in" and row == NONE:  # a wire to a whole column
             rows = [fan.row_of(i, column) for i in range(fan.units)]
@@ -127,7 +131,8 @@ def add_strokes(
             stroke.width, stroke.strength = LIT * stroke.width, 0.95
         elif not is_lit:
             stroke.strength = lit.level * stroke.strength
-        paint.put(stroke, CHANNEL + column % 3 if is_tube else hue, BEHIND, is_tube)
+        found += [(stroke, CHANNEL + column % 3 if is_tube else hue, BEHIND, is_tube)]
+    paint.put(found)
 
 
 def explain(

@@ -192,19 +192,21 @@ class LinePaint:
         self.heads: list[tuple[float, ...]] = []  # ends, color, brightness, and depth
         self._colors, self._ground = colors_of(theme)
 
-    def put(self, stroke: Stroke, hue: int, depths: Depths, hollow: bool) -> None:
-        """Add a line to draw; if `hollow`, as a tube."""
-        scale, points, width = self.canvas.scale, stroke.points, stroke.width
-        if hollow and width < TUBE * scale:
-            width = TUBE * scale
-        self._paths += [points, points]
-        self._rows += [
-            (hue, 0.0, width + 2.0 * stroke.casing, *depths),
-            (hue, stroke.strength, width, *depths),
-        ]
-        if hollow:
-            self._paths += [points]
-            self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depths)]
+    def put(self, lines: Sequence[tuple[Stroke, int, Depths, bool]]) -> None:
+        """Add lines to draw, each with its hue, its depths and whether it is a tube."""
+        scale = self.canvas.scale
+        for stroke, hue, depths, hollow in lines:
+            points, width = stroke.points, stroke.width
+            if hollow and width < TUBE * scale:
+                width = TUBE * scale
+            self._paths += [points, points]
+            self._rows += [
+                (hue, 0.0, width + 2.0 * stroke.casing, *depths),
+                (hue, stroke.strength, width, *depths),
+            ]
+            if hollow:
+                self._paths += [points]
+                self._rows += [(hue, 0.2, 0.88 * width - 2.0 * scale, *depths)]
 
     def light(self, path: list[Point], hue: int, width: float, depth: Depths) -> None:
         """Add a highlight on part of a line."""
@@ -263,8 +265,12 @@ def colors_of(theme: Theme) -> tuple[FloatArray, FloatArray]:
 def draw_signed(canvas: Canvas2D, theme: Theme, strokes: Sequence[tuple[Stroke, Depths]]) -> None:
     """Draw lines with depths, each in the color of its value's sign."""
     paint = LinePaint(canvas, theme)
-    for stroke, depths in strokes:
-        paint.put(stroke, POSITIVE if stroke.value >= 0.0 else NEGATIVE, depths, False)
+    paint.put(
+        [
+            (each, POSITIVE if each.value >= 0.0 else NEGATIVE, depths, False)
+            for each, depths in strokes
+        ]
+    )
     paint.draw()
 
 
@@ -281,5 +287,5 @@ def draw_tubes(
     for i, (start, end, amount) in enumerate(zip(starts, ends, known, strict=False)):
         width = scale * (2.8 + 5.0 * min(1.0, max(0.0, amount)))
         tube = Stroke("in", curve(start, end), 0, i, amount, width, 1.5 * scale, 1.0)
-        paint.put(tube, CHANNEL + i % 3, BEHIND, True)
+        paint.put([(tube, CHANNEL + i % 3, BEHIND, True)])
     paint.draw()

@@ -141,13 +141,15 @@ export class LinePaint {
     this.heads = [];
   }
 
-  /** Add a line; if `hollow` is true, as a tube. */
-  put({ points, width, casing, strength }, hue, depths, hollow) {
+  /** Add lines, each with its hue, its depths and whether it is a tube. */
+  put(lines) {
     const { scale } = this.canvas;
-    const wide = hollow ? Math.max(width, TUBE * scale) : width;
-    this.path(points, hue, 0, wide + 2 * casing, depths);
-    this.path(points, hue, strength, wide, depths);
-    if (hollow) this.path(points, hue, 0.2, 0.88 * wide - 2 * scale, depths);
+    for (const [{ points, width, casing, strength }, hue, depths, hollow] of lines) {
+      const wide = hollow ? Math.max(width, TUBE * scale) : width;
+      this.path(points, hue, 0, wide + 2 * casing, depths);
+      this.path(points, hue, strength, wide, depths);
+      if (hollow) this.path(points, hue, 0.2, 0.88 * wide - 2 * scale, depths);
+    }
   }
 
   /** Highlight a part of a line. */
@@ -187,8 +189,9 @@ export class LinePaint {
 /** Draw lines with depths, each in the color for the sign of its value. */
 export function draw_signed(canvas, theme, strokes) {
   const paint = new LinePaint(canvas, theme);
-  for (const [stroke, depths] of strokes)
-    paint.put(stroke, stroke.value >= 0 ? POSITIVE : NEGATIVE, depths, false);
+  paint.put(
+    strokes.map(([stroke, depths]) => [stroke, stroke.value >= 0 ? POSITIVE : NEGATIVE, depths]),
+  );
   paint.draw();
 }
 
@@ -198,7 +201,7 @@ export function draw_tubes(canvas, theme, starts, ends, amounts) {
   ends.forEach((end, i) => {
     const width = scale * (2.8 + 5 * Math.min(1, Math.max(0, amounts[i] || 0)));
     const tube = { points: curve(starts[i], end), width, casing: 1.5 * scale, strength: 1 };
-    paint.put(tube, CHANNEL + (i % 3), BEHIND, true);
+    paint.put([[tube, CHANNEL + (i % 3), BEHIND, true]]);
   });
   paint.draw();
 }
