@@ -76,7 +76,13 @@ def known_fans(see: Projection, layout: Layout, scale: float) -> list[KnownFan |
 
 def seen_fans(see: Projection, layout: Layout, scale: float) -> list[SeenFan | None]:
     """Return the `SeenFan` of each layer in the picture, or None."""
-    return [None if each is None else each.seen for each in known_fans(see, layout, scale)]
+    return see.once(
+        ("seen", scale),
+        layout,
+        lambda layout: [
+            None if each is None else each.seen for each in known_fans(see, layout, scale)
+        ],
+    )
 
 
 def known_fan(fan: Fan, layout: Layout, see: Projection, scale: float) -> KnownFan | None:

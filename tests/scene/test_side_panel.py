@@ -136,7 +136,7 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
     assert group is not None and group.place == session.focus
     np.testing.assert_allclose(group.amounts, before - after, atol=1e-6)
     near, words = (after < before).sum(), group_words(group, "")
-    split = f"{near} closer, {len(inputs) - near} farther; mean loss of all {len(inputs)}: "
+    split = f"{near} closer, {len(inputs) - near} farther; mean loss of {len(inputs)}: "
     assert words.startswith(split if near < len(inputs) else f"{near} of {near} closer")
     assert near == len(inputs) or words.endswith(" → ".join(group.losses) + ".")
     outcome = caption(session).outcome

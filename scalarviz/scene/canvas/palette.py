@@ -243,7 +243,7 @@ class Theme:
     loss: str
     controls: ControlColors
 
-    @property
+    @cached_property
     def signs(self) -> tuple[str, str]:
         """The colors of the largest negative and the largest positive number."""
         return self.map.negative, self.map.positive
