@@ -74,11 +74,12 @@ d="M34 7l9-7v34l-9 7z"/></svg><b></b></span>"""
 # The tables of caption functions by kind of operation, and their rows.
 KINDS = re.compile(r"^export const (?:FOR|BACK)WARD_KINDS = .*$", re.MULTILINE)
 KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
-# What only pages with long rows of kernels draw, or with layers of this name.
-DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
-THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
+# What only pages with long rows of kernels draw, with layers of this name, or of followed models.
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
+DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
+# Texts about the samples beside the network, by what these are.
+THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Removable parts of a style: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
@@ -253,11 +254,7 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    own = (exhibit or {}).get("things", "")  # texts about others are left out
-    said = texts_of(script, texts()).items()
-    found = {key: THINGS.fullmatch(key) for key, _ in said}
-    kept = {key: each for key, each in said if not (what := found[key]) or what[1] == own}
-    data |= {"spec": spec, "texts": kept}
+    data |= {"spec": spec, "texts": texts_beside(script, exhibit)}
 
     def whole() -> bytes:
         written = filled(show, script, data, parts, links)
@@ -397,6 +394,13 @@ def module_for(
         if kind != shown:
             content = re.sub(rf"import {{ {module} }} from .*\n", "", content.replace(row, ""))
     return content
+
+
+def texts_beside(script: str, exhibit: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the texts of a script, without those about the samples of other kinds of plots."""
+    own = (exhibit or {}).get("things", "")
+    found = texts_of(script, texts())
+    return {key: said for key, said in found.items() if THINGS.sub(r"\1", key) in (key, own)}
 
 
 def without(table: str, kinds: Collection[str]) -> str:

@@ -307,12 +307,12 @@ def write_names(
     said: list[str] = []
     room = (BESIDE_BALL if line.square else BESIDE_BEAD) * least
     if is_told and is_named:
-        words = [rounded(each) if each == round(each) else short(each) for each in numbers]
-        said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
-        if canvas.widest(said, size=size, bold=True) >= room:
-            least_words = [rounded(each) for each in numbers]
-            words = [a if len(a) < len(b) else b for a, b in zip(least_words, words, strict=True)]
+        exact = [rounded(each) if each == round(each) else short(each) for each in numbers]
+        least_words = [min([rounded(each), short(each)], key=len) for each in numbers]
+        for words in (exact, least_words):  # the first ones that fit
             said = [f"{names[i]} = {words[i]}" for i in range(len(numbers))]
+            if canvas.widest(said, size=size, bold=True) < room:
+                break
     elif is_told:
         said = [short(each) for each in numbers]
     if said and canvas.widest(said, size=size, bold=True) < room:

@@ -88,8 +88,8 @@ def draw_first_row(
     """
     first, scale, size = fans[0], canvas.scale, LETTERS * canvas.scale
     view = box.inside(-AROUND)
-    is_free = len(fans) < 2 or fans[1].form != "upright"  # a table with its own words at the top
-    limit = view.right if is_free else fans[1].first
+    is_table = len(fans) > 1 and fans[1].form == "upright"  # with its own words at the top
+    limit = fans[1].first if is_table else view.right
     (gate, level), feet, last = first.gates[0], first.feet[0], len(first.feet[0]) - 1
     x, middle, radius = fans[1].starts[0] if len(fans) > 1 else first.ends[0]
     has_tile = first.square or radius > first.ends[0][2]
@@ -119,7 +119,7 @@ def draw_first_row(
     shapes = [sign.join(each) for each in forms for sign in between]
     fits = [each for each in shapes if place[0] + canvas.measure(each, size=size) <= limit]
     low = y
-    if is_free or len(fits) > 0:
+    if not is_table or len(fits) > 0:
         said = [*fits, forms[len(forms) - 1][0]][0]  # the sum alone
         found.append(call_out(canvas, theme, said, place, (gate, level - first.half_gate)))
         low = found[len(found) - 1].bottom
@@ -131,10 +131,8 @@ def draw_first_row(
     left = down + 0.5 * apart if any(over.meets(each) for each in inputs) else left
     found.append(call_out(canvas, theme, said, (left, high), (down, feet[0][1] - first.arm)))
     place = x + radius + 24.0 * scale, low + LINE * scale
-    is_free = is_free and (
-        len(fans) < 2 or (fans[1].form != "long" and fans[1].top > place[1] + LINE * scale)
-    )
-    if has_tile and is_free:
+    is_free = len(fans) < 2 or (fans[1].form != "long" and fans[1].top > place[1] + LINE * scale)
+    if has_tile and is_free and not is_table:
         end = x + radius, max(middle - 0.8 * radius, place[1] + 4.0 * scale)
         found.append(call_out(canvas, theme, text("first_row.tile"), place, end))
     taken = [*words, *[box for fan in fans for box in boxes_of(fan)]]

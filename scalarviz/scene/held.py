@@ -46,7 +46,7 @@ def draw_held(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: T
         for unit in range(fan.units):
             products = old[unit][units[0]], new[unit][units[0]]
             draw_gives(canvas, theme, seen.feet[unit][units[0]], products, theme.signs)
-    draw_rings(canvas, see, frame_data, theme, reached, frame_data.border is not None)
+    draw_rings(canvas, see, frame_data, theme, reached)
 
 
 def draw_call_outs(

@@ -183,13 +183,8 @@ def draw_rings(
     frame_data: FrameData,
     theme: Theme,
     reached: list[tuple[int, list[int]]],
-    answers: bool,
 ) -> None:
-    """Draw rings around the neurons that a drag changes, with their previous values.
-
-    Args:
-        answers: whether the answer is written below the output
-    """
+    """Draw rings around the neurons that a drag changes, with their previous values."""
     held: Held | None = frame_data.held
     for line, units in reached:
         shown: Neurons = frame_data.layout.neurons[line]
@@ -200,7 +195,8 @@ def draw_rings(
             if unit >= len(was):
                 continue
             ball = balls_of(see, [row3(shown.points, unit)], shown.radius)[0]
-            below = 2 if answers and line == len(frame_data.layout.neurons) - 1 else 0
+            is_last = line == len(frame_data.layout.neurons) - 1
+            below = 2 if is_last and frame_data.border is not None else 0  # its answer
             number, tiled, named = float(was[unit]), shown.square, shown.is_color
             draw_ring(canvas, theme, ball, number, square=tiled, named=named, below=below)
 

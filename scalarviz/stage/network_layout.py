@@ -25,6 +25,7 @@ from scalarviz.scene.layout.plates import Layout
 from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.scene.layout.trays import About, Layered, Names, trays_layout
 from scalarviz.scene.layout.walls import walls
+from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import TrainingState, is_output, names_of
 from scalarviz.training.session.session import Session
@@ -106,10 +107,12 @@ def layout_of(
     tied = now.data.input_tint == now.data.output_tint == "rgb"
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(now) else []
-    if now.run.structure is not None:
+    if now.run.structure is not None and now.run.structure["nodes"]:
         size = room or (shape * HIGH, HIGH)
         known = now.run.structure, program, now.run.named_arrays
         return layout_of_model(*known, size, opened or {})
+    if isinstance(network.layers[0], ModuleArray):  # too many modules for that
+        return without_balls(walls(program, about, {}, shape))
     if every or shows_every_weight(now):
         return walls(program, about, own, shape, squares)
     if squares and has_walls(now):

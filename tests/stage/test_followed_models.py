@@ -15,6 +15,7 @@ from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.look import Look
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
+from scalarviz.training.follow import followed_session
 from tests.studio import Studio
 
 SIZE = (1280, 800)
@@ -112,7 +113,7 @@ def test_equal_numbers_have_one_color_without_gaps_between_small_cells(
 
 
 def test_the_marks_are_explained_and_so_is_a_missing_structure(
-    studio: Studio, stage: Stage, tmp_path: Path
+    studio: Studio, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio.stage(stage, 0.0, SIZE)
     assert stage.frame_data().words.task == "row: unit, column: input; frame: module"
@@ -129,6 +130,11 @@ def test_the_marks_are_explained_and_so_is_a_missing_structure(
     third = Stage(Show(lacking.session), Look(), reduced_motion=True)
     studio.stage(third, 0.0, SIZE)
     assert third.frame_data().words.task == "structure unknown: it has too many nodes"
+    monkeypatch.setattr(followed_session, "MOST_DRAWN", 2)
+    large = Stage(Show(recorded(tmp_path, "vae").session), Look(), reduced_motion=True)
+    studio.stage(large, 0.0, SIZE)
+    assert large.frame_data().words.task.endswith("it has more than 2 modules and functions")
+    assert large.plan.plates and not large.plan.marks
 
 
 def test_a_structure_that_is_recorded_later_is_shown_then(studio: Studio, tmp_path: Path) -> None:

@@ -99,18 +99,19 @@ export class FirstMinute {
   /** Follow a picture: the card ends if its action is done, and its mark stays at what it is about. */
   seen(app) {
     const card = CARDS[this.number];
+    if (!card) return this.hide();
     const { step, operation, moment } = app.state;
     const isWithin = operation > 0 || moment >= 0;
     const { now: shown } = this.playground; // not what is only wanted yet
     const { right } = this.playground.testedIn(app, shown) ?? {};
     const now = { ...shown.settings, app, right, isBack: step < this.step, isOut: this.isWithin && !isWithin }; // prettier-ignore
     const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
-    const isAtRest = !operation || card?.name === "parts";
+    const isAtRest = !operation || card.name === "parts";
     const isFree = isAtRest && !app.guess.isOn && !app.tour && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
-    const isShown = card && isFree && app.picture.placed; // without WebGL there is no picture
+    const isShown = isFree && app.picture.placed; // without WebGL there is no picture
     setShown(this.card, Boolean(isShown && !isCovered));
     setShown(this.mark, Boolean(isShown));
-    if (!card || this.playground.challenges.now) return undefined;
+    if (this.playground.challenges.now) return undefined;
     Object.assign(this, { step, isWithin });
     const done = CARDS.findLastIndex(({ isDone }) => isDone(now, this.first));
     if (done >= this.number) return this.show(done + 1, right >= LEARNED && ["play", "input"].includes(CARDS[done].name)); // prettier-ignore
@@ -119,6 +120,11 @@ export class FirstMinute {
       return this.show(this.number + 1);
     if (!card.at) app.offered ??= { row: lastBias(app) };
     return this.place(placeOf(app, card));
+  }
+
+  hide() {
+    setShown(this.card, false);
+    setShown(this.mark, false);
   }
 
   /** Continue within a step, or begin one; at its end, show the next card. */

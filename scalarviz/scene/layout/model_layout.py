@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from math import log, prod, sqrt
 from typing import Any, final
@@ -371,25 +371,26 @@ class ModelLayout:
         place = self.places[item]
         return place.high, place.low + self._below(item)
 
+    @cached_property
+    def _breaks(self) -> list[int]:
+        """Columns of the root before which one leaf is read, and only there."""
+        found, over = self._order(self.root), defaultdict[int, set[tuple[int, int]]](set)
+        for leaf, reader in self.flow:
+            one, other = (child_of(self.root, self._leaves[x]) for x in (leaf, reader))
+            if one is not None and other is not None:
+                start, end = found.ranks[one], found.ranks[other]
+                for column in range(1 + min(start, end), 1 + max(start, end)):
+                    over[column].add((leaf, end))
+        columns = range(1, len(found.columns))
+        return [each for each in columns if [end for _, end in over[each]] in ([], [each])]
+
     def _wrap(self, root: Place) -> None:
         """Break the columns of the root into rows, where a single line leads to the next one."""
         if self.rows == 1 or not root.columns:
             return
-        found, cuts = self._order(self.root), [0]
-        arcs = []  # of the root: a leaf, and the columns of both ends
-        for ends in self.flow:
-            one, other = (child_of(self.root, self._leaves[x]) for x in ends)
-            if one is not None and other is not None:
-                arcs.append((ends[0], found.ranks[one], found.ranks[other]))
+        cuts = [0]
         for part in range(1, self.rows):
-            free = []  # columns before which one leaf is read, and only there
-            for column in range(1 + cuts[-1], len(root.columns)):
-                over = {
-                    (leaf, end)
-                    for leaf, start, end in arcs
-                    if min(start, end) < column <= max(start, end)
-                }
-                free += [column] if [end for _, end in over] in ([], [column]) else []
+            free = [each for each in self._breaks if each > cuts[-1]]
             if not free:
                 return
             goal = root.width * part / self.rows
@@ -399,7 +400,7 @@ class ModelLayout:
             columns = root.columns[first:end]
             left = columns[0][0] - (16.0 if row else 0.0)
             up, down = max(each[2] for each in columns), max(each[3] for each in columns)
-            for each in chain(*found.columns[first:end]):
+            for each in chain(*self._order(self.root).columns[first:end]):
                 place = self.places[each]
                 place.row, place.x, place.y = row, place.x - left, place.y + y + up + head - root.up
             wide = max(wide, columns[-1][0] + columns[-1][1] - left + 14.0)
@@ -660,12 +661,12 @@ def called_order(children: Sequence[Item], arcs: Mapping[Arc, None]) -> list[Ite
         first = min((x.id for x in each.leaves()), default=0)
         calls[each] = (-1 if each.kind == "input" else first), number
     order: list[Item] = []
-    left = [*children]
+    left = dict.fromkeys(children)
     while left:
         waiting = {b for a, b in arcs if a in left}
-        ready = [each for each in left if each not in waiting] or left
+        ready = [each for each in left if each not in waiting] or [*left]
         order.append(min(ready, key=lambda each: calls[each]))
-        left.remove(order[-1])
+        del left[order[-1]]
     return order
 
 

@@ -7,6 +7,7 @@ siblings become one item with a number of repetitions. `model_layout` places the
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +35,7 @@ FEWEST, LONGEST = 3, 6  # repetitions that are folded, and siblings in one of th
 NORM = 12  # calls of a module with only vectors that is drawn as one wall
 Node = dict[str, Any]
 Edges = dict[tuple[int, int], Sequence[int]]  # shapes of tensors by the nodes they connect
+Into = Mapping[int, Sequence[int]]  # for each node, those before it
 
 
 @dataclass(eq=False)
@@ -160,7 +162,10 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
     if found is None or found.node is not None:
         found = Item("frame", "", children=[found] if found is not None else [])
     root = unwrapped(found)
-    fold(root, edges)
+    into = defaultdict[int, list[int]](list)
+    for a, b in edges:
+        into[b].append(a)
+    fold(root, into)
     set_parents(root)
     return root, edges
 
@@ -332,15 +337,15 @@ def unwrapped(root: Item) -> Item:
 # Repetitions.
 
 
-def fold(frame: Item, edges: Edges) -> None:
+def fold(frame: Item, into: Into) -> None:
     """Replace each run of equal siblings by one item with a number of repetitions."""
     for each in frame.children:
         if each.node is None:
-            fold(each, edges)
+            fold(each, into)
     children, found, start = frame.children, [], 0
     keys = [each.same() for each in children]
     while start < len(children):
-        size, times = best_run(children, keys, start, edges)
+        size, times = best_run(children, keys, start, into)
         units = [children[start + i * size :][:size] for i in range(times)]
         if times == 1:
             found += units[0][:1]
@@ -364,7 +369,7 @@ def fold(frame: Item, edges: Edges) -> None:
 
 
 def best_run(
-    children: Sequence[Item], keys: Sequence[object], start: int, edges: Edges
+    children: Sequence[Item], keys: Sequence[object], start: int, into: Into
 ) -> tuple[int, int]:
     """Return the size of a group and how often it follows itself; (1, 1) if it does not."""
     best = 1, 1
@@ -375,17 +380,18 @@ def best_run(
             if keys[after : after + size] != group:
                 break
             times += 1
-        units = [wires(children, start, size, unit, edges) for unit in range(times)]
+        if not any(each.weights for each in children[start : start + size]):
+            continue
+        units = [wires(children, start, size, unit, into) for unit in range(times)]
         while times >= FEWEST and not alike(units[:times]):
             times -= 1
-        weighs = any(each.weights for each in children[start : start + size])
-        if times >= FEWEST and weighs and size * times > best[0] * best[1]:
+        if times >= FEWEST and size * times > best[0] * best[1]:
             best = size, times
     return best
 
 
 def wires(
-    children: Sequence[Item], start: int, size: int, unit: int, edges: Edges
+    children: Sequence[Item], start: int, size: int, unit: int, into: Into
 ) -> set[tuple[int, int, int]]:
     """Return the edges into a group of siblings.
 
@@ -397,7 +403,7 @@ def wires(
         group = children[start + (unit + before) * size :][:size]
         leaves = [leaf.id for each in group for leaf in each.all_leaves()]
         places |= {leaf: (before, number) for number, leaf in enumerate(leaves)}
-    ends = [(places.get(a, (1, 0)), places[b]) for a, b in edges if b in places]
+    ends = [(places.get(a, (1, 0)), place) for b, place in places.items() for a in into.get(b, ())]
     return {(*one, number) for one, (group, number) in ends if group == 0}
 
 

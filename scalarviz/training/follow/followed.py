@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scalarviz.training.diagnosis import Measures
     from scalarviz.training.session.session import Session
 
-MOST_ARRAYS, MOST_AXES = 100_000, 32
+MOST_ARRAYS, MOST_AXES, MOST_DEPTH = 100_000, 32, 50
 # Errors raised by a header with fields of a wrong type or size.
 FOREIGN = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
 MOST_DEAD = 0.95  # share of dead units in a dead layer
@@ -94,6 +94,10 @@ def structure_in(given: Any) -> dict[str, Any]:
     ]
     edges = [(like(a, 0), like(b, 0), like(sizes, SIZES)) for a, b, sizes in given["edges"]]
     kinds, ends = {each["kind"] for each in nodes}, {end for *two, _ in edges for end in two}
+    depths: list[int] = []
+    for each in frames:
+        depths.append(1 + (depths[each["parent"]] if 0 <= each["parent"] < len(depths) else 0))
+    require(max(depths, default=0) <= MOST_DEPTH, "its frames are nested too deeply")
     is_whole = (
         ends <= {*range(len(nodes))}
         and all(each["frame"] < len(frames) for each in nodes)

@@ -69,6 +69,9 @@ def optimizer_of(given: Mapping[str, Any], rate: float) -> Optimizer | None:
     return None
 
 
+MOST_DRAWN = 3000  # modules and functions; more are walls one after the other
+
+
 @final
 class RecordedRun(Run):
     """A Run that reads the steps from a record instead of computing them."""
@@ -88,7 +91,7 @@ class RecordedRun(Run):
     def structure(self) -> dict[str, Any] | None:  # type: ignore[override]
         """The structure of a model that is drawn by its modules; None for a chain of layers.
 
-        Without a recorded structure, it has no edges.
+        Without a recorded structure, it has no edges; if it is too large to be drawn, no nodes.
         """
         record = self.followed.record
         key = record.tree is None, record.is_done
@@ -96,8 +99,11 @@ class RecordedRun(Run):
             found = self.followed.structure
             lack = found["lack"] if record.is_done or record.tree is not None else ""
             is_known = not found["lack"] and any(each["arrays"] for each in found["nodes"])
-            self._tree = key
-            self._structure = found if is_known else structure_of(self.model.head, lack)
+            shown = found if is_known else structure_of(self.model.head, lack)
+            if len(shown["nodes"]) > MOST_DRAWN:
+                too_many = f"it has more than {MOST_DRAWN:,} modules and functions"
+                shown = {"lack": too_many, "frames": [], "nodes": [], "edges": []}
+            self._tree, self._structure = key, shown
         return self._structure
 
     def step_after(self, step: int, count: int) -> int:

@@ -30,6 +30,8 @@ from scalarviz.training.follow.sources import WHOLE, Array
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import layer_of
 
+MOST_NESTED = 50  # frames around a module
+
 
 class Unknown(Layer):
     """A layer of which only the sizes are known; its results are NaN."""
@@ -151,6 +153,7 @@ def structure_of(head: Head, lack: str) -> dict[str, Any]:
 
     def frame_of(path: str) -> int:
         """Return the number of the frame with this path; -1 for the whole model."""
+        path = path if path.count(".") < MOST_NESTED else ""
         if path and path not in frames:
             frames[path] = {
                 "path": path, "kind": "", "parent": frame_of(path.rpartition(".")[0]),

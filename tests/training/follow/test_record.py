@@ -246,6 +246,9 @@ def test_the_last_structure_is_read(small: bytes, path: Path) -> None:
     assert found["nodes"][1]["shape"] == (2, 4) and found["edges"] == [(0, 1, (2, 3))]
     newer = structure_in(path, small, packed({**STRUCTURE, "version": 2}))
     assert newer["lack"].endswith("it was written by another version of scalarviz")
+    frames = [{**STRUCTURE["frames"][0], "parent": number - 1} for number in range(2000)]
+    deep = structure_in(path, small, packed({**STRUCTURE, "frames": frames}))
+    assert deep["lack"].endswith("its frames are nested too deeply")
 
 
 @pytest.mark.parametrize("place", range(len(leaves(STRUCTURE))))
