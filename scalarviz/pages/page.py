@@ -26,7 +26,16 @@ from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import EngineError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.pages.bundle import POLICY, bundle, html, lettered, markup_of, packed_bytes, texts_of
+from scalarviz.pages.bundle import (
+    POLICY,
+    as_json,
+    bundle,
+    html,
+    lettered,
+    markup_of,
+    packed_bytes,
+    texts_of,
+)
 from scalarviz.pages.caption_data import caption_data, optimizer_data
 from scalarviz.pages.engine_data import engine_data, training_of, why_not
 from scalarviz.pages.exhibit_data import exhibit_data, measured_data, metric_data, probe_of
@@ -80,6 +89,7 @@ EVENED = "layer_norm"
 DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
+NAME = re.compile(r"\w+")
 ROW = re.compile(r"(^  (\w+): (\w+),\n)", re.MULTILINE)  # of exhibit_kinds.js
 # Removable parts of a style: comments, and spaces beside group 1.
 SPACED = re.compile(r"/\*.*?\*/\s*|\s*([{};])\s*", re.DOTALL)
@@ -254,7 +264,7 @@ def made_page(
         mixed = show.session.network.precision.mixed
         spec["facts"]["optimizers"] = [optimizer_data(each, mixed=mixed) for each in optimizers]
         data["spare"] = spare_of(show.session, probe)
-    data |= {"spec": spec, "texts": texts_beside(script, exhibit)}
+    data |= {"spec": spec, "texts": texts_beside(script, exhibit, spec)}
 
     def whole() -> bytes:
         written = filled(show, script, data, parts, links)
@@ -396,11 +406,18 @@ def module_for(
     return content
 
 
-def texts_beside(script: str, exhibit: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the texts of a script, without those about the samples of other kinds of plots."""
+def texts_beside(
+    script: str, exhibit: Mapping[str, Any] | None, spec: Mapping[str, Any]
+) -> dict[str, str]:
+    """Return the texts of a script, without those about samples or operations of other kinds."""
     own = (exhibit or {}).get("things", "")
-    found = texts_of(script, texts())
-    return {key: said for key, said in found.items() if THINGS.sub(r"\1", key) in (key, own)}
+    found, known = texts_of(script, texts()), {*NAME.findall(script), *NAME.findall(as_json(spec))}
+    return {
+        key: said
+        for key, said in found.items()
+        if THINGS.sub(r"\1", key) in (key, own)
+        and (not key.startswith("captions.") or known.issuperset(key.split(".")))
+    }
 
 
 def without(table: str, kinds: Collection[str]) -> str:

@@ -35,6 +35,7 @@ APART, LINE = 14.0, 17.0  # pixels between two words side by side, and line spac
 OVER = 4.0  # pixels from the box of the network up to the highest words
 LIFT = 1.0  # lines by which words are raised if squares also have words
 LEAST = 45.0, 24.0  # minimum pixels of a cell, and between cubes, for automatic call-outs
+PAD = 6.0  # pixels around the sum of a hovered row
 SUMS, GAP, MOST_ENDS = 52.0, 8.0, 5  # pixels from feet to the sum of a row, and offset to the right
 # of its neuron; maximum neurons of a layer with named columns
 PRODUCTS = 20.0  # pixels from the feet of cubes to the ends of their products
@@ -284,6 +285,9 @@ def draw_sum(
             box = Box(begin, low - 0.9 * size, wide, high)
             is_in = box.x >= view.x and box.right <= view.right and box.bottom < view.bottom
             if is_in and not any(box.meets(each) for each in [*taken, *found]):
+                if below < SUMS:  # within the network
+                    own, rim = box.inside(-PAD * scale), PAD * scale
+                    canvas.box(own.x, own.y, own.width, own.height, theme.panel, radius=rim)
                 return [*found, call_out(canvas, theme, said, (begin, low), (x, y + fan.half_gate))]
     return found
 

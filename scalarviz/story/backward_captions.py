@@ -252,6 +252,9 @@ def weighted_back(ctx: TracedWeight) -> Caption:
     if bars is not None:
         own = [replace(each, name=named_part(each, operation, names)) for each in bars.rows]
         bars = replace(bars, rows=tuple(own), unit="blame")
+        if len(terms) == 1:  # no sum
+            way = text(f"captions.weighted_back.{'minus' if terms[0].numbers[0] < 0.0 else 'plus'}")
+            caption, bars = replace(caption, title=way), replace(bars, total=None)
     return replace(caption, whole=whole, bars=bars, blame=blame)
 
 

@@ -251,7 +251,7 @@ def test_a_card_between_played_steps_has_what_is_known(tmp_path: Path) -> None:
     grad = said(float(state["grad"][5]))
     assert bare["blocks"][0]["words"] == said(float(new), 3)
     assert [block["words"] for block in bare["blocks"][2:]] == [
-        f"The chain rule gives a gradient of {grad}."
+        f"Its gradient, the blame with the opposite sign, is {grad}."
     ]
 
 

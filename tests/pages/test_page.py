@@ -149,7 +149,9 @@ def test_a_page_carries_its_engine_its_worker_and_the_texts_it_uses(made: Page) 
     assert {"captions.tour.stand", "page.lack.webgl", "chart.title", "strip.part.error"} <= {
         *found["texts"]
     }
-    assert not any(key.startswith(("doctor.", "bench.")) for key in found["texts"])
+    others = "doctor.", "bench.", "captions.batch_norm.", "captions.pool_back."  # kinds it lacks
+    assert not any(key.startswith(others) for key in found["texts"])
+    assert "captions.weighted_back.sum.title" in found["texts"]
     assert {*found["spec"]} == {"fixed", "engine", "scene", "facts", "page"}
 
 

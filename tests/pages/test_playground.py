@@ -455,6 +455,10 @@ def test_a_finger_on_a_phone_finds_cubes_by_a_close_up(
 def test_a_panel_of_a_phone_keeps_its_place_and_shows_the_layer_in_hand(
     opened: Opens, playground: Path, size: tuple[int, int]
 ) -> None:
+    tab = opened(playground, size, "", **PHONE).ready()
+    assert tab.ask("app.around.closeUp.place.layer") == 2  # of the first card's cube
+    tab.ask("(app.around.firstMinute.show(1), 0)")
+    tab.until("app.around.closeUp.place === null")
     tab = opened(playground, size, "#step=0", **PHONE).ready()
     for panel in ("data", "inputs", "learning", "layers"):
         tab.page.tap(f"#tabs [data-panel={panel}]")

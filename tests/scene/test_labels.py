@@ -344,7 +344,7 @@ def test_where_there_is_little_room_the_legend_is_behind_a_question_mark(
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"clipped": 1234}, "1,234 are larger than shown"),
+        ({"clipped": 1234}, "1,234 larger than shown"),
         ({"clipped": 1234, "grown": (1.0, 2.0)}, "scale 1 → 2"),
         ({"color": "gradient", "size": "gradient"}, "a cube is a weight: its gradient"),
     ],
@@ -384,7 +384,7 @@ def test_the_key_explains_the_marks_of_the_picture_alone() -> None:
         assert found - few == {text(f"marks.{name}.name")}
     changed = replace(none.cubes, clipped=2, grown=(1.0, 2.0))
     assert names_of(replace(none, cubes=changed)) - few == {
-        "2 are larger than shown",
+        "2 larger than shown",
         "scale 1 → 2",
     }
 

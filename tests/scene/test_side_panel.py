@@ -155,16 +155,16 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
     [
         (
             Group((0.2, 0.1, -0.1), 3, 0),
-            "2 of 3 want .78 higher, 1 lower. The sum of the bars wins.",
+            "2 of 3 want .78 higher, 1 lower. Their mean decides.",
         ),
         (
             Group((-0.1, 0.1, 0.2), 3, 0),
-            "2 of 3 want .78 higher, 1 lower. The sum of all wins, against the framed bar.",
+            "2 of 3 want .78 higher, 1 lower. The mean of all decides, against the framed bar.",
         ),
         (Group((0.2, 0.0, 0.1), 3, 0), "2 of 3 want .78 higher, 0 lower. 1 want no change."),
         (
             Group((0.2, 0.0, -0.1), 3, 0, silent=1),
-            "1 of 3 want .78 higher, 1 lower. 1 has input 0: no effect. The sum of the bars wins.",
+            "1 of 3 want .78 higher, 1 lower. 1 has input 0: no effect. Their mean decides.",
         ),
         (Group((0.2, -0.1) * 32, 64, 1), "32 of 64 want .78 higher, 32 lower. Added up: higher."),
     ],

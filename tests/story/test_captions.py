@@ -97,6 +97,19 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     ]
 
 
+@pytest.mark.parametrize(("weight", "does"), [(0.4, "stays"), (-0.4, "turns")])
+def test_blame_that_goes_through_one_weight_says_what_its_sign_does(
+    weight: float, does: str
+) -> None:
+    network = sv.Network([2, 3, 1], "tanh", "tanh", seed=0, dtype="float64")
+    network.bank.value[9:12] = weight
+    session = sv.Session(network, (np.ones((4, 2)), np.ones((4, 1))), engine="python", batch=4)
+    session.advance(session.operations.index("input gradient 1") + 1, "operation")
+    said = caption(session, None)
+    assert said.why.endswith(f"so the direction {does}.")
+    assert said.bars is not None and len(said.bars.rows) == 1 and said.bars.total is None
+
+
 PLACES = {"affine 0": 5, "tanh 0": 5, "affine 1": 2, "sigmoid 1": 2}
 
 
@@ -140,10 +153,10 @@ def test_the_formulas_of_a_step() -> None:
 @pytest.mark.parametrize(
     ("z", "words"),
     [
-        (0.1, "The curve is steep here: most blame passes. Blame −.2 × slope .99 = −.2"),
-        (0.9, "The curve lets some of the blame through. Blame −1.43 × slope .487 = −.7"),
-        (2.0, "The curve is flat here: little blame passes. Blame −1.93 × slope .0707 = −.136"),
-        (0.4, "The curve is steep here: most blame passes. Blame −.76 × slope .86 = −.65"),
+        (0.1, "The curve is steep here: most blame passes. Blame −.2 × steepness .99 = −.2"),
+        (0.9, "The curve lets some of the blame through. Blame −1.43 × steepness .487 = −.7"),
+        (2.0, "The curve is flat here: little blame passes. Blame −1.93 × steepness .0707 = −.136"),
+        (0.4, "The curve is steep here: most blame passes. Blame −.76 × steepness .86 = −.65"),
         (30.0, "The curve is level here: no blame gets through."),
     ],
 )
@@ -598,7 +611,7 @@ def test_a_caption_has_what_each_sample_of_the_step_asks_for(make: Any) -> None:
     assert nearer is not None and outcome is not None and len(nearer.amounts) == count
     assert nearer.amounts[nearer.place] == pytest.approx(outcome.off[0] - outcome.off[1], rel=1e-3)
     words = group_words(Group((0.2, -0.1, 0.0, 0.3), 4, 1), ".42")
-    assert words.endswith("1 lower. The sum of all wins, against the framed bar.")
+    assert words.endswith("1 lower. The mean of all decides, against the framed bar.")
 
 
 def test_a_step_says_that_the_batch_decides() -> None:

@@ -246,7 +246,7 @@ def test_a_parameter_of_an_expression_has_a_card_without_products() -> None:
     assert card_of(session, 0).blocks
     session.advance(2)
     card = card_of(session, 0)
-    assert "The chain rule gives a gradient of" in lines_of(card)[0]
+    assert "Its gradient, the blame with the opposite sign, is" in lines_of(card)[0]
     assert_calculates(lines_of(card)[-1])
 
 
@@ -558,7 +558,10 @@ def test_a_card_explains_a_weight_without_the_numbers_of_all_samples() -> None:
         is_whole = not session.clock.operation
         assert len(lines) == len(all_lines) and (is_whole or lines[0] == all_lines[0])
         assert not tables_of(Card(40, "", (), blocks_about(facts, few, 40)))
-    assert lines[0].startswith("The chain rule gives a gradient of") and " moved it " in lines[0]
+    assert (
+        lines[0].startswith("Its gradient, the blame with the opposite sign, is")
+        and " moved it " in lines[0]
+    )
 
 
 def test_a_correction_of_a_custom_kind_is_written_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,14 +95,16 @@ def checked(network: int, steps: int) -> tuple[int, int, int]:
 
 
 def test_a_reason_at_an_output_has_its_blame_as_input_times_error() -> None:
-    why, comes = "Then less green: closer to the goal.", "input .68 × error .10 = .07, mean .02"
+    why, comes = "Then less green: closer to the goal.", "input .68 × blame .10 = .07, mean .02"
     words = wish_words(Caption("Lower.", why=why, comes=comes), -0.3, 0.5)
     assert words[1] == comes and words[-1] == why and len(words) == 4
     session = session_of(*NETWORKS[0], 0)
     session.advance(session.operations.index("weight gradient 1") + 1, "operation")
     said, state = caption(session, None), state_of(session)
     assert said.why.startswith("Then ") and len(said.misses) == 1
-    found = re.match(r"input (\S+) × error (\S+) = (\S+)\. Mean (\S+) × rate", said.comes)
+    found = re.match(
+        r"input (\S+) × blame (\S+) = (\S+)\. Mean \(of \d+\) (\S+) × rate", said.comes
+    )
     assert found is not None
     came, error, blame, mean = (each.replace("−", "-") for each in found.groups())
     digits = len(blame.partition(".")[2])

@@ -122,8 +122,9 @@ export class CardBox {
     }
     if (!isNews(this.body, card)) return;
     this.name.textContent = card.name;
-    const facts = made("dl", "", ...(card.facts ?? []).flatMap(factOf));
-    this.body.replaceChildren(facts, ...(card.blocks ?? []).map(blockOf));
+    const { blocks = [], facts = [] } = card;
+    const short = made("dl", "", ...(blocks.length ? [] : facts).flatMap(factOf)); // else in blocks
+    this.body.replaceChildren(short, ...blocks.map(blockOf));
   }
 }
 

@@ -226,6 +226,7 @@ export class Challenges {
     this.isOver = false;
     const isTest = this.now?.goal.some(([what]) => what.startsWith("test")) ?? true;
     app.exhibit.hidesTest ||= !isTest;
+    if (!isTest) app.curve.measures.named = () => []; // nor the line of their loss
     document.body.classList.toggle("untested", !isTest);
     const { player } = app;
     const [play, tell] = [player.play.bind(player), app.tell.bind(app)];
@@ -360,8 +361,7 @@ export class Challenges {
   giveHint() {
     const { app } = this.playground;
     const entry = nextOf(this.now, this.first, this.placeNow);
-    if (!this.isTried || !entry)
-      return app.tell(text(entry ? "challenge.hint.try" : "challenge.hint.none"));
+    if (!entry) return app.tell(text("challenge.hint.none"));
     this.level = isNews(this.card, entry) ? 1 : Math.min(HINTS, this.level + 1);
     this.hints += 1;
     app.pin(null);

@@ -52,6 +52,7 @@ export class FirstMinute {
     const { app } = this.playground;
     this.number = number;
     remember(SEEN, number);
+    if (app.offered && this.playground.closeUp.place) app.run("whole-network");
     app.offered = null;
     app.request();
     if (!CARDS[number]) return;
@@ -118,7 +119,10 @@ export class FirstMinute {
     if (!isShown) return undefined;
     if (card.name === "parts" && !byId("strip").checkVisibility())
       return this.show(this.number + 1);
-    if (!card.at) app.offered ??= { row: lastBias(app) };
+    if (!card.at && !app.offered) {
+      app.offered = { row: lastBias(app) };
+      this.playground.closeUp.show(app.picture.placed.fans.length - 1);
+    }
     return this.place(placeOf(app, card));
   }
 

@@ -237,9 +237,10 @@ export class Measures {
     });
   }
 
-  /** Return the series as drawn: only the names of those whose values of now are next to the chart. */
+  /** Return the series as drawn: only the names of lines whose values of now are next to the chart. */
   named(step) {
-    return this.at(step).map((each) =>
+    const drawn = this.at(step).filter(({ steps }) => steps.length > 1);
+    return drawn.map((each) =>
       Number.isFinite(this.now(each))
         ? { ...each, steps: [...each.steps, step], values: [...each.values, NaN] }
         : each,

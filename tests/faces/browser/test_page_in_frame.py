@@ -172,13 +172,13 @@ def test_what_a_page_writes_of_a_large_network_is_exact(
     assert [each[:2] for each in page.app("state.value.noted.spreads")] == drawn
     beyond = int(np.count_nonzero(np.abs(value) > page.app("picture.frame.scale")))
     news = page.frame.locator("#legend-news")
-    assert news.text_content() == f"{beyond:,} are larger than shown"
+    assert news.text_content() == f"{beyond:,} larger than shown"
     cells = page.frame.evaluate(TABLE)
     assert cells[:16] == [said(float(each), 3) for each in value[:16]]
     row, x, y = page.cube_in_sight()
     page.mouse.move(x, y)
     exact = said(float(value[row]))
-    hovered = f"this weight {exact}, its cube" if tile > 1 else f"{beyond:,} are larger than shown"
+    hovered = f"this weight {exact}, its cube" if tile > 1 else f"{beyond:,} larger than shown"
     page.wait(lambda: news.text_content().startswith(hovered))
     page.wait(lambda: short(float(value[row]), 2) in page.app("picture.words"))
     page.mouse.click(x, y)
