@@ -54,9 +54,10 @@ function tableOf(words, file, path, leavesOut) {
   if (!rows.length) throw new CsvError(text("csv.header", { file }));
   const inputs = used.slice(0, MOST_INPUTS);
   const { good, bad, isMissing, isSorted } = divided(rows, [...inputs, wide - 1], wide, file);
-  if (bad.length && !leavesOut)
-    throw new CsvError(`${bad[0]} ${plural("csv.mend", bad.length)}`, bad.length);
-  if (good.length < 2) throw new CsvError(text("csv.few", { file }));
+  const few = good.length < 2;
+  if (bad.length && (few || !leavesOut))
+    throw new CsvError(few ? bad[0] : `${bad[0]} ${plural("csv.mend", bad.length)}`, few ? 0 : bad.length); // prettier-ignore
+  if (few) throw new CsvError(text("csv.few", { file }));
   const { classes, lines } = learned(good.slice(0, MOST_LINES), isSorted, file);
   const names = [...inputs, wide - 1].map((column, i) => {
     const usual = text(i < inputs.length ? "exhibits.axis.input" : "exhibits.axis.output", { number: i + 1 }); // prettier-ignore
