@@ -25,7 +25,7 @@ import { followDrops, madeButton, takesKey } from "./events.js";
 import { FirstMinute } from "./first_minute.js";
 import { answersEach, lossOf, ready } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
-import { leadsTo, leftFor, partsOf, placed, replayed } from "./journey.js";
+import { leadsTo, leftFor, partsOf, placed, replayed, stepsOf } from "./journey.js";
 import { followLink, giveLink, putOnClipboard, writeLink } from "./links.js";
 import { OwnColours } from "./own_colours.js";
 import { OwnPoints } from "./own_points.js";
@@ -832,6 +832,9 @@ function grownBy(last, { settings, how }) {
     const origin = { settings, value: given };
     return { settings, value, rows: Array.from(value, () => -1), isFresh, isGiven, networkSeed: settings.seed, origin, parts: [], place }; // prettier-ignore
   }
+  const parts = placed(parts_between(last.settings, settings, layer), place);
+  const steps = parts.length > 1 && !how.isOne ? stepsOf(last.settings, parts) : null;
+  if (steps) return { ...steps.reduce(grownBy, last), settings }; // one after the other, as in a link
   const seed = growthSeed(settings.seed, last.networkSeed, place.step);
   const { value, rows } = grownWeights(last.settings, settings, last.value, { seed, layer });
   const isSame = rows.length === last.value.length && rows.every((from, row) => from === row);
@@ -843,7 +846,7 @@ function grownBy(last, { settings, how }) {
     isSame: last.isSame && settings.opt === last.settings.opt,
     isGiven: last.isGiven || !isSame || settings.seed !== last.settings.seed,
     networkSeed: isSame ? last.networkSeed : seed,
-    parts: [...last.parts, ...placed(parts_between(last.settings, settings, layer), place)],
+    parts: [...last.parts, ...parts],
   };
 }
 

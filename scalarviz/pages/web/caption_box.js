@@ -158,6 +158,7 @@ export function showSide(exhibit, { frame, palette, taken }, things) {
   const side = frame?.told ? side_of(frame.told, things, Boolean(taken?.panel)) : null;
   let sheet = exhibit.querySelector(".side");
   if (!sheet) exhibit.append((sheet = made("canvas", "side")));
+  sheet.style.visibility = side ? "" : "hidden"; // some screens keep what was on it
   const paper = new Canvas2D(sheet); // which is empty now
   if (!side || !paper.height) return false;
   draw_beside(paper, frame, new Box(0, 0, paper.width, paper.height), side, palette);

@@ -107,11 +107,11 @@ export async function replayed(first, changes, { open, after }) {
     return true;
   };
   for (const change of changes) {
-    const { kind, step, operation, settings, first: layer } = change;
+    const { kind, step, operation } = change;
     const own = READ[kind]?.(change);
     if (waiting.length && (own || !isSamePlace(waiting[0], change)) && !(await make())) return runs;
     if (own) journal.push({ ...own, step, operation });
-    else waiting.push({ settings: plain(settings), how: kind === "drop" ? { layer } : {}, step, operation }); // prettier-ignore
+    else waiting.push({ ...stepOf(change), step, operation });
   }
   if (waiting.length && !(await make())) return runs;
   const { step, operation } = changes.at(-1);
@@ -119,6 +119,15 @@ export async function replayed(first, changes, { open, after }) {
   last.at = { step, operation, applied: journal.length };
   last.resume = resumeAt(last, journal, last.at);
   return runs;
+}
+
+/** Return each change of settings in parts of a link; null for invalid ones. */
+export function stepsOf(settings, parts) {
+  return changes_in(settings, parts.join(";"))?.map(stepOf) ?? null;
+}
+
+function stepOf({ kind, settings, first: layer }) {
+  return { settings: plain(settings), how: { layer: kind === "drop" ? layer : null, isOne: true } };
 }
 
 /** Return where a worker continues, with changes in its only branch. */
