@@ -50,7 +50,10 @@ def playground_page(make: Callable[..., Show], theme: str = "") -> Page:
     module, tables = playground_data(make)
     script = bundle("playground.js", module_text)
     own = {"chart.held_out": text("build.held_out.loss"), "chart.start": text("build.start")}
-    own |= {"exhibits.plane.held_out": text("build.held_out")}
+    own |= {
+        "exhibits.plane.held_out": text("build.held_out"),
+        "card.neuron.sample": text("build.dot"),
+    }
     data = {
         "build": {
             "tables": tables,

@@ -47,7 +47,7 @@ BAD = {
     "a,b\n": "no samples",
     "a\n1\n2\n": "single column",
     "a,b\n1,2\n3,\n5,6\n": "column 2: the cell is empty. Correct it, or leave out this line.",
-    "a,b\n1,2\n5,6\nabc,4\nx,4\n": "line 4, column 1: 'abc' is not a number. Correct it, or leave out",
+    "a,b\n1,2\n5,6\nabc,4\nx,4\n": "line 4, column 1: 'abc' is not a number. Correct it, or",
     "a,b\n1,2\n3,?\n": "line 3, column 2: '?' means a missing value",
     "a;b\n1;2\n1,5;4\n": "line 3, column 1: '1,5' has a comma",
     "a,b\n1,x\n2,7\n": "line 3, column 2: '7' is not the name of a class",

@@ -261,6 +261,19 @@ def test_steps_before_a_change_are_reached_again_and_none_is_lost(
     assert "numbers may differ" in other.shown("chip") and other.ask(BITS) == places[3]
 
 
+def test_changes_of_inputs_and_layers_at_once_are_those_of_their_link(
+    tab: Tab, opened: Opens, playground: Path
+) -> None:
+    train(tab, 3)
+    fields = "features: ['x', 'y', 'sinx'], hidden: [5, 3, 3], opt: 'adam', lr: .01"
+    tab.ask(f"(app.around.change({{ {fields}, activation: ['tanh', 'sin', 'sin'] }}), 0)")
+    bits, link = rest(tab).ask(BITS), tab.ask(LINK)
+    assert len(bits[1].split(",")) == 54 and "features=x,y,sinx@3;hidden=5,3,3@3" in link
+    other = opened(playground, place=link).ready()
+    other.until("!app.around.busy && app.state.step === 3")
+    assert other.ask(BITS) == bits
+
+
 def test_a_link_before_a_change_leads_there_and_a_long_journal_to_weights(
     opened: Opens, playground: Path
 ) -> None:
@@ -402,7 +415,7 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
         tab.ask(f"({act}, 0)")
         if name == "parts":  # it ends after the step
             tab.until("app.around.firstMinute.isWithin && app.frame === 0")
-            assert tab.page.is_visible("#first-card")
+            assert tab.page.inner_text("#first-card h2") == text("build.why.activation")
             tab.ask("(app.run('seek', 0), 0)")
         if name == "neuron":
             assert rest(tab).ask("app.around.firstMinute.number") == 4
@@ -457,8 +470,8 @@ def test_a_panel_of_a_phone_keeps_its_place_and_shows_the_layer_in_hand(
 ) -> None:
     tab = opened(playground, size, "", **PHONE).ready()
     assert tab.ask("app.around.closeUp.place.layer") == 2  # of the first card's cube
-    tab.ask("(app.around.firstMinute.show(1), 0)")
-    tab.until("app.around.closeUp.place === null")
+    tab.ask("(app.around.firstMinute.show(4), 0)")
+    assert tab.page.inner_text("#first-card p").startswith("Tap “Layers”.")
     tab = opened(playground, size, "#step=0", **PHONE).ready()
     for panel in ("data", "inputs", "learning", "layers"):
         tab.page.tap(f"#tabs [data-panel={panel}]")

@@ -122,7 +122,7 @@ export class Playground {
     this.learning = new LearningFields(byId("learning"), rows, (name, value) => this.learn(name, value)); // prettier-ignore
     const draw = madeButton("", text("build.new_weights"), () => this.app.run("new weights"));
     const more = madeButton("", text("build.more_settings"), () => this.showMore());
-    byId("learning").append(draw, more);
+    byId("learning").append(draw, more, made("p", "", text("build.learning.words")));
     this.opener = madeButton("opener", made("span", "", made("b"), made("i")));
     this.opener.dataset.panel = "learning";
     this.what = made("button", "what", text("build.panel.words"));

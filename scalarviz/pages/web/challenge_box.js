@@ -263,8 +263,8 @@ export class Challenges {
     )
       return;
     this.showNumbers(verdict, moves, data);
-    if (this.isOver && !moves && !verdict.solved && !now.by) {
-      this.isOver = false; // all that solved it is undone
+    if (this.isOver && !verdict.solved && !now.by && !app.held) {
+      this.isOver = false; // what solved it is undone, or more is changed
       setShown(this.card, false);
     }
     const moment = { step: state.step, playing: playing || state.playing };

@@ -2,7 +2,17 @@
 // is about is framed. A card ends when its action or a later one is done, or by Next, and all of them
 // by "No thanks", which the browser remembers.
 
-import { byId, isFramed, isNews, isPhone, made, remember, remembered, setShown } from "./dom.js";
+import {
+  byId,
+  isFramed,
+  isNews,
+  isPhone,
+  made,
+  remember,
+  remembered,
+  setShown,
+  setWords,
+} from "./dom.js";
 import { madeButton } from "./events.js";
 import { count_of } from "./story/build_link.js";
 import { Box } from "./story/camera.js";
@@ -52,24 +62,28 @@ export class FirstMinute {
     const { app } = this.playground;
     this.number = number;
     remember(SEEN, number);
-    if (app.offered && this.playground.closeUp.place) app.run("whole-network");
     app.offered = null;
     app.request();
-    if (!CARDS[number]) return;
-    const { name } = CARDS[number];
+    if (!CARDS[number]) return undefined;
+    const { name, tab } = CARDS[number];
+    if (name === "back" && !app.state.step) return this.show(number + 1); // no curve yet
     const isOpen = document.body.dataset.panel === "inputs";
     if (name === "input" && !isPhone() && !isOpen) this.playground.open("inputs");
     const place = number - Number(number > 5); // of seven: the spiral has two cards
     const dots = Array.from({ length: 7 }, (_, i) => made("i", i === place ? "now" : ""));
-    this.card.replaceChildren(
-      made("div", "steps", ...dots),
-      made(
-        "h2",
-        "",
-        (hasLearned ? `${text("build.first.learned")} ` : "") + text(`build.first.${name}`),
-      ),
-      made("p", "", text(`build.first.${name}.more`)),
-      made("div", "buttons", ...this.buttonsOf(name)),
+    this.words = [made("h2"), made("p")];
+    const buttons = made("div", "buttons", ...this.buttonsOf(name));
+    this.card.replaceChildren(made("div", "steps", ...dots), ...this.words, buttons);
+    this.say(`first.${name}`);
+    if (tab && isPhone()) this.words[1].prepend(`${text("build.first.tab", { tab: text(`page.html.${tab}`) })} `); // prettier-ignore
+    if (hasLearned) this.words[0].prepend(`${text("build.first.learned")} `);
+    return undefined;
+  }
+
+  /** Write the title of the card and its sentences. */
+  say(key, fields = {}) {
+    this.words.forEach((each, i) =>
+      setWords(each, text(`build.${key}${i ? ".more" : ""}`, fields)),
     );
   }
 
@@ -119,6 +133,7 @@ export class FirstMinute {
     if (!isShown) return undefined;
     if (card.name === "parts" && !byId("strip").checkVisibility())
       return this.show(this.number + 1);
+    if (card.name === "parts" && isWithin) this.say(`why.${reasonOf(app)}`, { rate: app.state.rate, count: app.state.batch }); // prettier-ignore
     if (!card.at && !app.offered) {
       app.offered = { row: lastBias(app) };
       this.playground.closeUp.show(app.picture.placed.fans.length - 1);
@@ -146,6 +161,13 @@ export class FirstMinute {
     const [left, top, wide, high] = place.place.map((each) => `${each}px`);
     Object.assign(this.mark.style, { left, top, width: wide, height: high });
   }
+}
+
+/** Return the key of why there is the operation that is shown. */
+function reasonOf({ spec: { scene, facts }, state }) {
+  const { kind, operation } = scene.moments[state.moment];
+  if (kind === "forward") return facts.operations[operation].kind;
+  return kind === "delta" && operation < facts.operations.length - 1 ? "bent" : kind.split(" ")[0];
 }
 
 /** Return the row of the bias of the output, which moves all of OUT. */
