@@ -535,6 +535,16 @@ class Program:
         return [each for each in self.operations if each.kind == "scale" and counts[each.label] < 2]
 
     @cached_property
+    def apart(self) -> dict[int, Operation]:
+        """The operations with a scale of their parameters: Affine layers and recorded modules."""
+        affines = {id(each) for each in self.affines}
+        return {
+            i: each
+            for i, each in enumerate(self.operations)
+            if id(each) in affines or (each.kind == "own" and each.formula == "module")
+        }
+
+    @cached_property
     def raw(self) -> dict[str, str]:
         """Map inputs or outputs scaled by an Affine to the buffer on its other side, by name."""
         sides = [(each.source, each.target) for each in self.affines]

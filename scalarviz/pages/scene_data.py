@@ -96,7 +96,7 @@ def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
         "outputs": program.outputs.name,
         "tints": tints_data(session),
         "raw": program.raw,
-        "apart": [[each.parameters.start, each.parameters.stop] for each in program.affines],
+        "apart": [[each.parameters.start, each.parameters.stop] for each in program.apart.values()],
         "logits": session.trainer.loss.row.logits,
         "squared": session.trainer.loss.row.name == "mse",
     }

@@ -62,7 +62,7 @@ def draw_line(
     canvas: Canvas2D, theme: Theme, mark: DiagramMark, points: list[Point], zoom: float
 ) -> None:
     """Draw a line with its casing, and an arrowhead at its end."""
-    colors = {"around": theme.ink, "loop": theme.accent, "cut": theme.ink}
+    colors = {"around": theme.ink, "loop": theme.soft, "cut": theme.ink}
     color, wide = colors.get(mark.look, theme.quiet), 2.0 if mark.look == "around" else 1.7
     if mark.look == "cut":
         canvas.line(points, color, width=zoom)

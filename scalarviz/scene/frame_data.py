@@ -53,7 +53,8 @@ class CubeValues:
         pushes: gradients already computed in the shown step, NaN elsewhere; or None
         top_push: gradient with the longest arrow; None means the largest gradient
         moved: bank indices with the largest changes in a step, and the magnification of the changes
-        common: number with the strongest color if all plates share one scale; else None
+        module: which module's scale the legend shows, or ""
+        common: number with the strongest color in the legend; None for the one of the first plate
     """
 
     colors: FloatArray
@@ -71,6 +72,7 @@ class CubeValues:
     top_push: float | None = None
     common: float | None = None
     moved: tuple[tuple[int, ...], float] = ((), 1.0)
+    module: str = ""
 
     @cached_property
     def longest_push(self) -> float | None:

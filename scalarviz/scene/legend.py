@@ -36,6 +36,7 @@ def grown_words(cubes: CubeValues) -> str:
 def news_of(cubes: CubeValues) -> str:
     """Return text about the scale, or about the shown channel if it is not the value; or ""."""
     beyond = text("legend.only_beyond", count=cubes.clipped) if cubes.clipped else ""
+    beyond = cubes.module or beyond
     is_usual = cubes.color == cubes.size == "value" and not cubes.per_layer
     return grown_words(cubes) or beyond or ("" if is_usual else words_of(cubes))
 
@@ -48,6 +49,11 @@ def words_of(cubes: CubeValues) -> str:
     words = text("legend.per_layer", words=words) if cubes.per_layer else words
     words = text("legend.beyond", words=words, count=cubes.clipped) if cubes.clipped else words
     return grown_words(cubes) or words
+
+
+def module_words(name: str) -> str:
+    """Return which module's scale is shown, given the name of one of its numbers."""
+    return text("legend.module", name=".".join(name.split("[")[0].split(".")[-4:]))
 
 
 def name_of(channel: str) -> str:

@@ -123,7 +123,8 @@ def draw_head(
     left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
     if titled:
         draw_title(canvas, division, frame_data, theme)
-    return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news)
+    flat = bool(frame_data.layout.marks)
+    return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news, flat=flat)
 
 
 # The legend: the rule of lines as a drawing, the marks in use, cubes on their scale.
@@ -150,8 +151,13 @@ def draw_legend(
     theme: Theme,
     left: float,
     news: str,
+    *,
+    flat: bool = False,
 ) -> Box | None:
     """Draw five cubes with their numbers to the right of x = `left`, or "?" if they do not fit.
+
+    Args:
+        flat: whether to draw tiles of one size
 
     Returns:
         The box of the drawing, or None.
@@ -172,17 +178,17 @@ def draw_legend(
         (first + i * CUBE_PITCH * scale, low, LARGEST * scale, each / top)
         for i, each in enumerate(numbers)
     ]
-    draw_cubes(canvas, places, theme)
+    draw_cubes(canvas, places, theme, flat=flat)
     for (x, foot, side, share), each in zip(places, numbers, strict=True):
         if share:
-            edge = side * abs(share) ** (1.0 / 3.0)
+            edge = side if flat else side * abs(share) ** (1.0 / 3.0)
             y, bold = foot - 0.5 * edge + 0.36 * size, abs(share) == 1.0
             look: dict[str, Any] = {"size": size, "anchor": "center", "bold": bold}
             canvas.text(x, y, typeset(f"{each:g}"), color=theme.on_face(share), **look)
     base = low - 0.5 * LARGEST * scale + 0.36 * size
     canvas.text(start, base, words[0], size=size, color=theme.quiet)
     canvas.text(right, base, words[1], size=size, color=theme.quiet, anchor="right")
-    if news:
+    if news and canvas.measure(news, size=size) < right - left:
         canvas.text(right, low + NEWS * scale, news, size=size, color=theme.quiet, anchor="right")
     return Box(start, head.y, right - start, head.height)
 
@@ -205,12 +211,17 @@ def bar_of(theme: Theme) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
     return image_bytes(theme.map(places)[np.newaxis]), image_bytes(faces.reshape(1, -1, 3))
 
 
-def draw_cubes(canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme) -> None:
-    """Draw small cubes: x of the center, y of the base, side of the largest, share of the scale."""
+def draw_cubes(
+    canvas: Canvas2D, cubes: Sequence[Cube], theme: Theme, *, flat: bool = False
+) -> None:
+    """Draw small cubes: x of the center, y of the base, side of the largest, share of the scale.
+
+    If `flat`, they are tiles of one size.
+    """
     x, foot, side, share = np.array(cubes).T
-    side = side * np.maximum(np.cbrt(np.abs(share)), LEAST)
+    side = side * (1.0 if flat else np.maximum(np.cbrt(np.abs(share)), LEAST))
     left, top = x - 0.5 * side, foot - side
-    right, high = DEEP[0] * side, DEEP[1] * side
+    right, high = (0.0 if flat else part * side for part in DEEP)
     front = (left, top), (left + side, top), (left, foot)
     above = (left + right, top - high), (left + right + side, top - high), (left, top)
     beside = (left + side, top), (left + side + right, top - high), (left + side, foot)

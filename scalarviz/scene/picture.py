@@ -337,7 +337,7 @@ def draw_seam(canvas: Canvas2D, frame_data: FrameData, box: Box, theme: Theme) -
 # Inputs of title and legend.
 HEAD = attrgetter(
     *("words.title", "cubes.color", "cubes.size", "cubes.per_layer", "cubes.clipped"),
-    *("cubes.grown", "cubes.common", "strip"),
+    *("cubes.grown", "cubes.common", "cubes.module", "strip"),
 )
 # Inputs of cubes, balls and their light, besides the view.
 SOLID = attrgetter(

@@ -155,7 +155,6 @@ def largest_of(
 # Scales: the numbers with the strongest color and with the largest size.
 
 LAST_SECONDS = 0.3  # seconds for drawing the final picture
-OF_AFFINE = "gain", "shift"  # roles of the plates of an Affine layer
 
 
 Shown = tuple[ChannelSource, Sequence[Plate]]  # numbers of a network, and plates of its cubes
@@ -167,13 +166,13 @@ class Scales:
 
     Attributes:
         look: view options: the shown channels, and whether each layer has a separate scale, which
-            Affine layers always have
+            Affine layers and recorded modules always have
         stops: the scales, by channel and layer; layer -1 is the whole network
     """
 
     def __init__(self, look: Look) -> None:
         self.look, self.stops = look, GrowingStops()
-        self._apart: set[int] = set()  # Affine layers, which have different units
+        self._apart: set[int] = set()  # operations with separate scales
 
     def choose(self, shown: Sequence[Shown]) -> None:
         """Fit the scales to all shown numbers; they can grow or shrink."""
@@ -189,7 +188,7 @@ class Scales:
     def _largest(self, channel: str, shown: Sequence[Shown]) -> dict[tuple[str, int], float]:
         """Return the magnitudes that the scales of a channel should cover."""
         found: dict[tuple[str, int], float] = {}
-        self._apart = {each.layer for source, _ in shown for each in source.program.affines}
+        self._apart = {number for source, _ in shown for number in source.program.apart}
         for source, plates in shown:
             largest = largest_of(plates, self._layers(plates), read(channel, source))
             for layer, number in largest.items():
@@ -207,9 +206,7 @@ class Scales:
     def _layers(self, plates: Sequence[Plate]) -> list[int]:
         """Return, for each plate, its layer if that has a separate scale, else -1."""
         return [
-            each.layer
-            if self.look.per_layer or (each.role in OF_AFFINE and each.layer in self._apart)
-            else -1
+            each.layer if self.look.per_layer or each.operation in self._apart else -1
             for each in plates
         ]
 

@@ -30,7 +30,7 @@ from scalarviz.training.network.model import Model
 from scalarviz.training.session.reading import TrainingState, is_output, names_of
 from scalarviz.training.session.session import Session
 
-EXPLAINED = "frame", "badge", "around", "loop", "tied"  # looks of marks
+EXPLAINED = "frame", "closed", "badge", "around"  # looks of marks
 HIGH, STEP = 570.0, 24.0  # pixels of the stage in a picture of 1280 x 800; steps of its size
 UNKNOWN = 0.05  # radius of neurons without known values
 LONG_ROW, LONGEST_ROW = 20, 128  # weights in a tray of cubes, and in one of tiles
@@ -85,7 +85,7 @@ def layout_of(
     walks: bool = False,
     every: bool = False,
     room: tuple[float, float] | None = None,
-    opened: Mapping[str, bool] | None = None,
+    opened: Mapping[str, int] | None = None,
 ) -> Layout:
     """Return the layout of a session's network, given the session or its state.
 
@@ -93,7 +93,7 @@ def layout_of(
         shape: aspect ratio of the stage
         room: size of the stage relative to text of 12 pixels, for a followed model; None (default)
             for the height of a picture of 1280 x 800
-        opened: frames of a followed model that the user opened (True) or closed (False), by key
+        opened: frames of a followed model that the user opened or closed, see `ModelLayout`
         walks: whether operations are shown one by one; then a compiled function is shown as a
             graph instead of a formula or walls
         every: whether to choose walls, with a cube for every weight, if there is another layout

@@ -12,7 +12,7 @@ from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import PIXEL, Layout, Plate
+from scalarviz.scene.layout.plates import PIXEL, DiagramMark, Layout, Plate
 from scalarviz.scene.visuals.picking import DIRECTIONS, next_place, seen_at
 from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
@@ -45,19 +45,19 @@ class PointerTarget:
 NOTHING = PointerTarget()
 
 
-def frame_at(see: Projection, layout: Layout, x: float, y: float) -> str:
-    """Return the key of the frame of a followed model that a click at a pixel opens or closes.
+def frame_at(see: Projection, layout: Layout, x: float, y: float) -> DiagramMark | None:
+    """Return the frame or badge of a followed model at a pixel, or None.
 
-    An open frame is closed by a click on its title. Without such a frame, "" is returned.
+    An open frame only has its title.
     """
-    found = ""
+    found = None
     for each in layout.marks:
         if each.key:
             seen = see(np.array(each.points))
             (left, top), (right, bottom) = seen.xy.tolist()
             high = FRAME_TITLE * PIXEL * float(seen.unit[0])
             high = high if each.look == "frame" else bottom - top
-            found = each.key if Box(left, top, right - left, high).has(x, y) else found
+            found = each if Box(left, top, right - left, high).has(x, y) else found
     return found
 
 

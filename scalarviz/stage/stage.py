@@ -37,6 +37,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
+from scalarviz.scene.legend import module_words
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
@@ -220,7 +221,7 @@ class Stage(Messages):
 
     def _begin(self) -> None:
         self.reading = LiveValues(self.show.session, self.patience)
-        self.opened: dict[str, bool] = {}
+        self.opened: dict[str, int] = {}
         division = Division.of(*self._extent)
         self._shape, self._room = shape_of(division.inner), room_of(division)
         self._structure = self.reading.now.run.structure
@@ -366,18 +367,23 @@ class Stage(Messages):
             self.travel(self.over.cell - self.motion.coming)
             return
         target = self.target_at(x, y)
-        key = (
-            "" if target or self._seen is None else frame_at(self._see(self._seen), self.plan, x, y)
-        )
-        if key:
-            self.open_frame(key)
-        else:
+        if target or self._seen is None:
             self.pin(target.part)
+            return
+        mark = frame_at(self._see(self._seen), self.plan, x, y)
+        if mark is None:
+            self.pin(None)
+        else:
+            self.open_frame(mark.key, following=mark.look == "badge")
 
-    def open_frame(self, key: str) -> None:
-        """Open or close a frame of a followed model, given by its key."""
+    def open_frame(self, key: str, *, following: bool = False) -> None:
+        """Open or close a frame of a followed model, or show the following one of its repetitions.
+
+        Args:
+            key: the key of the frame
+        """
         is_open = any(each.key == key and each.look == "frame" for each in self.plan.marks)
-        self.opened[key] = not is_open
+        self.opened[key] = self.opened.get(key, 1) + 1 if following and is_open else not is_open
         self._lay_out()
 
     # Pictures.
@@ -490,6 +496,7 @@ class Stage(Messages):
             self.held = None
         if self.held is not None and exhibit is not None:
             exhibit = replace(exhibit, first=self.held.exhibit, by_hand=True)
+        common, module = self._scale_in_legend(hovered.row if pinned.row is None else pinned.row)
         self._seen = FrameData(
             self.plan,
             CubeValues(
@@ -502,8 +509,9 @@ class Stage(Messages):
                 scales.stops.just_grown(self._now),
                 pushed,
                 top,
-                None if look.per_layer else scales.stops.of((look.color, -1)),
+                None if look.per_layer else common,
                 moving,
+                module,
             ),
             replace(buffers, scale=scales.stops.of(("value", -1))),
             reading.curves.pointed(
@@ -638,6 +646,21 @@ class Stage(Messages):
         if self.guess is not None and instead is None and found.caption is not None:
             return replace(found, caption=replace(found.caption, title=self.guess.title))
         return found
+
+    def _scale_in_legend(self, row: int | None) -> tuple[float, str]:
+        """Return the end of the legend's scale, and which module of a followed model has it.
+
+        Args:
+            row: bank index of a selected weight; None selects the largest plate
+        """
+        scales, plates = self.common.scales, self.plan.plates
+        if not self.plan.marks or not plates:
+            return scales.stops.of((self.look.color, -1)), ""
+        program = self.reading.program
+        with_row = (x for x in plates if row in program.operations[x.operation].parameters)
+        plate = next(with_row, max(plates, key=lambda each: each.size))
+        named = self.session.network.bank.name_of(plate.first)
+        return float(scales.of(self.look.color, [plate])[0]), module_words(named)
 
     def _instead(self, added: BatchSum | None) -> Caption | None:
         """Return a caption that replaces the caption of the operation, or None."""

@@ -3,7 +3,9 @@
 import json
 import lzma
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 import scalarviz as sv
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.layout.plates import DiagramMark
+from scalarviz.scene.legend import news_of
 from scalarviz.scene.look import Look
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -28,10 +31,10 @@ def tree(name: str, **other: Any) -> bytes:
     return zlib.compress(json.dumps({"version": 1} | STRUCTURES[name] | other).encode())
 
 
-def recorded(path: Path, name: str) -> Any:
-    """A record of one step with the arrays of a model, whose numbers are 1."""
+def recorded(path: Path, name: str, numbers: Mapping[str, float] = MappingProxyType({})) -> Any:
+    """A record of one step with the arrays of a model, whose numbers are 1 or given by name."""
     arrays = {
-        array: np.full(size, 1.0, np.float32)
+        array: np.full(size, numbers.get(array, 1.0), np.float32)
         for node in STRUCTURES[name]["nodes"]
         for array, size in zip(node["arrays"], node["sizes"], strict=True)
     }
@@ -80,6 +83,44 @@ def test_a_click_on_the_title_of_a_frame_closes_it_and_on_a_closed_one_opens_it(
     assert ".encode" in frames(stage, "frame") and stage.pinned is None
 
 
+def test_a_click_on_a_badge_shows_the_next_of_the_repetitions(
+    studio: Studio, tmp_path: Path
+) -> None:
+    found = recorded(tmp_path, "vit")
+    found.record.tree = tree("vit")
+    stage = Stage(Show(found.session), Look(), reduced_motion=True)
+    seen = []
+    for now in range(7):
+        studio.stage(stage, float(now), SIZE)
+        seen += [x.words for x in stage.plan.marks if x.look == "badge" and x.words]
+        stage.click(*middle(stage, frames(stage, "badge")["enc.layers.0"].points))
+    assert seen == [f"{number} of 6" for number in (1, 2, 3, 4, 5, 6, 1)]
+    assert "layers.1" in [x.words for x in stage.plan.marks]
+
+
+def test_each_module_has_its_own_scale_and_the_legend_shows_the_one_of_the_selected(
+    studio: Studio, tmp_path: Path
+) -> None:
+    numbers = {"layer1.0.conv1.weight": 0.5, "bn1.weight": 3.0}
+    found = recorded(tmp_path, "resnet18", numbers)
+    found.record.tree = tree("resnet18")
+    stage = Stage(Show(found.session), Look(), reduced_motion=True)
+    studio.stage(stage, 0.0, SIZE)
+    first = {each.name: each.first for each in found.session.trainer.run.named_arrays}
+    cubes = stage.frame_data().cubes
+    plates = stage.plan.plates
+    scales = {
+        name: cubes.color_scales[[x.first for x in plates].index(first[name])] for name in numbers
+    }
+    assert scales == numbers
+    assert (cubes.common, cubes.module[:26]) == (1.0, "scale of layer4.0.conv2.we")
+    stage.pin(first["bn1.weight"])
+    studio.stage(stage, 1.0, SIZE)
+    cubes = stage.frame_data().cubes
+    words = "scale of bn1.weight; each module has its own"
+    assert (cubes.common, cubes.module, news_of(cubes)) == (3.0, words, words)
+
+
 def test_the_cube_under_the_mouse_is_the_weight_that_is_named(
     studio: Studio, stage: Stage, followed: Any
 ) -> None:
@@ -116,7 +157,7 @@ def test_the_marks_are_explained_and_so_is_a_missing_structure(
     studio: Studio, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     studio.stage(stage, 0.0, SIZE)
-    assert stage.frame_data().words.task == "row: unit, column: input; frame: module"
+    assert stage.frame_data().words.task == "row: unit, column: input; frame: module or method"
     plain = recorded(tmp_path, "nanogpt")
     other = Stage(Show(plain.session, title="night"), Look(), reduced_motion=True)
     studio.stage(other, 0.0, SIZE)
@@ -124,7 +165,7 @@ def test_the_marks_are_explained_and_so_is_a_missing_structure(
     assert words == "structure unknown: no structure was recorded"
     marks = other.plan.marks
     assert not [x for x in marks if x.look in ("wire", "around")]
-    assert {"× 12", "wte", "65×48"} <= {x.words for x in marks}
+    assert {"1 of 12", "wte", "65×48"} <= {x.words for x in marks}
     lacking = recorded(tmp_path, "vae")
     lacking.record.tree = tree("vae", lack="it has too many nodes")
     third = Stage(Show(lacking.session), Look(), reduced_motion=True)

@@ -28,7 +28,7 @@ def numbers(*largest: float, grads: float = 0.0) -> ChannelSource:
     first, *second = largest
     value = np.array([first, 0, 0, 0, 0, 0, *(second or [0.0]), 0, 0, 0], float)
     shown: Any = SimpleNamespace(value=value, grad=np.full(10, grads), slots={})
-    program: Any = SimpleNamespace(affines=[])
+    program: Any = SimpleNamespace(apart={})
     return ChannelSource(shown, value, program, SimpleNamespace(values={}))
 
 

@@ -132,7 +132,7 @@ class PageLink:
         if self._is_told:
             self.stage.unfold()
         layout = layout_of(self.session, SHAPES[0], walks=True)  # as in the description
-        apart = [each.parameters for each in self.session.network.program.affines]
+        apart = [each.parameters for each in self.session.network.program.apart.values()]
         self._light = StateReducer(layout, [slice(rows.start, rows.stop) for rows in apart])
 
     @property

@@ -284,7 +284,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null, arrays: this.spec.facts.arrays,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));

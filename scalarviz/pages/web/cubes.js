@@ -241,7 +241,8 @@ export function fillMeans(table, plate, colors, sizes, scales, palette, finest) 
   const shades = KNOWN_SHADES.get(palette);
   for (let level = finest; level <= plate.levels; level++) {
     const left = level < 2 ? 0 : 2 * allColumns - (allColumns >> (level - 2));
-    const strength = 0.5 * 2 ** level * stronger ** Math.min(0.5 * level, 1);
+    const usual = 0.5 * stronger ** Math.min(0.5 * level, 1);
+    const strength = 2 ** level * (plate.is_full ? 1 : usual);
     writeMeans(table, means, rows, columns, left, strength, shades);
     if (level === plate.levels) break;
     means = halvedMeans(means, rows, columns);

@@ -2,6 +2,8 @@
 // the caption; as scene/frame_data.py.
 
 import { blame_of_parts } from "./story/formula_marks.js";
+import { module_words } from "./story/legend.js";
+import { place_in_array } from "./story/names.js";
 import { readAnswers } from "./formulas.js";
 import { numberAt } from "./arrays.js";
 import { NONE } from "./story/facts.js";
@@ -30,6 +32,12 @@ export function neuronsOf(moment, number, part = 1) {
   if (!moment?.neurons || !number) return null;
   const { kind, values, gradients, neurons } = moment;
   return new pace.NeuronPart(kind, values, gradients, ...neurons, number, part);
+}
+
+/** Return the row of the selected weight, or the first one of the largest plate. */
+function selectedRow(plates, ...targets) {
+  const row = targets.map((each) => each?.row ?? -1).find((each) => each >= 0);
+  return row ?? plates.reduce((a, b) => (b.size > a.size ? b : a)).first;
 }
 
 /** Return what the picture shows of a state; for the options see `Picture.draw`. */
@@ -63,11 +71,13 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const told = moment && !guess ? caption : null;
   const pushes = isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons); // they tell the answer
   const begun = (look.ghosts && size === "value" && state.begun) || null; // if cubes have outlines of it
+  const shownRow = layout.marks?.length ? selectedRow(layout.plates, hover, pinned) : null;
   const cubes = {
     ...{ colors, sizes: drawn, color, size, before, pushes, moved: moving, per_layer: false },
     color_scales: layout.plates.map(({ first }) => scales.of(color, first)),
     size_scales: layout.plates.map(({ first }) => scales.of(size, first)),
-    common: scales.of(color),
+    common: scales.of(color, shownRow ?? -1),
+    module: shownRow === null ? "" : module_words(place_in_array(options.arrays, shownRow)),
     grown: scales.stops.just_grown(now),
     clipped: layout.thread?.length ? 0 : scales.beyond(color, colors), // few cubes are seen of all
     frozen: state.frozen ?? scene.frozen,

@@ -50,9 +50,14 @@ export class MarksKey {
     const ways = py.len(frame.blame) ? text("legend.ways") : news;
     setWords(byId("legend-news"), arrows ? text("legend.pushes") : ways);
     const numbers = five_of(frame.cubes);
+    const isFlat = Boolean(frame.cubes.module); // tiles of one size
+    this.button.classList.toggle("flat", isFlat);
     this.cubes.forEach((cube, i) => {
       const share = numbers[i] / numbers[4];
-      cube.style.setProperty("--side", String(Math.max(LEAST, Math.cbrt(Math.abs(share)))));
+      cube.style.setProperty(
+        "--side",
+        String(isFlat ? 1 : Math.max(LEAST, Math.cbrt(Math.abs(share)))),
+      );
       const number = /** @type {HTMLElement} */ (cube.lastElementChild);
       number.style.color = palette.on_face(share);
       setWords(number, share ? typeset(generalNumber(numbers[i], 6)) : "");

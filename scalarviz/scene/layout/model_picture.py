@@ -17,21 +17,15 @@ from scalarviz.base.texts import text
 from scalarviz.core.program import NONE, Program
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.model_layout import (
-    CARD,
-    CLOSED,
-    LABEL,
-    LETTERS,
     LINE,
-    SMALL,
     ModelLayout,
     Path,
     Place,
     Point,
     is_ring,
-    row_names,
 )
 from scalarviz.scene.layout.model_tree import Item
-from scalarviz.scene.layout.model_walls import MARGIN, Grid
+from scalarviz.scene.layout.model_walls import LABEL, LETTERS, MARGIN, SMALL, Grid, text_width
 from scalarviz.scene.layout.plates import (
     DOWN,
     NEAR,
@@ -56,47 +50,42 @@ def layout_of_model(
     program: Program,
     arrays: Sequence[ArrayFacts],
     size: tuple[float, float],
-    opened: Mapping[str, bool],
+    opened: Mapping[str, int],
 ) -> Layout:
     """Lay out a followed model with a recorded structure.
 
     Args:
         arrays: the recorded arrays with their positions in the bank
         size: width and height of the picture, in pixels of a picture with text of 12 pixels
-        opened: frames that the user opened (True) or closed (False), by key
+        opened: frames that the user opened or closed, see `ModelLayout`
     """
     kept = {each.name: tuple(each.kept) for each in arrays}
     made = ModelLayout(structure, kept, *size, opened)
-    firsts = {each.name: each.first for each in arrays}
-    operations: dict[int, tuple[int, int]] = {}
-    for number, each in enumerate(program.operations):
-        layer = int(each.label.partition(".")[0]) if each.label else NONE
-        operations |= {each.weights: (number, layer), each.biases: (number, layer)}
-    plates = []
-    for item, place in made.places.items():
-        for grid in place.wall.grids if place.wall is not None else ():
-            if grid.array in firsts:
-                first = firsts[grid.array]
-                at = operations.get(first, (NONE, NONE))
-                plates.append(plate_of(grid, grid_corner(item, place), first, at))
+    firsts = {each.name: (each.first,) for each in arrays}
+    operations = {
+        first: (number, each.layer)
+        for number, each in enumerate(program.operations)
+        for first in (each.weights, each.biases)
+    }
+    plates = [
+        plate_of(grid, grid_corner(place), first, operations.get(first, (NONE, NONE)))
+        for place in made.places.values()
+        for grid in (place.wall.grids if place.wall is not None else ())
+        for first in firsts.get(grid.array, ())
+    ]
     whole = made.places[made.root]
     aside, below = 0.5 * (size[0] - whole.width), 0.5 * (size[1] - whole.height)
     corners = [(-aside, -below), (whole.width + aside, whole.height + below)]
     room = mark("room", "", corners)  # text is never larger
-    marks = [room, *frames_of(made, made.root), *lines_of(made), *items_of(made)]
+    marks = [room, *frames_of(made), *lines_of(made), *items_of(made)]
     views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)
     nobody = Neurons(np.zeros((0, 3)), "", "")  # the values of neurons are unknown
     return Layout(plates, [nobody], (), (), views, marks=marks)
 
 
-def grid_corner(item: Item, place: Place) -> Point:
+def grid_corner(place: Place) -> Point:
     """Return the corner of the arrays of a wall or a closed frame."""
-    assert place.wall is not None
-    if item.node is not None:
-        return place.right - MARGIN - place.wall.width, place.high + MARGIN
-    if item.units:
-        return place.right - CLOSED[0] - place.wall.width, place.high + CLOSED[1]
-    return place.x + CARD, place.high + CARD
+    return place.x + place.corner[0], place.high + place.corner[1]
 
 
 def plate_of(grid: Grid, corner: Point, first: int, at: tuple[int, int]) -> Plate:
@@ -141,37 +130,39 @@ def words(
 # Frames.
 
 
-def frames_of(made: ModelLayout, frame: Item) -> Iterator[DiagramMark]:
-    """Yield the marks of the open frames in a frame."""
-    for each in frame.children:
-        if each.node is not None or not each.is_open:
-            continue
-        place = made.places[each]
-        left, high, right, low = place.x, place.high, place.right, place.low
-        for behind in (9.0, 6.0, 3.0) if each.units else ():
-            yield box("behind", left + behind, high - behind, right + behind, low - behind, ROUND)
-        yield mark("box", "frame", [(left, high), (right, low)], size=ROUND, key=each.key)
-        yield from title_of(made, each, left + ROUND, high + 13.0)
-        yield from badge_of(each, right - 6.0, high)
-        yield from frames_of(made, each)
+def frames_of(made: ModelLayout) -> Iterator[DiagramMark]:
+    """Yield the marks of the open frames."""
+    for each in made.root.visible():
+        if each.node is None and each.is_open:
+            place = made.places[each]
+            left, high, right, low = place.x, place.high, place.right, place.low
+            for behind in (9.0, 6.0, 3.0) if each.units else ():
+                corner = left + behind, high - behind
+                yield box("behind", *corner, right + behind, low - behind, ROUND)
+            yield mark("box", "frame", [(left, high), (right, low)], size=ROUND, key=each.key)
+            yield from title_of(made, each, left + ROUND, high + 13.0)
+            yield from badge_of(each, right - 6.0, high)
 
 
 def title_of(made: ModelLayout, item: Item, x: float, y: float) -> Iterator[DiagramMark]:
     """Yield the name of a frame and its kind, if there is room."""
     name, kind = made.title(item)
     yield words("bold", x, y, name, anchor="left")
-    before = made.words_width(name) + 7.0
-    room = made.places[item].width - before - (62.0 if item.units else 16.0)
-    if kind and made.words_width(kind) < room:
+    before = text_width(name, bold=True) + 7.0
+    room = made.places[item].width - before - (92.0 if item.units else 16.0)
+    if kind and text_width(kind, bold=True) < room:
         yield words("quiet", x + before, y, kind, anchor="left")
 
 
 def badge_of(item: Item, right: float, y: float) -> Iterator[DiagramMark]:
-    """Yield the number of repetitions at the upper right corner of a frame."""
+    """Yield the number of repetitions, and of the shown one, at the upper corner of a frame."""
     if item.units:
         said = f"× {item.times}"
-        wide = 14.0 + 9.0 * len(said)
-        yield mark("box", "badge", [(right - wide, y - 9.0), (right, y + 11.0)], size=10.0)
+        if item.is_open:
+            said = text("structure.unit", number=item.number + 1, count=item.times)
+        wide = text_width(said, 13, bold=True) + 18.0
+        corners = [(right - wide, y - 9.0), (right, y + 11.0)]
+        yield mark("box", "badge", corners, size=10.0, key=item.key)
         yield words("badge", right - 0.5 * wide, y + 1.0, said, 13.0)
 
 
@@ -213,75 +204,63 @@ def items_of(made: ModelLayout) -> Iterator[DiagramMark]:
             yield from wall_marks(made, each, place)
         elif each.is_closed:
             yield mark("box", "closed", [edges[:2], edges[2:]], size=ROUND, key=each.key)
-            if each.units:
-                yield from repeats_marks(made, each, place)
+            yield from closed_marks(made, each, place)
         else:
-            is_input = each.kind == "input"
-            look = "input" if is_input else "ring" if is_ring(each) else "chip"
-            yield box(look, *edges, 6.0 if is_input else CHIP if look == "chip" else 9.5)
-            lines = [each.name] if is_input else each.words
-            for number, said in enumerate(lines):
-                y = place.y + LINE * (number - 0.5 * (len(lines) - 1))
+            is_end = each.kind in ("input", "output")
+            look = "input" if is_end else "ring" if is_ring(each) else "chip"
+            yield box(look, *edges, 6.0 if is_end else CHIP if look == "chip" else 9.5)
+            for number, said in enumerate(each.words):
+                y = place.y + LINE * (number - 0.5 * (len(each.words) - 1))
                 yield words("bold" if look == "ring" else "soft", place.middle, y, said)
+    names = [(made.title(each)[0], made.places[each]) for each in walls]
+    yield from (words("ink", place.middle, place.low + 11.0, said) for said, place in names)
     for each in walls:
-        place = made.places[each]
-        yield words("ink", place.middle, place.low + 11.0, made.title(each)[0])
-    for each in walls:
-        place = made.places[each]
-        look = "tied" if made.tied(each) else "quiet"
+        x, y = made.places[each].middle, made.places[each].low + 26.0
+        look = "tied" if each in made.tied else "quiet"
         for number, said in enumerate(made.about(each)):
-            yield words(look, place.middle, place.low + 26.0 + LABEL * number, said, SMALL)
+            yield words(look, x, y + LABEL * number, said, SMALL)
 
 
 def wall_marks(made: ModelLayout, item: Item, place: Place) -> Iterator[DiagramMark]:
     """Yield the ground of a wall, its edge if tied, and the names of its parts."""
-    if place.wall is None:
-        return
+    assert place.wall is not None
     grids, parts = place.wall.grids, place.wall.parts
-    left, top = grid_corner(item, place)
+    left, top = grid_corner(place)
     edges = left - MARGIN, place.high, place.right, place.low
-    yield box("tied" if made.tied(item) else "wall", *edges, 4.0)
-    high = max((x.bottom for x in grids[:1]), default=0.0)
-    right = left + MARGIN + max((x.right for x in grids if x.bottom > 0.9 * high), default=0.0)
+    yield box("tied" if item in made.tied else "wall", *edges, 4.0)
+    for x, y, said in place.wall.labels:
+        yield words("quiet", left + x, top + y, said, SMALL, "left")
+    if not grids:
+        return
+    head, low = grids[0].y, grids[0].bottom
+    right = left + MARGIN + max(x.right for x in grids if x.bottom > 0.9 * low)
     for number, letter in enumerate(parts):
-        step = high / len(parts)
-        yield words("bold", left - 10.0, top + step * (number + 0.5), letter)
+        step = (low - head) / len(parts)
+        y = top + head + step * number
+        yield words("bold", left - 10.0, y + 0.5 * step, letter)
         if number:
-            y = top + step * number
             yield mark("line", "cut", [(left - MARGIN, y), (right, y)])
 
 
-def repeats_marks(made: ModelLayout, item: Item, place: Place) -> Iterator[DiagramMark]:
-    """Yield names of the rows and numbers of the columns of closed repetitions."""
+def closed_marks(made: ModelLayout, item: Item, place: Place) -> Iterator[DiagramMark]:
+    """Yield the skip connections of a closed frame; of repetitions, also rows and columns."""
     assert place.wall is not None
-    grids, names = place.wall.grids, row_names(item)
-    left, top = grid_corner(item, place)
+    left, top = grid_corner(place)
+    rows = [each for each in place.wall.grids if each.x == 0.0 and each.first == 0]
+    skips = made.skips(item)
+    for first, last, _ in skips:
+        high, low = top + rows[first].y + 2.0, top + rows[last].bottom - 2.0
+        points = [(left - 4.0, high), (left - 12.0, high), (left - 12.0, low), (left - 4.0, low)]
+        yield mark("line", "around", points, size=CORNER)
+    if not item.units:
+        return
     yield from title_of(made, item, place.x + ROUND, place.high + 13.0)
     yield from badge_of(item, place.right - 6.0, place.high)
-    rows = [each for each in grids if each.x == grids[0].x and each.first == 0]
-    for grid, name in zip(rows, names, strict=False):
-        yield words("quiet", left - 22.0, top + grid.y + 0.5 * grid.rows * grid.cell[1], name,
-                    SMALL, "right")  # fmt: skip
-    columns = [each for each in grids if each.y == 0.0]
+    for _, y, name in place.wall.labels:
+        x = left - (18.0 if skips else 5.0)
+        yield words("quiet", x, top + y, name, SMALL, "right")
+    columns = [each for each in place.wall.grids if each.y == 0.0]
     step = max(1, ceil(18.0 / max(1.0, columns[1].x - columns[0].x)))
-    for number, grid in enumerate(columns):
-        if number % step == 0:
-            x = left + grid.x + 0.5 * grid.columns * grid.cell[0]
-            yield words("quiet", x, place.low - 10.0, str(number), SMALL)
-    for first, last in residuals(made, item):
-        y = top + rows[first].y + 2.0, top + rows[last].bottom - 2.0
-        points = [(left - 5.0, y[0]), (left - 13.0, y[0]), (left - 13.0, y[1]), (left - 5.0, y[1])]
-        yield mark("line", "around", points, size=CORNER)
-
-
-def residuals(made: ModelLayout, item: Item) -> list[tuple[int, int]]:
-    """Return the first and last row of the matrices that each skip connection goes around."""
-    found: list[tuple[int, int]] = []
-    row, start = 0, 0
-    for leaf in item.leaves():
-        if leaf.words[:1] == ["+"]:
-            if row > start and sum(end == leaf.id for _, end in made.flow) > 1:
-                found.append((start, row - 1))
-            start = row
-        row += sum(len(size) > 1 for size in leaf.arrays.values())
-    return found
+    for number, grid in enumerate(columns[::step]):
+        x = left + grid.x + 0.5 * grid.columns * grid.cell[0]
+        yield words("quiet", x, place.low - 10.0, str(number * step), SMALL)

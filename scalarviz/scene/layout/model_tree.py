@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, count, groupby
 from math import prod
 from typing import Any
 
@@ -40,15 +41,17 @@ Into = Mapping[int, Sequence[int]]  # for each node, those before it
 
 @dataclass(eq=False)
 class Item:
-    """A wall, a chip, an input or a frame of the picture.
+    """A wall, a chip, an input, an output or a frame of the picture.
 
     Attributes:
-        kind: "wall" (a module or function with arrays), "function", "input" or "frame"
+        kind: "wall" (a module or function with arrays), "function", "input", "output" or "frame"
         name: name of the module class, function or argument
         path: name of the module in the model, or ""
         node: the recorded node; None for a frame
+        id: number of the node
         words: names of the functions of a chip, which are applied one after the other
         units: the children of each repetition; empty without repetitions
+        number: which repetition is shown, the first one is 0
         method: name of the method that calls the children of the frame, or ""
     """
 
@@ -56,19 +59,15 @@ class Item:
     name: str
     path: str = ""
     node: Node | None = None
+    id: int = -1
     children: list[Item] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     units: list[list[Item]] = field(default_factory=list)
+    number: int = 0
     method: str = ""
     within: Sequence[str] = ()
     parent: Item | None = None
     is_open: bool = True
-
-    @property
-    def id(self) -> int:
-        """Number of the node."""
-        assert self.node is not None
-        return int(self.node["id"])
 
     @property
     def times(self) -> int:
@@ -85,44 +84,37 @@ class Item:
         """Text that identifies a frame among all frames of the tree."""
         return f"{self.path}.{self.method}" if self.method else self.path
 
-    @property
-    def depth(self) -> int:
-        """Number of frames around the item, including the whole model."""
-        return 0 if self.parent is None else 1 + self.parent.depth
+    def inside(self, *, every: bool = False) -> Iterator[Item]:
+        """Yield this item and the items in it, outer ones first, of all repetitions or of one."""
+        yield self
+        for each in chain(*self.units) if every and self.units else self.children:
+            yield from each.inside(every=every)
 
-    def leaves(self) -> Iterator[Item]:
-        """Yield the items with a node; of repetitions, only the first one."""
-        if self.node is not None:
-            yield self
-        for each in self.children:
-            yield from each.leaves()
+    def leaves(self, *, every: bool = False) -> Iterator[Item]:
+        """Yield the items with a node."""
+        return (each for each in self.inside(every=every) if each.node is not None)
 
-    def all_leaves(self) -> Iterator[Item]:
-        """Yield the items with a node, of all repetitions."""
-        if self.node is not None:
-            yield self
-        for each in [x for unit in self.units for x in unit] or self.children:
-            yield from each.all_leaves()
+    def frames(self) -> list[Item]:
+        """Return this frame and the frames in it, outer ones first."""
+        return [each for each in self.inside() if each.node is None]
 
-    def frames(self) -> Iterator[Item]:
-        """Yield this frame and the frames in it, outer ones first."""
-        if self.node is None:
-            yield self
-            for each in self.children:
-                yield from each.frames()
+    def visible(self) -> list[Item]:
+        """Return the items in open frames, and the open frames."""
+        return [
+            x
+            for x in self.inside()
+            if x is not self and not any(each.is_closed for each in x.parents())
+        ]
 
-    def visible(self) -> Iterator[Item]:
-        """Yield the items in open frames, and the open frames."""
-        for each in self.children:
-            yield each
-            if each.node is None and each.is_open:
-                yield from each.visible()
+    def parents(self) -> list[Item]:
+        """Return the frames around the item, inner ones first."""
+        return [] if self.parent is None else [self.parent, *self.parent.parents()]
 
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of all repetitions by name, each array once."""
         found: dict[str, tuple[int, ...]] = {}
-        for each in self.all_leaves():
+        for each in self.leaves(every=True):
             assert each.node is not None
             found |= zip(each.node["arrays"], each.node["sizes"], strict=True)
         return found
@@ -131,6 +123,11 @@ class Item:
     def weights(self) -> int:
         """Number of weights of all repetitions."""
         return sum(map(prod, self.arrays.values()))
+
+    @property
+    def has_matrices(self) -> bool:
+        """Whether some array is not a vector."""
+        return any(len(shape) > 1 for shape in self.arrays.values())
 
     def same(self) -> object:
         """Return a value that is equal for items of the same kind, children and array sizes."""
@@ -150,18 +147,18 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
     nodes: dict[int, Node] = {each["id"]: dict(each) for each in structure["nodes"]}
     edges: Edges = {(a, b): shape for a, b, shape in structure["edges"]}
     edges = edges or dict.fromkeys(zip(nodes, [*nodes][1:], strict=False), ())
-    for index in [*nodes]:
-        if is_passed(index, nodes, edges):
-            pass_through(index, nodes, edges)
-    fed = {a for a, _ in edges}
-    for index in [i for i, each in nodes.items() if each["kind"] == "input" and i not in fed]:
+    labels = [x for x in edges if nodes[x[0]]["kind"] == "input" and nodes[x[1]]["name"] in LOSSES]
+    edges = {each: shape for each, shape in edges.items() if each not in labels}
+    for index in [i for i, x in nodes.items() if not x["arrays"] and x["name"] in PASSED]:
         pass_through(index, nodes, edges)
+    fed = {a for a, _ in edges}
+    nodes = {i: each for i, each in nodes.items() if each["kind"] != "input" or i in fed}
     join_norms(structure["frames"], nodes, edges)
     chips = chips_of(nodes, edges)
-    found = frame_of(-1, structure["frames"], nodes, chips)
-    if found is None or found.node is not None:
-        found = Item("frame", "", children=[found] if found is not None else [])
-    root = unwrapped(found)
+    if structure["edges"]:
+        add_outputs(nodes, edges)
+    found = items_in(-1, structure["frames"], nodes, chips)
+    root = unwrapped(Item("frame", "", children=found))
     into = defaultdict[int, list[int]](list)
     for a, b in edges:
         into[b].append(a)
@@ -170,13 +167,17 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
     return root, edges
 
 
-def is_passed(index: int, nodes: Mapping[int, Node], edges: Edges) -> bool:
-    """Return whether a node is not drawn: it changes no number, or it is only read by a loss."""
-    node = nodes[index]
-    if node["kind"] == "input":
-        after = [nodes[b]["name"] for a, b in edges if a == index]
-        return bool(after) and all(name in LOSSES for name in after)
-    return not node["arrays"] and node["name"] in PASSED
+def add_outputs(nodes: dict[int, Node], edges: Edges) -> None:
+    """Add an item behind each result of the model that no other node reads."""
+    fed = {a for a, _ in edges}
+    for each in [x for i, x in nodes.items() if x["out"] and x["kind"] != "input" and i not in fed]:
+        index = 1 + max(nodes)
+        nothing: Node = dict.fromkeys(("arrays", "sizes", "shared", "ways", "within"), ())
+        nodes[index] = nothing | {
+            "id": index, "kind": "output", "name": text("structure.out"), "path": "", "frame": -1,
+            "times": 1, "out": False, "settings": {}, "shape": each["shape"],
+        }  # fmt: skip
+        edges[each["id"], index] = each["shape"]
 
 
 def pass_through(index: int, nodes: dict[int, Node], edges: Edges) -> None:
@@ -185,10 +186,23 @@ def pass_through(index: int, nodes: dict[int, Node], edges: Edges) -> None:
     after = [b for a, b in edges if a == index]
     for a in before:
         nodes[a]["out"] |= nodes[index]["out"]
+        nodes[a]["shape"] = nodes[index]["shape"] or nodes[a]["shape"]
         edges.update({(a, b): edges[a, index] for b in after if a != b})
     for edge in [each for each in edges if index in each]:
         del edges[edge]
     del nodes[index]
+
+
+def merge(first: int, rest: Sequence[int], nodes: dict[int, Node], edges: Edges) -> None:
+    """Join nodes to the first one, which gets their edges and the shape of the last one."""
+    for index in rest:
+        nodes[first] |= {"out": nodes[first]["out"] or nodes[index]["out"]}
+        nodes[first] |= {"shape": nodes.pop(index)["shape"]}
+    for (a, b), shape in [*edges.items()]:
+        if a in rest or b in rest:
+            del edges[a, b]
+            a, b = (first if each in rest else each for each in (a, b))
+            edges.update({(a, b): shape} if a != b else {})
 
 
 def join_norms(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edges: Edges) -> None:
@@ -196,28 +210,17 @@ def join_norms(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edge
     parents = {each["parent"] for each in frames}
     for number, frame in enumerate(frames):
         inside = [i for i, each in nodes.items() if each["frame"] == number]
-        arrays = {n: s for i in inside for n, s in zip(*arrays_in(nodes[i]), strict=True)}
+        arrays = dict(
+            chain(*(zip(nodes[i]["arrays"], nodes[i]["sizes"], strict=True) for i in inside))
+        )
         is_small = 1 < len(inside) <= NORM and number not in parents
-        if not arrays or not is_small or any(len(shape) != 1 for shape in arrays.values()):
-            continue
-        first = nodes[inside[0]]
-        for index in inside[1:]:
-            first["out"] |= nodes[index]["out"]
-            del nodes[index]
-        first |= {
-            "kind": "module", "name": frame["kind"], "path": frame["path"],
-            "frame": frame["parent"], "within": frame["within"], "shared": [], "ways": [],
-            "arrays": [*arrays], "sizes": [*arrays.values()],
-        }  # fmt: skip
-        for (a, b), shape in [*edges.items()]:
-            if a in inside or b in inside:
-                del edges[a, b]
-                a, b = (inside[0] if each in inside else each for each in (a, b))
-                edges.update({(a, b): shape} if a != b else {})
-
-
-def arrays_in(node: Node) -> tuple[list[str], list[tuple[int, ...]]]:
-    return node["arrays"], node["sizes"]
+        if arrays and is_small and all(len(shape) == 1 for shape in arrays.values()):
+            merge(inside[0], inside[1:], nodes, edges)
+            nodes[inside[0]] |= {
+                "kind": "module", "name": frame["kind"], "path": frame["path"],
+                "frame": frame["parent"], "within": frame["within"], "shared": [], "ways": [],
+                "arrays": [*arrays], "sizes": [*arrays.values()],
+            }  # fmt: skip
 
 
 def words_of(node: Node) -> list[str]:
@@ -244,12 +247,8 @@ def chips_of(nodes: dict[int, Node], edges: Edges) -> dict[int, list[str]]:
             )
             if not alone or after[0] == index or not joins(nodes[index], nodes[after[0]]):
                 break
-            following = after[0]
-            chips[index] += chips.pop(following)
-            nodes[index]["out"] |= nodes[following]["out"]
-            for a, b in [each for each in edges if each[0] == following]:
-                edges[index, b] = edges.pop((a, b))
-            del edges[index, following], nodes[following]
+            chips[index] += chips.pop(after[0])
+            merge(index, after, nodes, edges)
     return chips
 
 
@@ -264,60 +263,60 @@ def joins(one: Node, other: Node) -> bool:
 # Frames.
 
 
-def frame_of(
+def items_in(
     number: int,
     frames: Sequence[Mapping[str, Any]],
     nodes: Mapping[int, Node],
     chips: Mapping[int, list[str]],
-) -> Item | None:
-    """Return the item of a frame by its number, -1 for the whole model; None if it is empty."""
-    placed: list[tuple[tuple[int, int], Item]] = []
-    for index, each in enumerate(frames):
-        if each["parent"] == number:
-            inner = frame_of(index, frames, nodes, chips)
-            if inner is not None:
-                placed.append(((each["first"], 0), inner))
-    for index, node in nodes.items():
-        if node["frame"] == number:
-            placed.append(((index, 1), leaf_of(node, chips.get(index, []))))
-    if not placed:
-        return None
+) -> list[Item]:
+    """Return the items in a frame, or at the top for -1, in the order of their calls."""
+    placed = [
+        ((index, 1), leaf_of(node, chips.get(index, [])))
+        for index, node in nodes.items()
+        if node["frame"] == number
+    ]
+    for index, frame in enumerate(frames):
+        inner = items_in(index, frames, nodes, chips) if frame["parent"] == number else []
+        if inner:
+            placed.append(((frame["first"], 0), frame_of(frame, inner)))
     found = [item for _, item in sorted(placed, key=lambda each: each[0])]
-    whole: Mapping[str, Any] = {"path": "", "kind": "", "within": []}
-    frame = frames[number] if number >= 0 else whole
-    found = with_methods(found, frame["path"])
-    if len(found) == 1:
-        only = found[0]
-        only.path, only.within = frame["path"] or only.path, frame["within"]
-        if only.kind == "frame" and frame["kind"] not in ("", "Sequential"):
-            only.name, only.method = frame["kind"], ""
-        return only
-    within = frame["within"]
-    return Item("frame", frame["kind"], frame["path"], children=found, within=within)
+    return with_methods(found, frames[number]["path"] if number >= 0 else "")
+
+
+def frame_of(frame: Mapping[str, Any], items: list[Item]) -> Item:
+    """Return the item of a frame, which is the item in it if it has a single one."""
+    kind, path, only = frame["kind"], frame["path"], items[0]
+    if len(items) > 1:
+        return Item("frame", kind, path, children=items, within=frame["within"])
+    only.path, only.within = path or only.path, frame["within"]
+    if only.kind == "frame" and kind not in ("", "Sequential"):
+        only.name, only.method = kind, ""
+    return only
 
 
 def leaf_of(node: Node, words: list[str]) -> Item:
-    kind = "input" if node["kind"] == "input" else "wall" if node["arrays"] else "function"
+    """Return the item of a node; `words` are the words of a function."""
+    is_end = node["kind"] in ("input", "output")
+    kind = node["kind"] if is_end else "wall" if node["arrays"] else "function"
     path = node["path"] or (node["arrays"][0] if node["arrays"] else "")
-    return Item(kind, node["name"], path, node, words=words, within=node["within"])
+    if is_end:
+        size = "×".join(map(str, node["shape"])) if kind == "output" else ""
+        words = [node["name"], *([size] if size else [])]
+    within, name = node["within"], node["name"]
+    return Item(kind, name, path, node, node["id"], words=words, within=within)
 
 
 def with_methods(children: list[Item], path: str) -> list[Item]:
     """Return the children with frames around those that a method of the module called."""
-    groups: list[list[Item]] = []
-    for each in children:
-        if groups and each.within and groups[-1][0].within == each.within:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
+    by_method = groupby(children, lambda each: tuple(each.within) or id(each))
+    groups = [[*group] for _, group in by_method]
     if len(groups) == 1:
         return children
     found: list[Item] = []
     for group in groups:
-        method = group[0].within[0] if group[0].within else ""
-        if method and len(group) > 1 + (not any(x.weights for x in group)):
-            group = [Item("frame", "", path, children=group, method=method)]
-        found += group
+        is_one = group[0].within and len(group) > 1 + (not any(x.weights for x in group))
+        method = group[0].within[0] if is_one else ""
+        found += [Item("frame", "", path, children=group, method=method)] if is_one else group
     return found
 
 
@@ -340,26 +339,13 @@ def unwrapped(root: Item) -> Item:
 def fold(frame: Item, into: Into) -> None:
     """Replace each run of equal siblings by one item with a number of repetitions."""
     for each in frame.children:
-        if each.node is None:
-            fold(each, into)
-    children, found, start = frame.children, [], 0
+        fold(each, into)
+    children, found, start = frame.children, list[Item](), 0
     keys = [each.same() for each in children]
     while start < len(children):
         size, times = best_run(children, keys, start, into)
         units = [children[start + i * size :][:size] for i in range(times)]
-        if times == 1:
-            found += units[0][:1]
-            start += 1
-            continue
-        first, name, method = units[0][0], "", ""
-        if size == 1 and first.node is None and not first.units:
-            name, method = first.name, first.method
-            units = [unit[0].children for unit in units]
-        within = first.within
-        first = Item(
-            "frame", name, first.path, children=units[0], units=units, method=method, within=within
-        )
-        found.append(first)
+        found.append(repeated(units) if times > 1 else units[0][0])
         start += size * times
     frame.children = found
     if len(found) == 1 and found[0].units and not frame.units:  # the frame is its repetitions
@@ -368,18 +354,26 @@ def fold(frame: Item, into: Into) -> None:
         frame.children, frame.units = only.children, only.units
 
 
+def repeated(units: list[list[Item]]) -> Item:
+    """Return the item of equal groups; of groups of a single frame, the children are the groups."""
+    first, name, method = units[0][0], "", ""
+    if len(units[0]) == 1 and first.node is None and not first.units:
+        name, method = first.name, first.method
+        units = [unit[0].children for unit in units]
+    return Item(
+        "frame", name, first.path, children=units[0], units=units, method=method,
+        within=first.within,
+    )  # fmt: skip
+
+
 def best_run(
     children: Sequence[Item], keys: Sequence[object], start: int, into: Into
 ) -> tuple[int, int]:
     """Return the size of a group and how often it follows itself; (1, 1) if it does not."""
     best = 1, 1
     for size in range(1, LONGEST + 1):
-        group, times = keys[start : start + size], 1
-        while len(group) == size:
-            after = start + times * size
-            if keys[after : after + size] != group:
-                break
-            times += 1
+        group = keys[start : start + size]
+        times = next(i for i in count(1) if keys[start + i * size :][:size] != group)
         if not any(each.weights for each in children[start : start + size]):
             continue
         units = [wires(children, start, size, unit, into) for unit in range(times)]
@@ -401,7 +395,7 @@ def wires(
     places: dict[int, tuple[int, int]] = {}
     for before in (-1, 0) if unit else (0,):
         group = children[start + (unit + before) * size :][:size]
-        leaves = [leaf.id for each in group for leaf in each.all_leaves()]
+        leaves = [leaf.id for each in group for leaf in each.leaves(every=True)]
         places |= {leaf: (before, number) for number, leaf in enumerate(leaves)}
     ends = [(places.get(a, (1, 0)), place) for b, place in places.items() for a in into.get(b, ())]
     return {(*one, number) for one, (group, number) in ends if group == 0}
@@ -415,6 +409,6 @@ def alike(units: Sequence[set[tuple[int, int, int]]]) -> bool:
 
 
 def set_parents(frame: Item) -> None:
-    for each in frame.children:
+    for each in chain(frame.children, *frame.units):
         each.parent = frame
         set_parents(each)

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import ceil, log, prod, sqrt
 
+from scalarviz.scene.canvas.fonts import width_of
 from scalarviz.scene.layout.model_tree import Item, Node
 from scalarviz.scene.layout.plates import Tiles
 
@@ -21,9 +23,10 @@ VECTOR, VECTORS = 0.25, (1.5, 6.0)  # height of a vector in the room, and pixels
 WIDE_VECTOR = 60.0  # pixels of a vector in several columns
 BESIDE, BEFORE_BIAS, BETWEEN = 5.0, 0.6, 2  # pixels between arrays; cells
 MOST_LINES, MOST_COLUMNS = 16, 8  # of a row, and of the units
-SLIP = 3.0  # pixels between the arrays of a closed frame
-CARD, SPREAD = (30.0, 130.0), 0.3  # width of a closed frame in pixels; and per height
-REPEATS, THIN = (130.0, 400.0), 10.0  # height of closed repetitions in pixels, and least width
+LETTERS, SMALL, LABEL = 12, 11, 14.0  # pixels of text, and of a line of small text
+EMPTY, SLIP = 30.0, 3.0  # pixels of a closed frame without arrays, and between its arrays
+TALL, REPEATED, TALLEST = 4.5, 0.5, 400.0  # height per width of closed frames; pixels
+THIN = 10.0  # least pixels of a column of a closed frame
 SLENDER, FLAT = 2.2, 0.5  # preferred height per width of a folded wall; wider ones are folded
 GATES = {"LSTM": "ifgo", "LSTMCell": "ifgo", "GRU": "rzn", "GRUCell": "rzn"}
 Shape = tuple[int, ...]
@@ -69,6 +72,7 @@ class Wall:
 
     Attributes:
         lines: lines of a row that does not fit in one
+        labels: names of the arrays, if there are several, with their places in the wall
         parts: letters of the parts into which the units are divided, such as q, k and v
     """
 
@@ -77,6 +81,7 @@ class Wall:
     height: float
     lines: int = 1
     parts: str = ""
+    labels: Sequence[tuple[float, float, str]] = ()
 
     @property
     def cell(self) -> float:
@@ -84,10 +89,9 @@ class Wall:
         return min((min(each.cell) for each in self.grids), default=1.0)
 
 
-def wall(grids: Sequence[Grid], lines: int = 1, parts: str = "") -> Wall:
-    """Return the wall that contains these grids, from its corner (0, 0)."""
-    width, height = max(x.right for x in grids), max(x.bottom for x in grids)
-    return Wall(grids, width, height, lines, parts)
+@lru_cache(maxsize=4096)
+def text_width(words: str, letters: int = LETTERS, *, bold: bool = False) -> float:
+    return width_of(words, letters, bold) if words else 0.0
 
 
 def shapes_of(node: Node, kept: Arrays) -> dict[str, Shape]:
@@ -123,24 +127,41 @@ def wall_of(
     left = {name: shape for name, shape in shapes.items() if len(shape) == 1}
     matrices = {name: shape for name, shape in shapes.items() if len(shape) > 1}
     total = sum(map(prod, matrices.values()))
-    is_turned = node["name"].startswith("ConvTranspose")
     found: list[Grid] = []
+    labels: list[tuple[float, float, str]] = []
+    head = LABEL if len(matrices) > 1 else 0.0
     x, lines, parts = 0.0, 1, parts_of(node)
     for name, shape in matrices.items():
-        rows = shape[1 if is_turned else 0]
+        rows = shape[1 if is_turned(node) else 0]
         bias = bias_of(name, rows, left)
         left.pop(bias, None)
-        part = room[0] / min(2, len(matrices)), room[1]
+        part = room[0] / min(2, len(matrices)), room[1] - head
         share = prod(shape) * min(area / total, largest**2)
         natural = part[0] * (NATURAL if largest == LARGEST_CELL else 1.0)
-        grids, used = arranged(name, shape, bias, share, part, natural, is_turned=is_turned)
+        grids, used = arranged(name, shape, bias, share, part, natural, is_turned=is_turned(node))
         parts = parts if len({each.x for each in grids if each.array == name}) == 1 else ""
-        found += [replace(each, x=each.x + x) for each in grids]
-        x, lines = max(each.right for each in found) + BESIDE, max(lines, used)
+        wide = max(each.right for each in grids)
+        if head:
+            labels.append((x, 0.5 * head - MARGIN, array_name(name, node["path"])))
+            wide = max(wide, text_width(labels[-1][2], SMALL))
+        found += [replace(each, x=each.x + x, y=each.y + head) for each in grids]
+        x, lines = x + wide + BESIDE, max(lines, used)
     for name, shape in left.items():
-        found += [replace(each, x=each.x + x) for each in vector(name, shape[0], VECTOR * room[1])]
+        found += vector(name, shape[0], x, VECTOR * room[1])
         x = max(each.right for each in found) + 2.0
-    return wall(found, lines, parts) if found else Wall((), 1.0, 1.0)
+    width = max([x - BESIDE if matrices and not left else 0.0, *(each.right for each in found)])
+    height = max((each.bottom for each in found), default=1.0)
+    return Wall(found, max(1.0, width), height, lines, parts, labels)
+
+
+def array_name(array: str, path: str) -> str:
+    """Return the name of an array in its module, such as weight_ih_l0 or out_proj."""
+    return array.removeprefix(f"{path}.").removesuffix(".weight").removesuffix("_weight")
+
+
+def is_turned(node: Node) -> bool:
+    """Return whether units are the second dimension of the weights."""
+    return str(node["name"]).startswith("ConvTranspose")
 
 
 def parts_of(node: Node) -> str:
@@ -179,33 +200,31 @@ def arranged(
     """
     units, inputs, *sides = (*shape[1::-1], *shape[2:]) if is_turned else shape
     pixels, edge = prod(sides), sqrt(area / prod(shape))
-    behind = 1.0 + BEFORE_BIAS if bias else 0.0
-    options: list[tuple[Tiles, int]] = []  # a tile for each unit or kernel; lines of a row
-    if pixels > 1:
+    behind, row = 1.0 + BEFORE_BIAS if bias else 0.0, inputs * pixels
+    options: list[tuple[Tiles, int, int]] = []  # a tile for a unit or kernel; lines; columns
+    for columns in range(1, min(MOST_COLUMNS, units) + 1) if pixels > 1 else ():
         size = prod(sides[:-1]), sides[-1]
-        strides = (pixels, units * pixels) if is_turned else (inputs * pixels, pixels)
-        options.append((Tiles(size, (size[0] + 1, size[1] + 1), strides), 1))
-    row = inputs * pixels
+        strides = (pixels, units * pixels) if is_turned else (row, pixels)
+        options.append((Tiles(size, (size[0] + 1, size[1] + 1), strides), 1, columns))
     for lines in range(1, MOST_LINES + 1) if pixels == 1 or not is_turned else ():
-        if row % lines == 0:
-            size = lines, row // lines
-            options.append((Tiles(size, (lines + (lines > 1), size[1]), (row, 0)), lines))
-    best: tuple[float, int, Tiles, int] = 0.0, 1, options[0][0], 1
-    chosen = 0.0  # edge of the cells of the best option
-    for tiles, lines in options:
-        for columns in range(1, min(MOST_COLUMNS, units) + 1 if lines == 1 else 2):
-            high, each = cells_in(tiles, ceil(units / columns), inputs)
-            wide = columns * (each + behind + BETWEEN) - BETWEEN
-            fitting = min(edge, room[0] / wide, room[1] / high)
-            slender = 1.0 - 0.2 * abs(log(high / wide / SLENDER))
-            worth = fitting * max(slender, 0.01) / (1.0 + 0.8 * lines / units)
-            is_natural = (tiles, lines, columns) == (*options[0], 1)
-            if is_natural and (high >= FLAT * wide or wide * fitting <= natural):
-                worth *= 2.0
-            if worth > best[0]:
-                best = worth, columns, tiles, lines
-                chosen = fitting
-    edge, (_, columns, tiles, lines) = chosen, best
+        size = lines, row // lines
+        tiles = Tiles(size, (lines + (lines > 1), size[1]), (row, 0))
+        most = min(MOST_COLUMNS, units) if lines == 1 else 1
+        options += [(tiles, lines, x) for x in range(1, most + 1) if row % lines == 0]
+    sizes = []
+    for tiles, _, columns in options:
+        high, each = cells_in(tiles, ceil(units / columns), inputs)
+        wide = columns * (each + behind + BETWEEN) - BETWEEN
+        sizes.append((wide, high, min(edge, room[0] / wide, room[1] / high)))
+
+    def worth(number: int) -> float:
+        (_, lines, _), (wide, high, cell) = options[number], sizes[number]
+        slender = max(0.01, 1.0 - 0.2 * abs(log(high / wide / SLENDER)))
+        is_kept = number == 0 and (high >= FLAT * wide or wide * cell <= natural)
+        return (2.0 if is_kept else 1.0) * cell * slender / (1.0 + 0.8 * lines / units)
+
+    best = max(range(len(options)), key=worth)
+    (tiles, lines, columns), edge = options[best], sizes[best][2]
     per = ceil(units / columns)
     found: list[Grid] = []
     x = 0.0
@@ -231,17 +250,13 @@ def cells_in(tiles: Tiles, units: int, inputs: int) -> tuple[int, int]:
     return (units - 1) * down + high, across
 
 
-def vector(name: str, count: int, high: float) -> list[Grid]:
+def vector(name: str, count: int, x: float, high: float) -> list[Grid]:
     """Return the grids of a vector: a column of a maximum height, or several if it is long."""
     least, most = VECTORS
     edge = min(max(least, high / count), most, sqrt(high * WIDE_VECTOR / count))
-    per = ceil(count / ceil(count * edge / high))
-    found = []
-    for i, start in enumerate(range(0, count, per)):
-        rows = min(per, count - start)
-        tiles = Tiles((rows, 1), (rows, 1))
-        found.append(Grid(name, start, 1, rows, 1, tiles, i * edge, 0.0, (edge, edge), "gain"))
-    return found
+    columns = ceil(count * edge / high)
+    found = slip(name, count, x, 0.0, columns * edge, ceil(count / columns) * edge)
+    return [replace(each, role="gain") for each in found]
 
 
 # Closed frames.
@@ -259,35 +274,41 @@ def slip(name: str, count: int, x: float, y: float, width: float, height: float)
     return found[: 1 + (rest > 0)]
 
 
-def parts_in(children: Sequence[Item], kept: Arrays, length: float) -> list[tuple[str, int, float]]:
-    """Return name, size and part of a length of each matrix of some items, or of each vector."""
-    leaves = [leaf.node for each in children for leaf in each.all_leaves() if leaf.node]
-    shapes = {n: s for node in leaves for n, s in shapes_of(node, kept).items()}
-    matrices = {name: shape for name, shape in shapes.items() if len(shape) > 1}
-    counts = {name: prod(shape) for name, shape in (matrices or shapes).items()}
-    each = (length - SLIP * (len(counts) - 1)) / max(1, sum(counts.values()))
-    return [(name, count, max(2.0, each * count)) for name, count in counts.items()]
-
-
 def closed_wall(item: Item, kept: Arrays, area: float) -> Wall:
-    """Return the arrays of a closed frame: side by side, or one column for each repetition.
+    """Return the arrays of a closed frame, one upon another, with a column for each repetition.
 
     Args:
         area: area of all cells in square pixels
     """
     grids: list[Grid] = []
-    if item.units:
-        high = min(max(REPEATS[0], sqrt(0.5 * area)), REPEATS[1])
-        wide = max(THIN, area / high / item.times)
-        for number, unit in enumerate(item.units):
-            x, y = number * (wide + 2.0 * SLIP), 0.0
-            for name, count, part in parts_in(unit, kept, high):
-                grids += slip(name, count, x, y, wide, part)
-                y = max(y + part, grids[-1].bottom) + SLIP
-    else:
-        wide = min(max(CARD[0], sqrt(SPREAD * area)), CARD[1])
-        high, x = max(1.2 * CARD[0], area / wide), 0.0
-        for name, count, part in parts_in(item.children, kept, wide):
-            grids += slip(name, count, x, 0.0, part, high)
-            x += part + SLIP
-    return wall(grids) if grids else Wall((), CARD[0], CARD[0])
+    labels: list[tuple[float, float, str]] = []
+    units = item.units or [item.children]
+    names = rows_of(units[0], item.path, kept)
+    high = min(sqrt(area * (REPEATED if item.units else TALL)), TALLEST)
+    high = max(high, LABEL * len(names), EMPTY)
+    wide = max(THIN, area / high / len(units))
+    each = (high - SLIP * (len(names) - 1)) / max(1, sum(count for _, count in names.values()))
+    for number, unit in enumerate(units):
+        y = 0.0
+        for name, (label, count) in rows_of(unit, item.path, kept).items():
+            part = max(2.0, each * count)
+            grids += slip(name, count, number * (wide + 2.0 * SLIP), y, wide, part)
+            if not number:
+                labels.append((0.0, y + 0.5 * part, label))
+            y = max(y + part, grids[-1].bottom) + SLIP
+    width = max((each.right for each in grids), default=EMPTY)
+    return Wall(grids, width, max((x.bottom for x in grids), default=EMPTY), labels=labels)
+
+
+def rows_of(unit: Sequence[Item], path: str, kept: Arrays) -> dict[str, tuple[str, int]]:
+    """Return label and size of each matrix of some items, or of each vector without matrices."""
+    found = {
+        name: (array_name(name, path), prod(shape), len(shape) > 1)
+        for each in unit
+        for leaf in each.leaves(every=True)
+        for name, shape in shapes_of(leaf.node or {}, kept).items()
+    }
+    has_matrices = any(is_matrix for *_, is_matrix in found.values())
+    return {
+        x: (a, count) for x, (a, count, is_matrix) in found.items() if is_matrix == has_matrices
+    }

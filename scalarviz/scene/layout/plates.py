@@ -116,7 +116,7 @@ class Plate:
         if self.seat:
             return min(self.seat / FLUSH, 0.5 * FULL * min(self.cell)) / HALF
         if self.is_full:
-            return 0.4999 * min(self.cell) / HALF / MOST
+            return 0.49999 * min(self.cell) / HALF / MOST
         return (FIELD if self.tiles else 1.0) * min(1.0, *self.cell)
 
     @cached_property

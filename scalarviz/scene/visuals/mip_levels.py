@@ -4,8 +4,9 @@ Level k has one texel per block of 2**k x 2**k cubes: the color of their mean, a
 the area that they cover. The mean of many numbers of both signs is close to 0. It is therefore
 multiplied by half the side of the block, so that independent numbers have the same contrast on all
 levels and common structure of neighbors stands out. On higher levels, it is measured relative to
-the spread of the plate, so that structure is also visible in a layer of small weights. The levels
-of a plate are side by side in a texture of bytes.
+the spread of the plate, so that structure is also visible in a layer of small weights. If cubes
+fill their cells, it is multiplied by the side instead: then colors are equally strong at all sizes.
+The levels of a plate are side by side in a texture of bytes.
 """
 
 from __future__ import annotations
@@ -78,7 +79,8 @@ def fill(
             tiles = *grid.size, *grid.pitch, *grid.stride
             means = mip_means.tile_means(colors, sizes, shape, tiles, *size, kinds)
         rest = np.arange(finest, levels + 1)
-        strengths = np.array([strength_of(int(level), spread) for level in rest], np.float32)
+        even = plate.is_full
+        strengths = np.array([strength_of(int(x), spread, even=even) for x in rest], np.float32)
         places = np.array([place_of(int(level), first_columns) for level in rest])
         for number, left in enumerate(places.tolist()):
             if means[..., 0].size <= ALONE:
@@ -90,12 +92,15 @@ def fill(
                 means = mip_means.halved(means)
 
 
-def strength_of(level: int, spread: float) -> float:
+def strength_of(level: int, spread: float, *, even: bool = False) -> float:
     """Return the factor by which the means of a level are multiplied.
 
     Args:
         spread: root mean square of the plate's numbers, relative to the color scale
+        even: whether independent numbers have the same strength at all levels and alone
     """
+    if even:
+        return 2.0**level
     stronger = max(1.0, SPREADS / max(spread, 1e-6))
     return 0.5 * 2.0**level * float(stronger ** min(0.5 * level, 1.0))
 

@@ -158,7 +158,7 @@ class Graph:
         names = [each.name for each in given if each.kind < each.VAR_POSITIONAL]
         names += [f"input {i + 1}" for i in range(len(names), len(args))]
         named = [*zip(names, args, strict=False), *kwargs.items()]
-        self._entering = {id(each): name for name, thing in named for each in tensors_in(thing)}
+        self._entering = {id(x): name for name, thing in named[::-1] for x in tensors_in(thing)}
 
     def end(self, output: Any) -> None:
         """End a pass: note which nodes make its results."""

@@ -20,7 +20,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.diagram import TEXTS, draw_diagram
 from scalarviz.scene.layout.camera import Box, Camera
-from scalarviz.scene.layout.model_layout import MOST, ModelLayout, Place, parents_of
+from scalarviz.scene.layout.model_layout import MOST, ModelLayout, Place
 from scalarviz.scene.layout.model_picture import grid_corner, layout_of_model, plate_of
 from scalarviz.scene.layout.model_tree import Item, tree_of
 from scalarviz.scene.layout.model_walls import closed_wall, wall_of
@@ -73,7 +73,7 @@ def assert_tidy(made: ModelLayout) -> None:
 
 def row_of(made: ModelLayout, item: Item) -> int:
     """Row of the picture in which an item is."""
-    return made.places[[item, *parents_of(item)][-2]].row
+    return made.places[[item, *item.parents()][-2]].row
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -176,7 +176,7 @@ def test_only_equally_wired_modules_are_one_item() -> None:
 
 
 def words(item: Item) -> list[str]:
-    return [*(word for each in item.all_leaves() for word in each.words)]
+    return [*(word for each in item.leaves(every=True) for word in each.words)]
 
 
 def test_the_items_of_known_models() -> None:
@@ -184,7 +184,7 @@ def test_the_items_of_known_models() -> None:
     into = {n: [b for _, b in edges] for n, (_, edges) in trees.items()}
     counts = {"nanogpt": ("+", 25), "resnet18": ("+", 8), "unet": ("concat", 3)}
     for name, (sign, count) in counts.items():
-        found = [x for x in trees[name][0].all_leaves() if x.words[:1] == [sign] and x.node]
+        found = [x for x in trees[name][0].leaves(every=True) if x.words[:1] == [sign] and x.node]
         assert [into[name].count(x.node["id"]) for x in found if x.node] == [2] * count
     frames = {name: [x.key for x in root.frames()] for name, (root, _) in trees.items()}
     assert frames["vae"] == ["", ".encode", ".reparameterize", ".decode"]
@@ -195,7 +195,8 @@ def test_the_items_of_known_models() -> None:
         "layer3",
         "layer4",
     ]
-    assert words(trees["vae"][0]) == ["relu", "× .5", "exp", "noise", "×", "+", "relu", "sigmoid"]
+    said = ["relu", "× .5", "exp", "noise", "×", "+", "relu", "sigmoid"]
+    assert words(trees["vae"][0]) == ["x", *said, "out", "32×64"]
     assert not any("drop" in word.lower() for root, _ in trees.values() for word in words(root))
     norm = next(x for x in trees["nanogpt"][0].leaves() if x.path.endswith("ln_1"))
     assert norm.weights == 96 and norm.kind == "wall"
@@ -217,10 +218,12 @@ def test_a_norm_that_is_written_out_is_one_wall() -> None:
     pairs = [(6, 0), (0, 1), (1, 2), (2, 3), (3, 4), (6, 4), (4, 5)]
     edges = [(*pair, (2, 16)) for pair in pairs]
     root, left = tree_of({"nodes": [before, *nodes], "frames": [frame], "edges": edges})
-    assert [(x.kind, x.name, x.path) for x in root.children if x.kind != "input"] == [
-        ("wall", "RMSNorm", "norm")
+    assert [(x.kind, x.words[:1], x.path) for x in root.children] == [
+        ("wall", [], "norm"),
+        ("input", ["x"], ""),
+        ("output", ["out"], ""),
     ]
-    assert [*left] == [(6, 0)] and nodes[0]["name"] == "pow"  # the record is not changed
+    assert [*left] == [(6, 0), (0, 7)] and nodes[0]["name"] == "pow"  # the record is not changed
 
 
 def test_a_gan_leads_the_result_of_one_model_into_the_other() -> None:
@@ -239,7 +242,99 @@ def test_shared_weights_loops_and_skips_are_named() -> None:
     assert [*"ifgo"] == [word for word in said["lstm"] if len(word) == 1 and word not in "xh"]
     assert {*"qkv", "4 heads"} <= {*said["nanogpt"]}
     assert "2 heads" in [x.words for x in drawn("encoder").marks]
-    assert "× 12" in said["nanogpt"] and "h.0–11" in said["nanogpt"]
+    assert {"1 of 12", "h.0"} <= {*said["nanogpt"]}
+    names = {"weight_ih_l0", "weight_hh_l0", "weight_ih_l1", "weight_hh_l1", "2 layers"}
+    assert names <= {*said["lstm"]}
+    assert {"in_proj", "out_proj"} <= {x.words for x in drawn("encoder").marks}
+    assert "16×32×2²" in said["unet"]  # a transposed convolution from 32 to 16 channels
+
+
+@pytest.mark.parametrize("name", ["lstm", "celloop"])
+def test_a_loop_ends_in_its_own_arrowhead_on_top_of_its_item(name: str) -> None:
+    made = ModelLayout(STRUCTURES[name], {})
+    loop = next(each for each in made.paths if each.kind == "loop")
+    place = made.places[loop.end]
+    (x, above), end = loop.points[-2:]
+    assert end == (x, place.high) and above < place.high and place.x < x < place.right
+
+
+@pytest.mark.parametrize(("name", "end"), [("gan", "D.net.0"), ("lstm", "rnn")])
+def test_lines_that_meet_at_an_item_have_separate_arrowheads(name: str, end: str) -> None:
+    made = ModelLayout(STRUCTURES[name], {})
+    heads = [x.points[-1] for x in made.paths if x.end.path == end and x.kind != "loop"]
+    assert len(heads) == 2 and heads[0][0] == heads[1][0]
+    assert abs(heads[0][1] - heads[1][1]) > 10.0
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("resnet18", ["16×10"]), ("nanogpt", [""]), ("gan", ["16×1"]), ("vae", ["32×64"])],
+)
+def test_results_are_shown_with_their_shape(name: str, wanted: list[str]) -> None:
+    root, _ = tree_of(STRUCTURES[name])
+    ends = [each.words for each in root.leaves() if each.kind == "output"]
+    assert [words[0] for words in ends] == ["out"] * len(wanted)
+    assert ["".join(words[1:]) for words in ends] == wanted
+
+
+def test_a_label_that_is_also_an_input_has_no_line_to_the_loss() -> None:
+    structure = json.loads(json.dumps(STRUCTURES["nanogpt"]))
+    inputs = [each for each in structure["nodes"] if each["kind"] == "input"]
+    reader = {name: next(b for a, b, _ in structure["edges"] if a == x["id"])
+              for x in inputs for name in [x["name"]]}  # fmt: skip
+    idx = next(each["id"] for each in inputs if each["name"] == "idx")
+    structure["edges"].append([idx, reader["targets"], [4, 32]])
+    made = ModelLayout(structure, {})
+    assert [x.end.path for x in made.paths if x.start.kind == "input"] == ["transformer.wte"]
+    assert made.root.children[0].words == ["idx"]
+
+
+def test_any_repetition_can_be_shown() -> None:
+    made = ModelLayout(STRUCTURES["nanogpt"], {}, opened={"transformer.h.0": 12})
+    block = next(each for each in made.root.children if each.units)
+    paths = [each.path for each in block.children if each.path]
+    assert paths and all(each.startswith("transformer.h.11.") for each in paths)
+    assert made.title(block)[0] == "h.11"
+    first = ModelLayout(STRUCTURES["nanogpt"], {})
+    assert [x.points for x in made.paths] == [x.points for x in first.paths]
+
+
+def test_a_line_crosses_no_other_item_of_its_frame() -> None:
+    made = ModelLayout(STRUCTURES["resnet18"], {}, opened={"layer2.0": 1})
+    path = next(each for each in made.paths if each.start.path == "layer2.0.downsample")
+    others = [x for x in made.root.visible() if x.parent is path.start.parent is not None]
+    assert len(others) == 8 and path.end.words == ["+"]
+    for (x, y), (right, low) in pairwise(path.points):
+        for each in others:
+            place = made.places[each]
+            if each not in (path.start, path.end):
+                assert (
+                    max(x, right) < place.x
+                    or min(x, right) > place.right
+                    or (max(y, low) < place.high or min(y, low) > place.low)
+                ), each
+
+
+def test_a_line_to_the_next_row_is_beside_the_words_of_its_start() -> None:
+    made = ModelLayout(STRUCTURES["resnet18"], {}, *SIZES[3])
+    rows = [(x, row_of(made, x.start), row_of(made, x.end)) for x in made.paths]
+    for path in [path for path, first, last in rows if first < last]:
+        start = [path.start, *path.start.parents()][-2]
+        right = max(x for x, _ in path.points)
+        assert right >= made.places[start].middle + 0.5 * made._label(start)
+
+
+def test_a_closed_block_shows_its_skip_connection() -> None:
+    made = ModelLayout(STRUCTURES["resnet18"], {})
+    closed = {x.path: made.skips(x) for x in made.root.inside() if x.is_closed}
+    assert closed["layer1.0"] == [(0, 1, "")]
+    assert closed["layer2.0"] == [(0, 1, "skip: downsample")]
+    opened = ModelLayout(STRUCTURES["resnet18"], {}, opened={"layer2.0": 1})
+    layer = next(each for each in opened.root.children if each.path == "layer3")
+    assert opened.skips(layer) == [(0, 1, "skip: downsample"), (3, 4, "")]
+    layout = drawn("resnet18")
+    assert len([each for each in layout.marks if each.look == "around"]) == 8
+    assert [each.words for each in layout.marks].count("skip: downsample") == 3
 
 
 @pytest.mark.parametrize("name", STRUCTURES)
@@ -281,7 +376,7 @@ def node(kind: str, sizes: list[tuple[int, ...]], module: str = "a") -> dict[str
         ["weight", "weight_2", "bias", "bias_2"] if len(sizes) > 2 else ["weight", "bias"]
     )
     names = [f"{module}.{next(suffix)}" for _ in sizes]
-    return {"name": kind, "arrays": names, "sizes": sizes, "ways": []}
+    return {"name": kind, "arrays": names, "sizes": sizes, "ways": [], "path": module}
 
 
 @pytest.mark.parametrize(("kind", "sizes", "area"), NODES)
@@ -323,8 +418,8 @@ def test_a_folded_row_says_so_and_so_do_cells_below_a_pixel() -> None:
     large = shared | node("Linear", [(1024, 1024)]) | {"within": [], "settings": {}}
     made = ModelLayout({"nodes": [large], "frames": [], "edges": []}, {})
     said = made.about(made.root.children[0])
-    assert said[0] == "1024×1024" and said[1].endswith("1 : 3²")
-    assert not any("1 : 1²" in each.words for name in STRUCTURES for each in drawn(name).marks)
+    assert said[0] == "1024×1024" and said[1].endswith("tile: 3×3 weights")
+    assert not any("1×1 weights" in each.words for name in STRUCTURES for each in drawn(name).marks)
 
 
 def test_closed_repetitions_are_columns_with_named_rows() -> None:
@@ -378,4 +473,4 @@ def test_a_model_without_edges_is_drawn_in_the_order_of_its_arrays() -> None:
     shown = [x for x in made.root.children if x.kind == "wall"]
     lefts = [made.places[x].x for x in shown]
     assert lefts == sorted(lefts) and len({*lefts}) == len(lefts)
-    assert grid_corner(shown[0], made.places[shown[0]])[0] >= made.places[shown[0]].x
+    assert grid_corner(made.places[shown[0]])[0] >= made.places[shown[0]].x

@@ -57,6 +57,15 @@ VIEWS = [
 ]
 
 
+def test_independent_numbers_have_one_strength_at_all_levels_if_cubes_fill_their_cells() -> None:
+    numbers = np.random.default_rng(0).normal(0.0, 0.3, (256, 256))
+    for level in range(1, 5):
+        side = 2**level
+        means = numbers.reshape(256 // side, side, -1, side).mean((1, 3))
+        spread = float(np.std(means * strength_of(level, 0.3, even=True)))
+        assert spread == pytest.approx(0.3, rel=0.15)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [60, 1000])
 @pytest.mark.parametrize("fov", [0.0, 28.0, 60.0])

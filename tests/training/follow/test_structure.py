@@ -315,6 +315,12 @@ def overwritten(self: Any, x: Any) -> Any:
     return self.b(view)
 
 
+def test_a_tensor_that_is_given_twice_has_the_name_of_the_first_argument() -> None:
+    model = model_of(lambda self, x, label=None: self.a(x) - label, a=linear(2, 2))
+    given = torch.ones(1, 2)
+    assert lines(structure_of(model, given, label=given)) == {"x>a", "a>−", "x>−"}
+
+
 def test_a_helper_that_is_called_twice_is_two_nodes() -> None:
     model = model_of(helped, a=linear(2, 2), b=linear(2, 2))
     assert of_two("+", structure_of(model, torch.ones(1, 2))) == 2
