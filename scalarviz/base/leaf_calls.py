@@ -28,6 +28,7 @@ weight_html: Callable[[object], str] = later("stage.displays.weight_display", "w
 perceptron_html: Callable[[object], str] = later("stage.displays.html_tables", "perceptron_html")
 network_html: Callable[[object], str] = later("stage.displays.html_tables", "network_html")
 session_html: Callable[[object], str] = later("faces.notebook.session_display", "session_html")
+show_followed: Callable[[object], None] = later("faces.notebook.live_run", "show_followed")
 confusion_html: Callable[[object], str] = later("stage.displays.html_tables", "confusion_html")
 caption_and_edit: Callable[[object, int | None], Any] = later(
     "training.session.reading", "caption_and_edit"

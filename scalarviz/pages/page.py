@@ -68,6 +68,7 @@ from scalarviz.training.session.threads import FILM, PICTURE
 
 WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of the page
 LARGEST = 10_000_000  # maximum bytes of a page
+LARGEST_OF_RECORD = 2_000_000  # of a followed run, whose page can be attached to an issue
 STEPS = 500  # steps of a recording
 WATCHED = 30.0  # steps per second at which a small network can be watched
 SMALL = 2000  # weights of a small network
@@ -86,7 +87,7 @@ KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, with layers of this name, or of followed models.
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
-DIAGRAM = re.compile(r".*\bdraw_diagram\b.*\n")
+MARKED = re.compile(r".*\b(?:draw_diagram|modelFrames|ModelFrames|scaleModelArrays)\b.*\n")
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
@@ -234,9 +235,10 @@ def made_page(
 ) -> Page:
     """Return the page of a session that is paused; for the arguments, see `page_of`."""
     does_train = trains(show.session, engine)
+    limit = LARGEST
     if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
         steps = show.session.current_branch.end.step - show.session.step_index
-        every = max(every, steps // STEPS)
+        limit = LARGEST_OF_RECORD
     probe, made, measured = probe_of(show.session), None, None
     exhibit = exhibit_data(show.session)
     data: dict[str, Any] = {}
@@ -275,8 +277,9 @@ def made_page(
         data["spare"] = None
         content = whole()
     if not does_train:
-        made = recording_of(show.session, probe, steps, every, LARGEST - len(content))
+        made = recording_of(show.session, probe, steps, every, limit - len(content))
         spec |= {"engine": made.engine, "recording": made.spec}
+        spec["page"]["about"] = " ".join(filter(None, (show.about, made.left_out)))
         speed = spec["page"]["speed"] or made.steps
         spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))
         if made.measured is not None:
@@ -396,8 +399,8 @@ def module_for(
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "story/long_rows.js" and "opens" not in parts:
         content = OPENED.sub(r"const \1 = () => [];", content)
-    if name == "picture.js" and "marked" not in parts:
-        content = DIAGRAM.sub("", content)
+    if "marked" not in parts:
+        content = MARKED.sub("", content)
     if kinds is not None:
         content = KINDS.sub(lambda line: without(line[0], kinds), content)
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
@@ -545,8 +548,13 @@ ALLOWED = {
 }
 
 
-def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str, Any]:
-    """Return the data that a linked page needs before its first state: "spec" and "texts"."""
+def description(
+    show: Show, theme: str = "", *, tour: bool = False, opened: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """Return the data that a linked page needs before its first state: "spec" and "texts".
+
+    For `opened`, see `scene_data`.
+    """
     session = show.session
     with session.doing():
         exhibit = exhibit_data(session)
@@ -554,7 +562,7 @@ def description(show: Show, theme: str = "", *, tour: bool = False) -> dict[str,
             "linked": True,
             "fixed": session.trainer.recorded is not None,
             "engine": engine_of(session, 0),
-            "scene": scene_data(show),
+            "scene": scene_data(show, opened=opened or {}),
             "facts": caption_data(session),
             "page": {
                 "title": show.title,

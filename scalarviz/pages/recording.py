@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.progress import Progress
+from scalarviz.base.texts import text
 from scalarviz.engines.engine import HostSnapshot
 from scalarviz.engines.wasm.page_memory import buffer_names, moment_data
 from scalarviz.errors import GradientError, InputError, UpdateError
@@ -73,6 +75,10 @@ PRECISIONS = (
     Parts(300, 15, 100),
     Parts(100, 15, 100),
 )
+COARSE = Parts(60, 10, 60), Parts(30, 7, 30)  # only of followed runs, whose weights are many
+FAIR = 11  # the coarsest precision for which a page of a followed run has fewer moments instead
+MOST_LOSSES = 20_000  # losses of a followed run that a page has one by one
+LEAST_BYTES = 1 / 6  # of a recorded weight and its gradient
 
 
 @dataclass
@@ -114,6 +120,7 @@ class Recording:
     parts: Parts
     steps: int
     measured: dict[str, Any] | None = None  # metrics, see `measured_data`
+    left_out: str = ""  # what a page of a followed run does not have
 
 
 def recording_of(
@@ -130,7 +137,7 @@ def recording_of(
     Args:
         session: a session whose network has layers; it is unchanged
         probe: inputs, shape (samples, inputs), whose outputs the page shows
-        steps: number of steps to train
+        steps: number of steps to train; of a followed run, to show
         every: number of steps between two recorded steps
         room: maximum number of bytes in a page; the precision is lowered until the recording fits
         walked: maximum number of steps that are recorded operation by operation
@@ -139,8 +146,80 @@ def recording_of(
         InputError: if the recording does not fit into a page. If this is certain, the error is
             raised before training.
     """
+    if isinstance(session.trainer.run, RecordedRun):
+        return of_record(session, session.trainer.run, probe, steps, room)
     check_room(session, probe, steps, every)
     taken = take(session, probe, steps, every, walked)
+    made = encoded(session, probe, taken, room)
+    if isinstance(made, float):
+        raise too_long(steps, every * ceil(2.0 * made))
+    return made
+
+
+def of_record(
+    session: Session, run: RecordedRun, probe: FloatArray, steps: int, room: int
+) -> Recording:
+    """Return the recording of a followed run, with fewer moments if a fair precision does not fit.
+
+    Numbers are fractions of the largest one in their array. Of many losses, there are means.
+    """
+    most = max(2, min(MOST_RECORDED, int(room / LEAST_BYTES / len(session.network.bank))))
+    sizes = [prod(each.kept) for each in run.named_arrays]
+    excess: object = 1.0
+    while isinstance(excess, float):
+        taken = take(session, probe, steps, 1, most)
+        scales, alone = scale_arrays(taken, sizes), -(-len(taken.losses) // MOST_LOSSES)
+        taken.losses = with_means(taken.losses, alone)
+        excess = most > 2 and encoded(session, probe, taken, room, PRECISIONS[FAIR : FAIR + 1])
+        if isinstance(excess, float):
+            most = max(2, int(0.97 * len(taken.steps) / excess))
+    count = len(run.some_steps(taken.steps[0], taken.steps[-1], MOST_KEPT))
+    made = encoded(session, probe, taken, room, (*PRECISIONS, *COARSE))
+    if isinstance(made, float):
+        raise InputError(
+            "the record does not fit into a page, even with two moments: pass on its file, which "
+            "`scalarviz open` shows"
+        )
+    made.spec["scales"] = scales
+    words = [text("page.record.moments", count=len(taken.steps), all=count,
+                  parts=made.parts.values)]  # fmt: skip
+    words += [text("page.record.losses", count=alone)] if alone > 1 else []
+    is_reduced = len(taken.steps) < count or made.parts != PRECISIONS[0] or alone > 1
+    return replace(made, left_out=" ".join(words) if is_reduced else "")
+
+
+def with_means(losses: FloatArray, size: int) -> FloatArray:
+    """Return losses with the mean of each `size` of them, if all of these are finite."""
+    found = losses.copy()
+    for start in range(0, len(found), size) if size > 1 else ():
+        part = found[start : start + size]
+        part[:] = part.mean() if np.isfinite(part).all() else part
+    return found
+
+
+def scale_arrays(taken: Taken, sizes: list[int]) -> dict[str, list[float]]:
+    """Divide weights and gradients by the largest of their array; return these, and the sizes."""
+    firsts, found = np.cumsum([0, *sizes[:-1]]), dict[str, Any](sizes=sizes)
+    for name in ("value", ROUGH):
+        tops = np.full(len(sizes), LEAST)
+        for track, array in taken.arrays:
+            if track == name:
+                sure = np.abs(np.where(np.isfinite(array), array, 0.0))
+                tops = np.maximum(tops, np.maximum.reduceat(sure, firsts))
+        found[name] = tops.tolist()
+        rows = np.repeat(tops, sizes)
+        taken.arrays = [(t, x / rows if t == name else x) for t, x in taken.arrays]
+    return found
+
+
+def encoded(
+    session: Session,
+    probe: FloatArray,
+    taken: Taken,
+    room: int,
+    precisions: Sequence[Parts] = PRECISIONS,
+) -> Recording | float:
+    """Return the recording of the finest precision that fits, or its excess: size by room."""
     engine, count = engine_of(session, taken.steps[0]), len(taken.losses)
     with np.errstate(over="ignore"):  # infinity is drawn as such
         losses = taken.losses.astype(np.float32)
@@ -162,7 +241,7 @@ def recording_of(
         (room - len(as_json([engine, spec, taken.measured])) - HEADS) * 4 // 5
     )  # before encoding as text
     tops = tops_of(taken.arrays)
-    for precision in PRECISIONS:
+    for precision in precisions:
         parts = {name: precision.answers if name == "probe" else precision.values for name in tops}
         content = b"".join(pieces(taken.arrays, tops, parts, precision))
         # For large data, run-length encoding compresses almost as well, twenty times faster.
@@ -173,7 +252,7 @@ def recording_of(
             return Recording(data, engine, spec, precision, count, taken.measured)
     needed = compressed(content, len(content) + PIECE, how)
     assert needed is not None, "compressed bytes are hardly more"
-    raise too_long(steps, every * -(-2 * len(needed) // max(1, most)))
+    return len(needed) / max(1, most)
 
 
 def check_room(session: Session, probe: FloatArray, steps: int, every: int) -> None:
@@ -237,7 +316,8 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
         probe: inputs, shape (samples, inputs), whose outputs are recorded
         steps: number of steps to train
         every: number of steps between two recorded steps
-        most: maximum number of steps that are recorded operation by operation
+        most: maximum number of steps that are recorded operation by operation; of a followed run,
+            maximum number of its recorded moments
     """
     twin = session.copy()
     twin.stops.are_ignored = True
@@ -245,7 +325,7 @@ def take(session: Session, probe: FloatArray, steps: int, every: int, most: int)
         twin.back(1)
     first = twin.step_index
     if isinstance(twin.trainer.run, RecordedRun):
-        walked, wanted = [], twin.trainer.run.some_steps(first, first + steps, MOST_RECORDED)
+        walked, wanted = [], twin.trainer.run.some_steps(first, first + steps, most)
     else:
         kept = [*range(first, first + steps, every)]
         walked = kept[:: -(-len(kept) // most)]

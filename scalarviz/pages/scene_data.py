@@ -6,7 +6,8 @@ A page chooses among several layouts for its aspect ratio, as a window does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple
 from typing import Any
 
@@ -47,21 +48,26 @@ from scalarviz.training.session.session import Session
 # Aspect ratios of the stage for which a layout exists: phones to wide screens.
 SHAPES = tuple(float(np.exp(0.1 * step)) for step in range(-8, 15))
 OF_LARGE = 4  # graphs and walls have a layout for every fourth aspect ratio
+MOST_OPENED = 120  # layouts with other open frames of a followed model
 DIGITS = 5  # decimals of the numbers of a layout
 Placed = list[tuple[float, int]]
 REACH, STEP = 40.0, 0.01  # range and step of the sums at which slopes of activations are sampled
 
 
-def scene_data(show: object, shapes: Sequence[float] = ()) -> Any:
+def scene_data(
+    show: object, shapes: Sequence[float] = (), opened: Mapping[str, int] | None = None
+) -> Any:
     """Return the data for drawing the picture of a Show in a page, for JSON.
 
     Args:
         show: a Session or a Show
         shapes: aspect ratios for which layouts are computed; if empty (default), some of SHAPES
+        opened: frames of a followed model that a click opened or closed, as in `ModelLayout`, in a
+            page that asks for other layouts; None (default) adds the layouts that clicks lead to
     """
     session = Show.of(show).session
     program = session.network.program
-    placed, walls, layouts = layouts_of(session, shapes)
+    placed, walls, layouts = layouts_of(session, shapes, opened)
     return {
         "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
@@ -232,24 +238,51 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 
 
 def layouts_of(
-    session: Session, shapes: Sequence[float]
+    session: Session, shapes: Sequence[float], opened: Mapping[str, int] | None = None
 ) -> tuple[Placed, Placed, list[dict[str, Any]]]:
     """Return layout indices by aspect ratio, the same for walls of weights, and the layouts.
 
-    The indices for walls are empty if a network cannot be drawn both with and without walls.
+    The indices for walls are empty if a network cannot be drawn both with and without walls. For
+    `opened`, see `scene_data`.
     """
     pairs: tuple[Placed, Placed] = [], []
     found: dict[bytes, Layout] = {}
+    queue: list[tuple[float, dict[str, int], Layout]] = []  # layouts with frames
+    frames: dict[int, dict[str, int]] = defaultdict(dict)  # where a click on each leads
     is_graph = session.network.program.is_graph
     for every in (False, True)[: 1 + has_walls(session)]:
         is_large = every or shows_every_weight(session) or session.trainer.run.structure
         few = is_graph or is_large  # they are large and similar
         for shape in shapes or SHAPES[:: OF_LARGE if few else 1]:
-            layout = layout_of(session, shape, walks=True, every=every)
-            mark = layout.extent.tobytes()
-            found.setdefault(mark, layout)
-            pairs[every].append((shape, [*found].index(mark)))
-    return *pairs, [*map(layout_data, found.values())]
+            layout = layout_of(session, shape, walks=True, every=every, opened=opened)
+            place, is_new = put_in(found, layout)
+            pairs[every].append((shape, place))
+            if is_new and layout.marks and opened is None:
+                queue.append((shape, {}, layout))
+    most = len(found) + MOST_OPENED
+    for shape, before, layout in queue:  # grows
+        at = put_in(found, layout)[0]
+        looks = {x.key: x.look for x in layout.marks if x.key and x.look != "badge"}
+        for key in [each for each in looks if each not in frames[at]]:
+            if len(found) >= most:
+                break
+            after = {**before, key: looks[key] != "frame"}
+            next = layout_of(session, shape, walks=True, opened=after)
+            frames[at][key], is_new = put_in(found, next)
+            if is_new:
+                frames[frames[at][key]][key] = at
+                queue.append((shape, after, next))
+    data = [layout_data(each) for each in found.values()]
+    for place, leads in frames.items():
+        data[place]["frames"] = leads
+    return *pairs, data
+
+
+def put_in(found: dict[bytes, Layout], layout: Layout) -> tuple[int, bool]:
+    """Add a layout to others unless they have it; return its place, and whether it is new."""
+    mark, count = layout.extent.tobytes(), len(found)
+    found.setdefault(mark, layout)
+    return [*found].index(mark), len(found) > count
 
 
 def layout_data(layout: Layout) -> dict[str, Any]:

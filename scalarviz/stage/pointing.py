@@ -12,13 +12,11 @@ from scalarviz.core.program import NONE
 from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
-from scalarviz.scene.layout.plates import PIXEL, DiagramMark, Layout, Plate
+from scalarviz.scene.layout.plates import Layout, Plate
 from scalarviz.scene.visuals.picking import DIRECTIONS, next_place, seen_at
 from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
 from scalarviz.training.session.trainer import rows_of
-
-FRAME_TITLE = 24.0  # height of the title of a frame, in units of PIXEL
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +41,6 @@ class PointerTarget:
 
 
 NOTHING = PointerTarget()
-
-
-def frame_at(see: Projection, layout: Layout, x: float, y: float) -> DiagramMark | None:
-    """Return the frame or badge of a followed model at a pixel, or None.
-
-    An open frame only has its title.
-    """
-    found = None
-    for each in layout.marks:
-        if each.key:
-            seen = see(np.array(each.points))
-            (left, top), (right, bottom) = seen.xy.tolist()
-            high = FRAME_TITLE * PIXEL * float(seen.unit[0])
-            high = high if each.look == "frame" else bottom - top
-            found = each if Box(left, top, right - left, high).has(x, y) else found
-    return found
 
 
 def target_at(frame_data: FrameData, see: Projection, x: float, y: float) -> PointerTarget:

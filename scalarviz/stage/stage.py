@@ -40,6 +40,7 @@ from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.legend import module_words
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart, CurveView
+from scalarviz.scene.model_frames import frames_seen
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.silhouettes import cubes_seen
@@ -77,7 +78,6 @@ from scalarviz.stage.notices import Messages
 from scalarviz.stage.pointing import (
     NOTHING,
     PointerTarget,
-    frame_at,
     neuron_of,
     next_target,
     same_in,
@@ -366,24 +366,22 @@ class Stage(Messages):
         if self.over.cell:
             self.travel(self.over.cell - self.motion.coming)
             return
-        target = self.target_at(x, y)
-        if target or self._seen is None:
-            self.pin(target.part)
-            return
-        mark = frame_at(self._see(self._seen), self.plan, x, y)
-        if mark is None:
-            self.pin(None)
-        else:
-            self.open_frame(mark.key, following=mark.look == "badge")
+        see = None if self._seen is None else self._see(self._seen)
+        for badges in (True, False):
+            frames = [] if see is None else frames_seen(see, self.plan, badges=badges)
+            for key, is_open, box in reversed(frames):
+                if box.has(x, y):
+                    self.open_frame(key, self.opened.get(key, 1) + 1 if badges else not is_open)
+                    return
+        self.pin(self.target_at(x, y).part)
 
-    def open_frame(self, key: str, *, following: bool = False) -> None:
-        """Open or close a frame of a followed model, or show the following one of its repetitions.
+    def open_frame(self, key: str, number: int) -> None:
+        """Open a frame of a followed model, given by its key, or close it.
 
         Args:
-            key: the key of the frame
+            number: 0 to close it, else the number of the shown one of its repetitions
         """
-        is_open = any(each.key == key and each.look == "frame" for each in self.plan.marks)
-        self.opened[key] = self.opened.get(key, 1) + 1 if following and is_open else not is_open
+        self.opened[key] = number
         self._lay_out()
 
     # Pictures.

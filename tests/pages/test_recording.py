@@ -23,6 +23,7 @@ from scalarviz.pages.exhibit_data import probe_of
 from scalarviz.pages.page import PLAYED, page_of
 from scalarviz.pages.recording import PLACES, PRECISIONS, pieces, recording_of, spare_of, tops_of
 from scalarviz.stage.show import Show
+from scalarviz.training.follow import following
 from tests.pages.conftest import Files, Opens
 from tests.pages.node import data_in, floats, in_web, script_in, unpacked
 from tests.pages.states import Walk
@@ -301,6 +302,45 @@ def test_so_is_a_recording_whose_weights_take_too_much_memory(
     net = sv.Network([2, 20_000, 1], "tanh", seed=0)
     session = sv.Session(net, data.Xor(), "mse", sv.SGD(0.05), engine="python")
     refused(InputError, 10_000, "every=").by(page_of, session, engine=False, steps=10_000)
+
+
+def test_the_page_of_a_followed_run_fits_by_having_fewer_moments_and_says_so(
+    tmp_path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PICTURES", "FEW", "ALONE"):  # each step is recorded
+        monkeypatch.setattr(following, name, 1e12)
+    monkeypatch.setattr(recording, "MOST_LOSSES", 20)
+    sizes = {"small": 1e-3, "large": 1e3}
+    with sv.follow(path=tmp_path / "night.sv", show=None) as run:
+        for step in range(40):
+            arrays = {name: size * rng.normal(size=(40, 25)) for name, size in sizes.items()}
+            run.step(arrays, float(step) if step < 38 else np.nan, {**arrays})
+    night: Any = sv.load(tmp_path / "night.sv")
+    monkeypatch.setattr(page_module, "LARGEST_OF_RECORD", 420_000)
+    page = page_of(night)
+    assert 400_000 < len(page.text) <= 420_000
+    made = page.recording
+    assert made is not None and made.parts in PRECISIONS[: recording.FAIR + 1]
+    steps = made.spec["steps"]
+    assert 2 < len(steps) < len(night.steps) == 40 and [steps[0], steps[-1]] == [1, 40]
+    start = text("page.record.moments", count=len(steps), all=40, parts=made.parts.values)
+    about = data_in(page.text)["spec"]["page"]["about"]
+    assert about.endswith(f"{start} {text('page.record.losses', count=2)}")
+    plain = base64.b64encode(gzip.decompress(made.data)).decode()
+    given = {"bytes": plain, "engine": made.engine, "recording": made.spec}
+    places, losses = in_web("client", OPEN + "return [own.places, own.losses];", **given)
+    for place in places:
+        for name, kept, parts in (
+            ("value", night.parameters(place["step"]), made.parts.values),
+            ("grad", night.gradients(place["step"]), made.parts.gradients),
+        ):
+            found = np.split(floats(place[name]), 2)
+            for array, wanted in zip(found, kept.values(), strict=True):
+                near = 0.6 * np.abs(wanted).max() * 1.6 / parts  # the largest of all moments
+                np.testing.assert_allclose(array, wanted.ravel(), rtol=0.0, atol=near)
+    assert losses[:4] == [1.5, 1.5, 3.5, 3.5] and losses[-3:] == [37, "NaN", "NaN"]
+    monkeypatch.setattr(page_module, "LARGEST_OF_RECORD", 330_000)
+    refused(InputError, "pass on its file").by(page_of, night)
 
 
 # Which page it is.

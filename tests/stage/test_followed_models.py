@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.pages import scene_data as scene_data_module
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
@@ -19,6 +20,8 @@ from scalarviz.scene.look import Look
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.follow import followed_session
+from tests.faces.browser.pages import opened
+from tests.pages.node import in_web
 from tests.studio import Studio
 
 SIZE = (1280, 800)
@@ -77,8 +80,9 @@ def test_a_click_on_the_title_of_a_frame_closes_it_and_on_a_closed_one_opens_it(
     stage.click(*middle(stage, title))
     studio.stage(stage, 1.0, SIZE)
     assert {*frames(stage, "closed")} == {".encode"} and stage.opened == {".encode": False}
-    (left, top, depth), _ = frames(stage, "closed")[".encode"].points
-    stage.click(*middle(stage, [(left + 0.2, top - 0.2, depth)]))
+    names = {each.name: each.first for each in stage.session.trainer.run.named_arrays}
+    plate = next(each for each in stage.plan.plates if each.first == names["fc1.weight"])
+    stage.click(*middle(stage, [plate.point(3.5, 10.5)]))  # on one of its cubes
     studio.stage(stage, 2.0, SIZE)
     assert ".encode" in frames(stage, "frame") and stage.pinned is None
 
@@ -188,7 +192,53 @@ def test_a_structure_that_is_recorded_later_is_shown_then(studio: Studio, tmp_pa
     assert len(frames(stage, "frame")) == 3
 
 
-def test_a_page_has_the_marks_of_a_window(followed: Any) -> None:
-    data = scene_data(followed.session, [1.75])
-    marks = data["layouts"][0]["marks"]
+TURNED = """
+setTexts({ "page.frame.left_out": "not here" });
+const { shapes } = data.scene;
+const layouts = data.scene.layouts;
+const [picture, told] = [{ layouts, scene: data.scene, laid: null }, []];
+const app = { picture, spec: {}, tell: (words) => told.push(words), request: () => null };
+const frames = Object.assign(Object.create(ModelFrames.prototype), { app, firsts: new Map() });
+return data.clicks.map((key) => {
+  picture.laid = layouts[shapes[0][1]];
+  frames.turn([key, picture.laid.marks.find((each) => each.key === key).look === "frame"]);
+  return [layouts[shapes[0][1]].marks, told.length];
+});"""
+
+
+def turned(session: Any, *clicks: str) -> list[tuple[dict[str, bool], int]]:
+    """Which frames of a page are open after each click, and how often it said that it cannot."""
+    data = scene_data(session, [1.75])
+    found = in_web("model_frames texts", TURNED, scene=data, clicks=clicks)
+    return [({x["key"]: x["look"] == "frame" for x in marks if x["key"]}, n) for marks, n in found]
+
+
+def test_a_page_has_the_marks_of_a_window_and_opens_its_frames(
+    followed: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    marks = scene_data(followed.session, [1.75])["layouts"][0]["marks"]
     assert {"encode", "fc1", "32×64"} <= {each["words"] for each in marks}
+    every = {".encode": True, ".reparameterize": True, ".decode": True}
+    clicks = ".encode", ".decode", ".encode", ".decode"
+    wanted: list[dict[str, bool]] = [every]
+    for key in clicks:
+        wanted.append({**wanted[-1], key: not wanted[-1][key]})
+    assert turned(followed.session, *clicks) == [(each, 0) for each in wanted[1:]]
+    monkeypatch.setattr(scene_data_module, "MOST_OPENED", 3)  # each by itself: others open again
+    found = turned(followed.session, ".encode", ".decode", ".decode")
+    assert found == [(every | {".encode": False}, 0), (every | {".decode": False}, 0), (every, 0)]
+    monkeypatch.setattr(scene_data_module, "MOST_OPENED", 0)
+    assert turned(followed.session, ".encode") == [(every, 1)]
+
+
+def test_a_page_of_a_session_in_python_asks_for_its_frames(followed: Any) -> None:
+    page = opened(followed.session)
+    assert "no frame 'x'" in page.ask("frame", {"key": "x", "opens": False})["refused"]
+    page.ask("frame", {"key": ".encode", "opens": False})
+    page.link.attend()
+    looks = [
+        {each["key"]: each["look"] for each in layout["marks"]}
+        for layout in page.link.described["spec"]["scene"]["layouts"]
+    ]
+    assert {each[".encode"] for each in looks} == {"closed"} and page.link.version == 2
+    assert page.link.stage.opened == {".encode": False}  # as for a click in a window

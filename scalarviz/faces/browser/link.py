@@ -126,12 +126,15 @@ class PageLink:
     def _begin(self) -> None:
         self._show = self.controller.show
         self.state = SessionState(self.session)
-        self.described = description(self._show, self._theme, tour=self._tour)
+        self._marked = self._marks_now()
+        opened = self.stage.opened
+        self.described = description(self._show, self._theme, tour=self._tour, opened=opened)
         self._tour = False  # of the first description only
         self.described["spec"]["page"] |= looks_of(self.controller.stage)
         if self._is_told:
             self.stage.unfold()
-        layout = layout_of(self.session, SHAPES[0], walks=True)  # as in the description
+        # As in the description.
+        layout = layout_of(self.session, SHAPES[0], walks=True, opened=opened)
         apart = [each.parameters for each in self.session.network.program.apart.values()]
         self._light = StateReducer(layout, [slice(rows.start, rows.stop) for rows in apart])
 
@@ -151,6 +154,10 @@ class PageLink:
     @property
     def stage(self) -> Stage:
         return self.controller.stage
+
+    def _marks_now(self) -> Any:
+        """Return a value that changes with the frames and lines of a followed model."""
+        return id(self.session.trainer.run.structure), {**self.stage.opened}
 
     # ---- pages ----------------------------------------------------------------------------------
 
@@ -248,6 +255,7 @@ class PageLink:
         self.face.attend()
         self.controller.stage.tick(perf_counter())
         is_stale = self.session.network.program is not self.state.program
+        is_stale = is_stale or self._marks_now() != self._marked
         if self.controller.show is not self._show or is_stale:
             self._begin()
             self.version += 1
@@ -308,11 +316,6 @@ class PageLink:
             self.stage.own = None  # a step in progress has its sample
         walks = state["moment"] >= 0 and not state["playing"]
         return state | told(self.stage, state["moment"], walks=walks)
-
-    def show_all(self) -> None:
-        """Send the current state to all pages, without waiting for them."""
-        if readers := [each for each in self.readers if each.opened]:
-            self._send(readers, perf_counter(), self._mark())
 
     def _mark(self) -> Any:
         """Return a value that changes whenever the shown state changes."""
@@ -681,12 +684,26 @@ def look(link: PageLink, args: Args) -> None:
             link.stage.pin((neuron[0], whole(neuron[1], "place", 0, len(lines[0].points) - 1)))
 
 
+def open_frame(link: PageLink, args: Args) -> None:
+    """Open or close a frame of a followed model."""
+    key, opens = args.get("key"), args.get("opens")
+    marks = [
+        x for each in link.described["spec"]["scene"]["layouts"] for x in each.get("marks", ())
+    ]
+    require(
+        isinstance(key, str) and key in {each["key"] for each in marks} - {""},
+        f"this model has no frame {shorten(key)}",
+    )
+    link.stage.open_frame(str(key), opens is True)
+
+
 OTHERS: dict[str, Callable[[PageLink, Args], None]] = {
     "open": nothing,
     "state": nothing,
     "pause": lambda link, args: link.controller.played_by.pause(),
     "look": look,
     "roll": roll_ball,
+    "frame": open_frame,
 }
 # Queries allowed for readers who may only watch.
 FOR_ALL = "open", "state", "evaluate", "survey", "past", "exact"

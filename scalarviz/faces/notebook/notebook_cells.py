@@ -89,10 +89,17 @@ class CellOutput:
                 words, style = text("notebook.again"), text_beside(__file__, "again.css")
                 again = f'<p class="scalarviz-again">{escape(words)}</p><style>{style}</style>'
                 found.display_pub.publish({"text/plain": words, "text/html": again})
-                made = widget._repr_mimebundle_()
-                # anywidget adds metadata by which Colab finds the script of a widget.
-                data, more = made if isinstance(made, tuple) else (made, {})
-                found.display_pub.publish({**data, "text/plain": ""}, metadata=more)
+                self._publish_live(widget)
+
+    def _publish_live(self, widget: Any, **more: bool) -> None:
+        """Show a widget as a separate output; with update=True, in place of an earlier one."""
+        made = widget._repr_mimebundle_()
+        # anywidget adds metadata by which Colab finds the script of a widget.
+        data, about = made if isinstance(made, tuple) else (made, {})
+        mark = {"display_id": f"scalarviz-{id(self)}-live"}
+        shell().display_pub.publish(
+            {**data, "text/plain": ""}, metadata=about, transient=mark, **more
+        )
 
     def _ipython_display_(self) -> None:
         found = shell()

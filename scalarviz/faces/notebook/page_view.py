@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+from asyncio import AbstractEventLoop
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from threading import Lock
 from time import perf_counter
 from typing import Any, final
 
@@ -31,6 +33,7 @@ SIZE_OF_SEVERAL = 1160, 560
 SPEED = 10.0  # steps per second, slow enough to watch learning
 ALONE = 2.0  # seconds without a view after which training pauses
 AFTER_AN_ERROR = 1.0  # seconds
+EVERYONE = ""  # name for all views of a widget
 
 _open: list[PageView] = []
 
@@ -44,19 +47,25 @@ class PageView(CellOutput):
     page shows the last state that it has received.
     """
 
-    def __init__(self, face: Face, size: tuple[int, int], options: WatchOptions) -> None:
-        loop = loop_of_cells()
+    def __init__(
+        self,
+        face: Face,
+        size: tuple[int, int],
+        options: WatchOptions,
+        cell: tuple[AbstractEventLoop, tuple[str, int]] | None = None,
+    ) -> None:
+        loop, self._cell_run = cell or (loop_of_cells(), run_of(shell()))
         self.later: Callable[[Callable[[], None]], object] = loop.call_soon_threadsafe
         self._wait = loop.call_later
         self.face, self.size, self.closed = face, size, False
-        self._cell_run = run_of(shell())
+        self._attending = Lock()  # two threads may do it, while a cell runs
+        self.attended = perf_counter()
         self._options = options
         self.links = links_of(face, options)  # waits for kernels: the notebook may be closed before
         pages = [page_of(each) for each in self.links]
         larger = PRESENTED if options.present else 1.0
         self.widget = PageWidget(self.links, pages, size, larger, self.later)
         self._opening = Opening(face, False, play=bool(options.play) or options.tour)
-        self._sent = 0.0
         self._seen = perf_counter()
         self._pictured: object = None
         self._stored = b""
@@ -83,10 +92,8 @@ class PageView(CellOutput):
 
     def refresh(self) -> None:
         """Send the current state to the page from a running cell, at most 30 times per second."""
-        if not self.closed and perf_counter() - self._sent > BETWEEN_STATES:
-            self._sent = perf_counter()
-            for link in self.links:
-                link.show_all()
+        if not self.closed and perf_counter() - self.attended > BETWEEN_STATES:
+            self.push()
 
     def close(self) -> None:
         """Replace the page by the current picture; pause sessions that no other view shows."""
@@ -158,15 +165,29 @@ class PageView(CellOutput):
             self._wait(wait, self._tick)
 
     def attend(self) -> float:
+        """Send new states to the pages; return the seconds until the next time."""
         if self.widget.is_closed:
             self.close()
             return BETWEEN_STATES
-        self._look()
-        for link in self.links:
-            link.attend()
+        with self._attending:
+            self.attended = perf_counter()
+            self._look()
+            for link in self.links:
+                link.attend()
         if not self._has_opengl:
             self._keep_picture()
         return BETWEEN_STATES
+
+    def push(self) -> None:
+        """Send the state to all pages, also to those whose messages wait until a cell has ended."""
+        with self._attending:
+            self.attended = perf_counter()
+            self._opening.attend()
+            for page, link in enumerate(self.links):
+                reader = link.join(partial(self.widget.post, (EVERYONE, page)))
+                reader.opened, reader.version = True, link.version
+                link.attend()
+                link.leave(reader)
 
     def _keep_picture(self) -> None:
         """Store a picture that the page has drawn, as the kernel has no OpenGL."""
@@ -288,12 +309,12 @@ class PageWidget(anywidget.AnyWidget):
         if view not in self.readers:
             if len(self.readers) >= MOST_VIEWS:
                 return
-            self.readers[view] = link.join(partial(self._post, view))
+            self.readers[view] = link.join(partial(self.post, view))
             self.was_seen = True
         try:
             link.receive(self.readers[view], content.get("message"))
         except InputError:
             return  # not one of our pages: it is ignored
 
-    def _post(self, view: tuple[str, int], header: Header, buffers: Buffers) -> None:
+    def post(self, view: tuple[str, int], header: Header, buffers: Buffers) -> None:
         self.send({"view": view[0], "page": view[1], "header": header}, buffers)

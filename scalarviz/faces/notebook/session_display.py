@@ -38,13 +38,17 @@ def watch(show: Show | Several, options: WatchOptions) -> Any:
     The view contains a live page for each session. Without the packages for widgets, it is a page
     that trains without the kernel.
     """
-    missing = [name for name in PACKAGES if find_spec(name) is None]
-    if missing:
+    if missing := missing_packages():
         why = text("notebook.lack", package=missing[0], command=pip_command("notebook"))
         return page_instead(show, why, options.look.theme)
     from scalarviz.faces.notebook import page_view
 
     return page_view.watch(show, options)
+
+
+def missing_packages() -> list[str]:
+    """Return the packages that live pages need and that are not installed."""
+    return [name for name in PACKAGES if find_spec(name) is None]
 
 
 @final

@@ -46,7 +46,7 @@ export default {
         model.send({ view: name, page, message: data.scalarviz });
     };
     const down = ({ view, page, header }, buffers) => {
-      if (view !== name) return;
+      if (view && view !== name) return; // "": all of them
       const copies = buffers.map(({ buffer, byteOffset: at, byteLength: length }) =>
         buffer.slice(at, at + length),
       );

@@ -33,6 +33,7 @@ import { seam } from "./story/pace.js";
 import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
+import { ModelFrames } from "./model_frames.js";
 import { Motion } from "./motion.js";
 import { readyFacts, readyState } from "./facts.js";
 import { Past } from "./past_charts.js";
@@ -141,6 +142,7 @@ export class App {
     this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
     this.access = new Access(this);
+    this.modelFrames = new ModelFrames(this);
     this.marks = new MarksKey(() => this.run("marks"));
     this.guess = new GuessBox(this);
     this.caption = new CaptionBox(byId("caption"), {
@@ -287,6 +289,7 @@ export class App {
       beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null, arrays: this.spec.facts.arrays,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
+    this.modelFrames.show();
     setShown(byId("whole"), !this.tour && isMoved(this.picture.eyes));
     this.caption.show(caption, this.opened);
     const isBeside = this.exhibit !== null && this.showSide();
@@ -408,6 +411,7 @@ export class App {
     const found = this.around ? at : this.picture.at(x, y);
     this.endTour();
     if (found === undefined) return; // the camera moves there
+    if (this.modelFrames.tap(x, y)) return;
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }

@@ -5,6 +5,7 @@ import { TrainingClient, TrainingError } from "./player.js";
 import { overTime } from "./over_time.js";
 import { even_steps, last_known } from "./story/past_places.js";
 import { unpacked } from "./arrays.js";
+import { scaleModelArrays } from "./model_arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
@@ -162,6 +163,7 @@ function placesOf(bytes, recording, engine) {
     }; // prettier-ignore
     rest.inputs = rest.values[first];
     rest.probe = Float32Array.from(probe ? reader.next(probe, "probe") : []);
+    if (recording.scales) scaleModelArrays(rest, recording.scales);
     places.push(rest);
     if (!isWalked.has(step)) return;
     const given = { [first]: reader.next(inputs) };

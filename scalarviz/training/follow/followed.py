@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.leaf_calls import session_of_record
+from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
@@ -338,6 +338,10 @@ class Followed:
         return Measures(
             steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
         )
+
+    def _ipython_display_(self) -> None:
+        """Show a live page if this is the last value of a notebook cell."""
+        show_followed(self)
 
     def __repr__(self) -> str:
         record, head = self.record, self.head()

@@ -27,6 +27,7 @@ import numpy as np
 
 from scalarviz.base.checks import answered, require, shorten, true_or_false
 from scalarviz.base.checks import size as checked_size
+from scalarviz.base.leaf_calls import show_followed
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import VIEWER, let_go, start
 from scalarviz.base.progress import has_display
@@ -494,6 +495,11 @@ class Following:
     def __exit__(self, *_: object) -> Literal[False]:
         self.close()
         return False
+
+    def _ipython_display_(self) -> None:
+        """Show a live page if this is the last value of a notebook cell."""
+        self._share = WATCHED
+        show_followed(self)
 
     def __repr__(self) -> str:
         kept = len(self._keeper.recorder.pages[b"PAGE"].places) if self._keeper else 0

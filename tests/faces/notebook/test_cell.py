@@ -231,7 +231,7 @@ async def test_a_cell_that_goes_on_for_long_can_show_itself(
     await until(lambda: views.states)
     await asyncio.sleep(0.1)
     monkeypatch.setattr(page_view, "BETWEEN_STATES", HANG)
-    view._sent = -HANG
+    view.attended = -HANG
     session.advance(5)  # the rest is a cell that does not let go
     view.refresh()
     assert views.states[0]["step"] == 5

@@ -7,18 +7,22 @@ import json
 import re
 import struct
 import sys
+import time
 from html.parser import HTMLParser
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
 from scalarviz.base import texts
 from scalarviz.base.shell_commands import pip_command
+from scalarviz.base.texts import text
 from scalarviz.errors import DisplayError, EngineError, InputError, UnknownNameError
-from scalarviz.faces.notebook import notebook_cells, page_view, session_display
+from scalarviz.faces.notebook import live_run, notebook_cells, page_view, session_display
 from scalarviz.pages import page as pages
 from scalarviz.scene import picture
 from scalarviz.stage.displays.html_tables import session_table
@@ -27,6 +31,7 @@ from tests.training.test_learner_checks import Broken, checked
 from tests.wording import refused
 
 PUBLISHED = list[dict[str, Any]]
+WIDGET = "application/vnd.jupyter.widget-view+json"
 
 
 @pytest.fixture
@@ -93,7 +98,7 @@ def assert_stands_apart(shown: PUBLISHED, kind: str) -> None:
     kept, again, widget = shown
     assert set(kept) == {"text/plain", kind}
     assert texts.text("notebook.again") in again["text/html"]
-    assert set(widget) == {"text/plain", "application/vnd.jupyter.widget-view+json"}
+    assert set(widget) == {"text/plain", WIDGET}
 
 
 no_opengl = Mock(
@@ -120,6 +125,39 @@ async def test_a_live_picture_shows_itself_once_in_its_cell(
     live._ipython_display_()
     assert len(shown) == 6
     live.close()
+
+
+@pytest.mark.usefixtures("studio")
+async def test_a_followed_run_has_a_page_that_is_live_while_a_later_cell_trains(
+    shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(live_run, "shell", notebook_cells.shell)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        page_view.PageWidget, "send", lambda _, content, buffers: sent.append(content)
+    )
+    with sv.follow(path=tmp_path / "night.sv", show=None) as before:  # whose record is replaced
+        before.step({"old": np.zeros((2, 2))}, 0.5)
+    run = sv.follow(path=tmp_path / "night.sv", show=None)
+    run._ipython_display_()  # as the last value of a cell
+    assert text("notebook.follow") in shown[-1]["text/html"] and len(shown) == 3
+
+    def steps() -> set[int]:
+        return {x["header"]["state"]["step"] for x in sent if "state" in x["header"]}
+
+    end = time.perf_counter() + 60.0
+    while len(steps()) < 3:  # without await: a cell runs, and nothing of pages is received
+        run.step({"a": np.full((3, 2), float(run.steps))}, 0.5)
+        time.sleep(0.01)
+        assert time.perf_counter() < end
+    assert len(shown) == 4 and WIDGET in shown[-1] and {x["view"] for x in sent} == {""}
+    run.close()
+    assert len(page_view._open[-1].face.lead.session.network.bank) == 6
+    for each in list(page_view._open):
+        each.close()
+    sv.load(tmp_path / "night.sv")._ipython_display_()
+    assert_stands_apart(shown[-3:], "image/png")
+    page_view._open[-1].close()
 
 
 @pytest.mark.usefixtures("_quick")

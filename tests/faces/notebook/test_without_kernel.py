@@ -119,6 +119,25 @@ def test_the_page_of_an_expression_follows_its_session(page: Page, tmp_path: Pat
     page.tab.screenshot(path=tmp_path / "expression.png")
 
 
+FOLLOWED = """import time, numpy as np
+run = sv.follow(path="night.sv", show=None)
+run"""
+TRAINS = """began, kernel = time.time(), np.ones((3, 2))
+while time.time() - began < 30.0:
+    run.step({"kernel": kernel}, loss=1.0 / (1 + run.steps))
+    time.sleep(0.02)"""
+
+
+def test_a_followed_run_is_live_below_its_cell_while_a_later_one_trains(page: Page) -> None:
+    assert page.run(1, FOLLOWED) == text("notebook.follow")
+    page.start(2, TRAINS)
+    live, prompt = LivePage(page, 1), page.cell(2).locator(".jp-InputPrompt")
+    until(lambda: page.cell(1).locator(LIVE).count() and live.is_drawn, "the page appears")
+    first = live.step
+    live.wait(lambda: live.step > first + 1)
+    assert prompt.inner_text() == "[*]:"  # the kernel is busy all the while
+
+
 CELLS = (
     """import scalarviz as sv
 net = sv.Network([3, 4, 3], "tanh", output="sigmoid", seed=0)

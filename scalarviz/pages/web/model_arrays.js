@@ -1,0 +1,12 @@
+// The numbers of a followed model in a recording, see of_record in recording.py.
+
+/** Multiply the weights and gradients of a moment, which are parts of the largest of their array. */
+export function scaleModelArrays({ value, grad }, { sizes, rough, ...scales }) {
+  let at = 0;
+  sizes.forEach((size, i) => {
+    for (const end = at + size; at < end; at++) {
+      value[at] *= scales.value[i];
+      grad[at] *= rough[i];
+    }
+  });
+}
