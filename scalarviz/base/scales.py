@@ -21,6 +21,7 @@ NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
 # or the loss on a plane, with its directions.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
+HEALTH = "health"  # of the modules of a followed model
 
 
 @final

@@ -250,10 +250,12 @@ class Run(ABC):
     Attributes:
         named_arrays: `ArrayFacts` of a PyTorch model that is followed, to name its parameters
         structure: its modules and functions, see `Followed.structure`; None for other networks
+        health: a function that returns its `Health`; None for other networks
     """
 
     named_arrays: Sequence[Any] = ()
     structure: Mapping[str, Any] | None = None
+    health: Any = None
 
     def __init__(self, batches: Batches, loss: Loss) -> None:
         self.batches = batches

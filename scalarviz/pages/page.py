@@ -33,6 +33,7 @@ from scalarviz.pages.bundle import (
     html,
     lettered,
     markup_of,
+    packed,
     packed_bytes,
     texts_of,
 )
@@ -60,6 +61,7 @@ from scalarviz.stage.commands import (
     page_ticks,
 )
 from scalarviz.stage.curves import earlier_losses
+from scalarviz.stage.health_rows import health_of
 from scalarviz.stage.show import Show
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.reading import came_from
@@ -87,7 +89,7 @@ KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, with layers of this name, or of followed models.
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
-MARKED = re.compile(r".*\b(?:draw_diagram|modelFrames|ModelFrames|scaleModelArrays)\b.*\n")
+MARKED = re.compile(r".*\b(?:draw_diagram|draw_health|modelFrames|ModelFrames|scaleModelArrays)\b.*\n")
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
@@ -245,7 +247,8 @@ def made_page(
     parts: dict[str, str] = {}
     scene = scene_data(show)
     kinds = {each.kind for each in show.session.network.program.operations}
-    script = bundle("main.js", partial(module_for, exhibit, parts=parts_of(scene), kinds=kinds))
+    spec = spec_of(show, theme or "", scene, exhibit)
+    script = bundle("main.js", partial(module_for, exhibit, parts=parts_of(spec), kinds=kinds))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
@@ -254,7 +257,6 @@ def made_page(
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
         engine_spec = {}
-    spec = spec_of(show, theme or "", scene, exhibit)
     spec["engine"] = engine_spec
     if does_train:
         measured = metric_data(show.session, spec["facts"]["loss"])
@@ -321,9 +323,16 @@ def spec_of(
             "first": first_groups(),
             **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}),
+            "health": page_health(show.session),
             "earlier": earlier_data(show.session.losses[:step], step),
         },
     }
+
+
+def page_health(session: Session) -> dict[str, Any] | None:
+    """Return the health of a followed model for a page; None for other sessions."""
+    rows = health_of(session.trainer.run)
+    return None if rows is None else vars(rows) | {"shades": [*map(packed, rows.shades)]}
 
 
 def filled(
@@ -428,16 +437,16 @@ def without(table: str, kinds: Collection[str]) -> str:
     return KIND.sub(lambda row: row[0] if row[1] in kinds else "", table)
 
 
-def parts_of(scene: Mapping[str, Any]) -> list[str]:
+def parts_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the parts of a picture that few have.
 
     They are "opens", rows of kernels or of a LayerNorm that can be opened, and "marked", the marks
-    of a followed model.
+    and the health of a followed model.
     """
-    layouts = scene["layouts"]
+    layouts = spec["scene"]["layouts"]
     is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
     opens = is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
-    marked = any("marks" in each for each in layouts)
+    marked = spec["page"]["health"] is not None or any("marks" in each for each in layouts)
     return [name for name, has in (("opens", opens), ("marked", marked)) if has]
 
 
@@ -576,10 +585,11 @@ def description(
                 **page_keys(recorded=session.trainer.recorded is not None),
                 "tour": tour,
                 "earlier": earlier_data(earlier_losses(session)),
+                "health": page_health(session),
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]
-    script = bundle(START, partial(module_for, exhibit, parts=parts_of(spec["scene"])))
+    script = bundle(START, partial(module_for, exhibit, parts=parts_of(spec)))
     return {"spec": spec, "texts": texts_of(script, texts())}
 
 

@@ -82,6 +82,7 @@ SOURCES = {
     "story/first_row.js": "scene/first_row.py",
     "story/loss_chart.js": "scene/loss_chart.py",
     "story/past_charts.js": "scene/past_charts.py",
+    "story/health_strip.js": "scene/health_strip.py",
     "story/metric_functions.js": "core/formulas/metric_functions.py",
     "story/hands.js": "scene/hands.py",
     "story/focus.js": "scene/focus.py",
@@ -139,6 +140,7 @@ BY_HAND = {
         "past_images.js",
         {
             "draw_map": Meaning("function"),
+            "draw_shades": Meaning("function"),
             "draw_tiles": Meaning("function"),
             "known_of": Meaning("function", signature=Signature(result="FloatArray")),
             "line_colors": Meaning("function", signature=Signature(result="list[str]")),

@@ -140,6 +140,32 @@ class PastWeights:
 
 
 @dataclass(frozen=True)
+class HealthRows:
+    """The health of a followed training run as rows of colors, shown below the large loss curve.
+
+    Attributes:
+        names: names of the modules, in the order of the model
+        faulty: whether each module has a fault or follows from one
+        causes: whether each module is the cause of a fault
+        steps: recorded steps with statistics
+        shades: for each of MEASURES in scene/health_strip.py, codes of one module after another;
+            see stage/health_rows.py
+        newest: for each of MEASURES, the newest number of each module, as text
+        findings: step, short name and sentence of each fault
+        head: what is known, or that nothing wrong was found
+    """
+
+    names: Sequence[str]
+    faulty: Sequence[bool]
+    causes: Sequence[bool]
+    steps: Sequence[float]
+    shades: Sequence[Any]
+    newest: Sequence[Sequence[str]]
+    findings: Sequence[tuple[float, str, str]]
+    head: str
+
+
+@dataclass(frozen=True)
 class Terrain:
     """The loss over a plane through the weights, shown below the large loss curve.
 
@@ -464,6 +490,7 @@ class FrameData:
             menus=self.menus,
             panel=self.panel,
             chart=self.curve.large,
+            tall=isinstance(self.curve.below, HealthRows),
         )
 
 

@@ -34,7 +34,7 @@ from scalarviz.story.panel_words import percent
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
-    from scalarviz.scene.frame_data import PastWeights, Terrain
+    from scalarviz.scene.frame_data import HealthRows, PastWeights, Terrain
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,7 @@ class Curve:
         several: the curves of several networks with their colors, drawn instead of this curve
         start: loss of the first step of the whole history; NaN if unknown
         measure: name of the loss
+        followed: whether it is of a followed model, which has a health
         told: losses of the samples of the explained step, before and after the step, or only that
             of the step before; None without such a step
     """
@@ -106,11 +107,12 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
-    below: PastWeights | Terrain | None = None
+    below: PastWeights | Terrain | HealthRows | None = None
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
     told: tuple[str, ...] | None = None
     measure: str = ""
+    followed: bool = False
 
     @cached_property
     def whole(self) -> float:

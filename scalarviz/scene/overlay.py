@@ -10,14 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.scales import ALONG, KINDS, LANDSCAPE, ORDERS
+from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import draw_loss
-from scalarviz.scene.frame_data import CubeValues, FrameData, Pane, Terrain
+from scalarviz.scene.frame_data import CubeValues, FrameData, HealthRows, Pane, Terrain
+from scalarviz.scene.health_strip import draw_health
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import LOW, Box, Division, what_at
 from scalarviz.scene.layout.plates import LEAST
@@ -32,7 +33,7 @@ from scalarviz.scene.past_charts import (
 from scalarviz.scene.past_tabs import draw_tabs
 from scalarviz.scene.strip import Place, words_end
 
-LOSS_SHARE = 0.46  # fraction of a large chart for the losses
+LOSS_SHARE, LOSS_OF_HEALTH = 0.46, 0.2  # fraction of a large chart for the losses
 TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS_HIGH = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # minimum pixels of the name of a pane
@@ -295,7 +296,8 @@ def draw_large_loss(
         return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
-    above = replace(inner, height=LOSS_SHARE * inner.height)
+    is_health = isinstance(below, HealthRows)
+    above = replace(inner, height=(LOSS_OF_HEALTH if is_health else LOSS_SHARE) * inner.height)
     chart = draw_loss(canvas, above, above.x, curve, theme, scale)
     if chart is None:
         return None
@@ -303,15 +305,21 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
+    orders = (*TABS_OF_PAST, *[HEALTH] * curve.followed)
+    if isinstance(below, HealthRows):
+        draw_health(canvas, strip, below, curve, *look)
+        told = [(below.head, theme.quiet)]
+        tabs = draw_tabs(canvas, row, (orders,), (HEALTH,), told, *look)
+        return replace(chart, strip=strip, tabs=tabs)
     if isinstance(below, Terrain):
         ball = draw_terrain(canvas, strip, below, *look)
         chosen, told = (LANDSCAPE, below.along), status_of_terrain(below, theme)
-        tabs = draw_tabs(canvas, row, (ALONG, TABS_OF_PAST), chosen, told, *look)
+        tabs = draw_tabs(canvas, row, (ALONG, orders), chosen, told, *look)
         span = chart.span if below.plane is None else below.plane.span
         return replace(chart, terrain=strip, span=span, ball=ball, tabs=tabs)
     draw_past(canvas, strip, below, curve, *look)
     chosen, told = (below.over_time.kind, below.order), status_of_weights(below, theme)
-    tabs = draw_tabs(canvas, row, (KINDS, TABS_OF_PAST), chosen, told, *look)
+    tabs = draw_tabs(canvas, row, (KINDS, orders), chosen, told, *look)
     return replace(chart, strip=strip, tiles=len(below.over_time.tiles), tabs=tabs)
 
 

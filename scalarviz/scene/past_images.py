@@ -20,6 +20,9 @@ BANDS = 16  # distinct heights, on a logarithmic scale if all losses are positiv
 GRID_PIXELS = 16  # pixels of the map between two points of the grid
 HIGHEST = 0.62  # fraction of the way from background to ink for the largest loss
 DRAWN_EACH = 60  # losses after which the map is redrawn
+STRONGEST, NOT_KNOWN, LOST = 250, 251, 252  # codes of a number; LOST is not finite
+STRIPE = 5  # pixels of a stripe of such numbers
+STRIPES = "#78222e", "#3c0e16"
 RIDGE = 0.12  # additional fraction for the line between two bands
 
 
@@ -41,6 +44,29 @@ def draw_tiles(
     left = scales.x(float(places[known][0]))
     wide = max(1.0, scales.x(float(places[known][-1])) - left)
     canvas.image(left, plot.y, wide, plot.height, past.images[theme.name][:, at])
+
+
+def draw_shades(
+    canvas: Canvas2D, scales: ChartScales, health: Any, measure: int, color: str, theme: Theme
+) -> None:
+    """Draw rows of codes of a measure, see stage/health_rows.py, over the steps.
+
+    Black is exactly 0, striped is not finite.
+    """
+    plot, steps = scales.plot, health.steps
+    places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
+    if places[-1] < steps[0]:
+        return
+    places = places[places >= steps[0]]
+    codes = np.asarray(health.shades[measure]).reshape(len(health.names), -1)
+    codes = codes[:, np.searchsorted(steps, places, side="right") - 1]
+    ground, hue, black, *stripes = rgb((theme.panel[:7], color, "#000000", *STRIPES))
+    found = faded(hue, np.clip((codes[..., np.newaxis] - 1.0) / (STRONGEST - 1), 0.0, 1.0), ground)
+    found[codes == 0], found[codes == NOT_KNOWN] = black, ground
+    for i, stripe in enumerate(stripes):
+        found[(codes == LOST) & (np.arange(len(places)) // STRIPE % 2 == i)] = stripe
+    left = scales.x(float(places[0]))
+    canvas.image(left, plot.y, plot.right - left, plot.height, to_bytes(found))
 
 
 def draw_map(canvas: Canvas2D, box: Box, terrain: Terrain, theme: Theme) -> None:

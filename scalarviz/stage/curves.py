@@ -11,16 +11,24 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import LANDSCAPE
+from scalarviz.base.scales import HEALTH, LANDSCAPE
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import largest
-from scalarviz.scene.frame_data import BranchLine, Curve, Measured, PastWeights, Terrain
+from scalarviz.scene.frame_data import (
+    BranchLine,
+    Curve,
+    HealthRows,
+    Measured,
+    PastWeights,
+    Terrain,
+)
 from scalarviz.scene.loss_chart import CurveView, smoothed_of
 from scalarviz.stage.background import Refreshed
 from scalarviz.stage.chart_view import OverlayPointer
+from scalarviz.stage.health_rows import health_of
 from scalarviz.story.facts import Facts
 from scalarviz.story.names import sentence
 from scalarviz.story.past_places import is_within, point_at
@@ -126,6 +134,7 @@ class Curves:
             last=view.last,
             start=float(self._earlier[0]) if len(self._earlier) else loss_at(branch, 1),
             measure=now.loss_function.name,
+            followed=now.run.health is not None,
         )
 
     def pointed(
@@ -200,7 +209,8 @@ def points_of(branch: Branch, first: int, stop: int, most: int) -> tuple[FloatAr
     A loss is drawn at the end of its step: the first one at step 1.
     """
     middles, losses = branch.means(first, stop, most)
-    return first + 1.0 + middles, losses
+    known = ~np.isnan(losses)  # of a followed model, some losses are not seen
+    return (first + 1.0 + middles)[known], losses[known]
 
 
 def measured_of(metrics: Mapping[str, Series]) -> Sequence[Measured]:
@@ -259,11 +269,17 @@ class PastReader:
         self.terrain = TerrainReader(session, self.filled)
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._past: Refreshed[PastWeights | None] = Refreshed(None)
+        self._health: Refreshed[HealthRows | None] = Refreshed(None)
 
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
-    ) -> PastWeights | Terrain:
+    ) -> PastWeights | Terrain | HealthRows:
         """Return the data of the chart below the large loss chart."""
+        if view.order == HEALTH:
+            if (health := self.health(now)) is not None:
+                self.rest()
+                return health
+            view.choose("layer")  # another session is shown now
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
@@ -286,6 +302,11 @@ class PastReader:
             seen = self.seen(*asked)
         names = [text("plates.layer", label=label) if label else "" for label, *_ in seen.groups]
         return PastWeights(seen, view.order, largest(seen.tiles.ravel()) or 1.0, names)
+
+    def health(self, now: TrainingState) -> HealthRows | None:
+        """Return the health of a followed model; None for other networks."""
+        make = partial(health_of, now.run)
+        return self._health.get(now.run, now.here.end, make, may_wait=now.playing)
 
     def rest(self) -> None:
         """Stop computing while nothing is shown."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.scales import KINDS
+from scalarviz.base.scales import HEALTH, KINDS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
@@ -55,7 +55,8 @@ class RenderOptions(Look):
             drawn; for several sessions, a list with one of these or None for each
         past: chart below the network: "value", "gradient" or "change" of all weights over time,
             optionally sorted by "distance" from the start; or "norms" of layers; also combined,
-            such as "gradient norms"; or the "landscape" of the loss; None: no chart
+            such as "gradient norms"; or the "landscape" of the loss; or the "health" of the modules
+            of a followed model; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -117,8 +118,10 @@ class RenderOptions(Look):
             stage.pin(self.pin)  # raises InputError
         if self.past is not None:
             stage.common.curve_view.large = True
+            is_followed = stage.lead.session.trainer.run.health is not None
+            known = PASTS | {HEALTH: HEALTH} if is_followed else PASTS
             for name in str(self.past).split():
-                stage.common.curve_view.choose(pick(PASTS, name, "past"))
+                stage.common.curve_view.choose(pick(known, name, "past"))
 
     def canvas(self) -> Canvas:
         from scalarviz.scene.picture import Canvas  # slow to import

@@ -58,6 +58,7 @@ class Measures:
             units have the same weights
         gains: mean norm of the weights of a unit, two axes: the factor by which a unit scales the
             spread of its inputs
+        takes_turns: whether steps have losses of several optimizers, which are not compared
         batch: number of samples per step; `samples`: number of training samples
         loss: name of the loss; `activation`: name of the output activation
         targets: smallest and largest target
@@ -80,6 +81,7 @@ class Measures:
     saturated: FloatArray
     alike: FloatArray = field(default_factory=unknown)
     gains: FloatArray = field(default_factory=unknown)
+    takes_turns: bool = False
     batch: int = 0
     samples: int = 0
     loss: str = ""
@@ -101,7 +103,12 @@ class Measures:
 
     @cached_property
     def level(self) -> float:
-        """Mean loss of the last steps divided by `reference`; 1 is as bad as without training."""
+        """Mean loss of the last steps divided by `reference`; 1 is as bad as without training.
+
+        NaN if losses of several optimizers take turns.
+        """
+        if self.takes_turns:
+            return np.nan
         known = self.losses[~np.isnan(self.losses)]
         recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
         return float(np.mean([*known[-recent:]] or np.inf)) / self.reference

@@ -39,6 +39,7 @@ from scalarviz.pages.engine_data import engine_data
 from scalarviz.pages.exhibit_data import exhibit_data, probe_of
 from scalarviz.pages.page import (
     Page,
+    description,
     first_speed,
     module_for,
     module_text,
@@ -176,7 +177,7 @@ def test_only_a_page_with_rows_of_kernels_has_what_opens_them(made: Page) -> Non
     for name in ("story/long_rows.js", "picture.js"):
         assert module_for(None, name, parts=[]) != module_for(None, name)
     digits = load(find("digits"))(engine="cpu")
-    assert parts_of(scene_data(Show.of(digits), [1.4])) == ["opens"]
+    assert parts_of(description(Show.of(digits))["spec"]) == ["opens"]
 
 
 @pytest.mark.usefixtures("_quick")

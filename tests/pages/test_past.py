@@ -13,12 +13,16 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.scales import KINDS, ORDERS
 from scalarviz.base.texts import text
+from scalarviz.pages.page import page_of
+from scalarviz.scene.past_images import STRIPES
+from scalarviz.stage.show import Show
 from scalarviz.training.session.over_time import Now, WeightsOverTime
 from scalarviz.training.session.reading import operation_facts
 from tests.pages.browser import Tab
-from tests.pages.conftest import rgb
+from tests.pages.conftest import Opens, rgb
 from tests.pages.node import InPage
 from tests.pages.test_modules import run
+from tests.stage.test_followed_models import dying
 
 MOST = 12
 
@@ -170,6 +174,29 @@ def test_the_strip_of_a_page_reads_goes_and_compares(tab: Tab) -> None:
     tab.press("Escape")
     assert tab.ask("app.past.isOpen") is False
     assert tab.page.locator("#band > #curve").count() == 1
+
+
+@pytest.mark.slow
+def test_a_page_draws_the_health_of_a_followed_model(opened: Opens, tmp_path: Path) -> None:
+    tab = opened(page_of(Show.of(dying(tmp_path).session)).text).ready()
+    tab.press("l")
+    tab.page.get_by_text(text("past.tab.health"), exact=True).click()
+    tab.until("app.past.chart?.strip && document.querySelector('#past.tall')")
+    tab.settle()
+    colors = tab.ask("""(() => {
+        const { width, height } = app.past.canvas;
+        const { data } = app.past.canvas.getContext("2d").getImageData(0, 0, width, height);
+        const found = {};
+        for (let i = 0; i < data.length; i += 4)
+          if (data[i + 3] === 255) {
+            const name = [0, 1, 2].map((k) => data[i + k].toString(16).padStart(2, "0")).join("");
+            found[name] = (found[name] ?? 0) + 1;
+          }
+        return found;
+    })()""")
+    assert min(colors[name] for name in ("000000", *[each[1:] for each in STRIPES])) > 300
+    tab.page.get_by_text(text("past.tab.norms"), exact=True).click()
+    tab.until("app.past.seen?.norms?.length && !document.querySelector('#past.tall')")
 
 
 def xor() -> sv.Session:

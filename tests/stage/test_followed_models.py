@@ -12,17 +12,22 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.errors import UnknownNameError
 from scalarviz.pages import scene_data as scene_data_module
+from scalarviz.pages.page import page_health
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
 from scalarviz.scene.look import Look
+from scalarviz.scene.past_images import LOST, NOT_KNOWN, STRIPES, STRONGEST
+from scalarviz.stage.health_rows import health_of, label_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.training.follow import followed_session
 from tests.faces.browser.pages import opened
 from tests.pages.node import in_web
 from tests.studio import Studio
+from tests.wording import refused
 
 SIZE = (1280, 800)
 FILE = Path(__file__).parents[1] / "scene" / "layout" / "structures.json.xz"
@@ -242,3 +247,83 @@ def test_a_page_of_a_session_in_python_asks_for_its_frames(followed: Any) -> Non
     ]
     assert {each[".encode"] for each in looks} == {"closed"} and page.link.version == 2
     assert page.link.stage.opened == {".encode": False}  # as for a click in a window
+
+
+# ---- health -------------------------------------------------------------------------------------
+
+
+def dying(path: Path, count: int = 3) -> Any:
+    """A record of modules "0", "1", ... of which the first dies at step 20, and NaN at step 30."""
+    with sv.follow(None, path / "dying.sv", show=None) as run:
+        run._next = 0.0
+        for step in range(1, 41):
+            size = [0.0 if step >= 20 and k == 0 else 0.01 * 10**k for k in range(count)]
+            grads = {f"{k}": {"kernel": np.full((4, 3), size[k])} for k in range(count)}
+            if step >= 30:
+                grads["1"]["kernel"][0] = np.nan
+            arrays = {f"{k}": {"kernel": np.full((4, 3), 1 + 1e-3 * step)} for k in range(count)}
+            run._share = 1e9
+            run._next = 0.0
+            run.step(arrays, 1.0, grads)
+    return sv.load(path / "dying.sv")
+
+
+def test_the_health_is_drawn_over_the_steps_of_the_loss(studio: Studio, tmp_path: Path) -> None:
+    night = dying(tmp_path)
+    rows = health_of(night.session.trainer.run)
+    assert rows is not None and rows.names[0].startswith("0") and len(rows.names) == 3
+    assert rows.steps == [*range(1, 41)] and rows.faulty[:2] == [True, True]
+    assert rows.causes == [True, True, False]
+    assert label_of("0", "Linear", 1) == "0 Linear"
+    assert label_of("encoder.layers.1.linear2", "Linear", 3) == "1.linear2"
+    update, gradient, _, dead = (np.array(each).reshape(3, -1) for each in rows.shades)
+    assert not gradient[0, 19:].any() and gradient[0, 0] == 1 and gradient[2, 0] == STRONGEST
+    assert (gradient[1, 29:] == LOST).all() and gradient[1, 0] == 126
+    assert update[0, 0] == NOT_KNOWN and dead[0].tolist() == [1] * 19 + [STRONGEST] * 21
+    assert [step for step, *_ in rows.findings] == [20, 30]
+    assert rows.findings[0][1] == "0 dead" and "Try LeakyReLU" in rows.findings[0][2]
+    night.session.seek(40)
+    stage = Stage(Show(night.session), Look(), reduced_motion=True)
+    stage.common.curve_view.large = True
+    stage.common.curve_view.choose("health")
+    studio.stage(stage, 0.0, SIZE)
+    chart = stage.chart
+    assert chart is not None and [name for _, name in chart.tabs][-1] == "health"
+    assert chart.strip is not None and chart.strip.height > 2.0 * chart.plot.height
+
+
+def test_a_picture_of_health_is_black_where_a_gradient_is_0_and_striped_at_nan(
+    tmp_path: Path,
+) -> None:
+    night = dying(tmp_path)
+    night.session.seek(40)
+    frame = sv.picture(night, past="health", size=SIZE, samples=1).astype(int)
+    black = (frame.max(axis=2) == 0).mean(axis=1)  # of each line, from step 20 to 40
+    assert 0.3 < black.max() < 0.5 and (black > 0.3).sum() > 10
+    for stripe in STRIPES:
+        color = np.array([*bytes.fromhex(stripe[1:])])
+        assert (np.abs(frame - color).max(axis=2) < 3).sum() > 300
+
+
+def test_rows_of_many_modules_show_the_worst_of_them(tmp_path: Path) -> None:
+    rows = health_of(dying(tmp_path, 60).session.trainer.run)
+    assert rows is not None and len(rows.names) == 24 and rows.names[0].endswith(" + 1")
+    gradient, dead = (np.array(rows.shades[k]).reshape(24, -1) for k in (1, 3))
+    assert not gradient[0, 20:29].any() and (gradient[0, 29:] == LOST).all()
+    assert (dead[0, 20:29] == STRONGEST).all() and (dead[1] == 1).all()
+
+
+def test_pages_have_the_health_of_followed_models_only(tmp_path: Path) -> None:
+    night = dying(tmp_path)
+    found = page_health(night.session)
+    assert found is not None and json.dumps(found) and len(found["shades"]) == 4
+    assert found["shades"][0]["dtype"] == "uint8" and found["names"][2].startswith("2")
+    other = sv.Session(sv.Network([2, 2, 1]), sv.data.Xor(), "mse", engine="python")
+    assert page_health(other) is None
+    other.advance(1)
+    stage = Stage(Show(other), Look(), reduced_motion=True)
+    stage.common.curve_view.large = True
+    stage.common.curve_view.choose("health")  # for a session that was shown before
+    assert stage.frame_data().curve.below is not None
+    assert stage.common.curve_view.order == "layer" and not stage.frame_data().curve.followed
+    refused(UnknownNameError, "unknown past 'health'").by(sv.picture, other, past="health")

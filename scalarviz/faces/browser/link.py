@@ -22,7 +22,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.scales import KINDS, LANDSCAPE, ORDERS
+from scalarviz.base.scales import HEALTH, KINDS, LANDSCAPE, ORDERS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
@@ -61,7 +61,7 @@ from scalarviz.training.session.session import Session, Unit
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters of an encoded picture
-CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE)}  # charts of all weights over time
+CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE, HEALTH)}  # charts of all weights over time
 BETWEEN_LOOKS = 0.25  # seconds; checking a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -396,6 +396,10 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
     past = reading.curves.past
     if order == LANDSCAPE:
         return landscape_of(stage, args)
+    if order == HEALTH:
+        health = past.health(reading.now)
+        require(health is not None, "only followed models have a health")
+        return {"health": vars(health), "more": False}
     seen = past.seen(kind, order, reading.now)
     return {
         "steps": seen.steps,

@@ -27,7 +27,7 @@ const POINTS = 700; // of the curve
 const FEW_POINTS = 250; // of the line of a branch
 const FINGER = 18; // pixels of a finger from a line that is meant
 export const LATER = "later"; // the key of what is undone
-const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet"];
+const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet", "worse"]; // prettier-ignore
 
 /** Return the colors of the page, in the form of a Theme. */
 export function themeOfPage() {

@@ -12,14 +12,15 @@ import {
   status_of_terrain,
   status_of_weights,
 } from "./story/past_charts.js";
+import { draw_health } from "./story/health_strip.js";
 import { nearest_step, point_at } from "./story/past_places.js";
-import { ALONG, KINDS, LANDSCAPE, ORDERS } from "./story/scales.js";
+import { ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS } from "./story/scales.js";
 import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
 import { themeOfPage } from "./loss_chart.js";
 import { layersOf } from "./over_time.js";
-import { inRows } from "./arrays.js";
+import { inRows, unpackedAll } from "./arrays.js";
 import { madeButton } from "./events.js";
 import { text } from "./texts.js";
 
@@ -32,16 +33,19 @@ const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const TOP = 3; // pixels above the norms, for the upper end of their scale
 
 /**
- * Shows all weights over time as a strip of colors, or the loss landscape.
+ * Shows all weights over time as a strip of colors, the loss landscape, or the health of modules.
  *
+ * health  of a followed model, in the form of `HealthRows` in scene/frame_data.py, or null
  * use  callbacks: `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
  *      `redraw` requests a new picture
  */
 export class Past {
-  constructor(element, facts, curve, use) {
+  constructor(element, facts, curve, health, use) {
     Object.assign(this, { element, facts, curve, ...use });
     this.layers = facts.is_graph ? [] : layersOf(facts);
     this.view = new CurveView();
+    this.health = health && unpackedAll(health);
+    this.orders = [...ORDERS, LANDSCAPE, ...(health ? [HEALTH] : [])];
     this.seen = null; // what was answered last
     this.images = {}; // of tiles or of the plane, once drawn
     this.shown = ""; // what was asked for last
@@ -50,7 +54,7 @@ export class Past {
     this.pointed = null; // {step, tile, spot} under the pointer
     this.chart = null; // the chart of the curve, with the last strip or map
     this.tabs = new Map();
-    for (const name of [...KINDS, ...ALONG, ...ORDERS, LANDSCAPE]) {
+    for (const name of [...KINDS, ...ALONG, ...this.orders]) {
       const choose = (event) => {
         this.choose(name);
         if (event.detail) event.target.blur(); // keys go to the page again after a click
@@ -82,6 +86,7 @@ export class Past {
 
   choose(name) {
     this.view.choose(name);
+    this.element.classList.toggle("tall", this.view.order === HEALTH);
     this.begin();
     this.redraw();
   }
@@ -158,6 +163,7 @@ export class Past {
       performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : between);
     const images = seen?.plane ? this.images : {}; // those of a plane know when they are old
     Object.assign(this, { seen, shown: mark, images });
+    if (seen?.health) this.health = seen.health; // a page in a file has it from the start
     if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
@@ -171,7 +177,8 @@ export class Past {
     if (!this.isOpen) return;
     void this.follow(state);
     const { view, seen, pointed, isLandscape } = this;
-    const names = [...(isLandscape ? ALONG : KINDS), ...ORDERS, LANDSCAPE];
+    const isHealth = view.order === HEALTH;
+    const names = [...(isLandscape ? ALONG : isHealth ? [] : KINDS), ...this.orders];
     for (const [name, tab] of this.tabs) {
       setShown(tab, names.includes(name));
       tab.ariaPressed = String([view.order, isLandscape ? view.along : view.kind].includes(name));
@@ -182,9 +189,18 @@ export class Past {
     const top = seen?.norms?.length ? TOP : 0;
     const box = new Box(chart.plot.x, top, chart.plot.width, canvas.height - 2 * top);
     let status = this.lacksPins ? [[text("past.pin_two"), theme.ink]] : [];
-    const isSeen = seen && Boolean(seen.plane) === isLandscape && !this.lacksPins;
+    const isSeen = seen?.steps && Boolean(seen.plane) === isLandscape && !this.lacksPins;
     let more = null; // of the chart
-    if (isSeen && isLandscape) {
+    const curve = {
+      span: [chart.first, chart.last],
+      at: state.step,
+      pointed: pointed?.step ?? null,
+    };
+    if (isHealth) {
+      status = [[this.health.head, theme.quiet]];
+      draw_health(canvas, box, this.health, curve, theme, canvas.scale);
+      more = { strip: box };
+    } else if (isSeen && isLandscape) {
       const terrain = this.terrainOf(palette);
       status = status_of_terrain(terrain, theme);
       const ball = draw_terrain(canvas, box, terrain, theme, canvas.scale);
@@ -192,7 +208,6 @@ export class Past {
     } else if (isSeen) {
       const past = this.weightsOf(palette);
       status = status_of_weights(past, theme);
-      const curve = { span: [chart.first, chart.last], at: state.step, pointed: pointed?.step ?? null }; // prettier-ignore
       draw_past(canvas, box, past, curve, theme, canvas.scale);
       more = { strip: box, tiles: seen.heads.length };
     }

@@ -2,7 +2,7 @@
 
 import { inRows } from "./arrays.js";
 import { made, styled } from "./dom.js";
-import { mixedColor } from "./palette.js";
+import { colorOf, mixedColor } from "./palette.js";
 import { heights_of } from "./story/scales.js";
 
 const NEAR_END = 0.02; // of the steps shown: so near the last one, the last moment reaches it
@@ -10,6 +10,11 @@ const BANDS = 16; // heights that are told apart
 const FINE = 16; // pixels of the map between two points of the grid
 const HIGHEST = 0.62; // of the way from the ground to the ink, for the largest loss
 const RIDGE = 0.12; // and how much further the line between two bands is
+const STRONGEST = 250; // code of a number, also these two
+const NOT_KNOWN = 251;
+const LOST = 252; // not finite
+const STRIPE = 5; // pixels of a stripe of such numbers
+const STRIPES = ["#78222e", "#3c0e16"];
 const DRAWN_EACH = 60; // losses after which the map is drawn again
 
 /** Draw a row for each tile that shows its numbers over the steps as colors. */
@@ -25,6 +30,33 @@ export function draw_tiles({ context }, scales, past, end) {
   if (images.mark !== mark) Object.assign(images, { mark, canvas: tilesOf(past, last, wide) });
   context.imageSmoothingEnabled = false;
   context.drawImage(images.canvas, left, scales.plot.y, wide, scales.plot.height);
+}
+
+/** Draw rows of codes of a measure over the steps: black is exactly 0, striped is not finite. */
+export function draw_shades({ context }, scales, { steps, names, shades }, measure, color, theme) {
+  const { plot, first, last } = scales;
+  const left = Math.max(plot.x, scales.x(steps[0]));
+  const wide = Math.round(plot.right - left);
+  if (wide <= 0) return;
+  const [ground, hue, ...stripes] = [theme.panel.slice(0, 7), color, ...STRIPES].map(colorOf);
+  const colors = Array.from({ length: STRONGEST + 1 }, (_, code) =>
+    packed(code ? mixedColor(ground, hue, (code - 1) / (STRONGEST - 1)) : [0, 0, 0]),
+  );
+  colors[NOT_KNOWN] = packed(ground);
+  const lost = stripes.map(packed);
+  const moments = Array.from({ length: wide }, (_, j) => {
+    const step = first + ((left + j - plot.x) / plot.width) * (last - first);
+    return Math.max(
+      0,
+      steps.findLastIndex((each) => each <= step),
+    );
+  });
+  const image = imageOf(wide, names.length, (i, j) => {
+    const code = shades[measure][i * steps.length + moments[j]];
+    return code === LOST ? lost[Math.floor(j / STRIPE) % 2] : colors[code];
+  });
+  context.imageSmoothingEnabled = false;
+  context.drawImage(image, left, plot.y, wide, plot.height);
 }
 
 /** Draw the losses over a plane as a map. */

@@ -17,10 +17,12 @@ from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
+from scalarviz.training.follow.signs import in_words
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
     from scalarviz.training.diagnosis import Measures
+    from scalarviz.training.follow.health import Health
     from scalarviz.training.session.session import Session
 
 MOST_ARRAYS, MOST_AXES, MOST_DEPTH = 100_000, 32, 50
@@ -197,8 +199,21 @@ class Followed:
 
     @property
     def notes(self) -> list[str]:
-        """Automatic observations, such as the first NaN, as sentences."""
-        return [visible(str(each.get("text")), 300) for each in self.record.notes]
+        """Automatic observations, such as the first NaN, as sentences with what to try."""
+        return [visible(in_words(each), 400) for each in self.record.notes]
+
+    @property
+    def scalars(self) -> dict[str, tuple[Any, FloatArray]]:
+        """Logged scalars by name: steps taken, int64, and values, float64.
+
+        Also contains the learning rates: "lr", or "lr 1", "lr 2" of parameter groups that differ;
+        and the losses of several optimizers, as in a GAN: "loss 1", "loss 2".
+        """
+        return {
+            visible(name): (np.array([*steps], np.int64), np.array([*values], np.float64))
+            for name, pairs in self.record.scalars.items()
+            for steps, values in [zip(*pairs, strict=True)]
+        }
 
     def parameters(self, step: int) -> dict[str, Numbers]:
         """Return the arrays of the model after a number of steps, named as in `state_dict`.
@@ -304,6 +319,22 @@ class Followed:
             return last, {*lost[:1]}
         return 0, set()
 
+    @property
+    def looks(self) -> list[tuple[int, FloatArray]]:
+        """Steps with statistics, and these, a row for each of the current arrays of the model."""
+        count = len(self.head().arrays)
+        return [each for each in self.record.stats if len(each[1]) == count]
+
+    def health(self) -> Health:
+        """Return the root mean squares and dead units of each module over time, and the faults.
+
+        Its text is a table with the present numbers, the step at which each fault began, and its
+        causes. Raises OrderError before the first recorded step.
+        """
+        from scalarviz.training.follow.health import health_of
+
+        return health_of(self)
+
     def measures(self) -> Measures:
         """Return Measures of the recorded run for `sv.diagnose`."""
         from scalarviz.training.diagnosis import Measures
@@ -314,7 +345,9 @@ class Followed:
             for i, each in enumerate(arrays)
             if (len(each.shape) > 1 and not each.is_buffer) or each.name in spoiled
         ]
-        stats = [each for each in self.record.stats if len(each[1]) == len(arrays)]
+        stats = self.looks
+        if len(stats) > 1 and (stats[-1][1][:, 1:] == UNKNOWN).all() and not spoiled:
+            stats = stats[:-1]  # the last look of a recording is only at the weights
         if spoiled and stats and stats[-1][0] < last:
             numbers = np.full((len(arrays), NUMBERS), UNKNOWN)
             numbers[[each.name in spoiled for each in arrays], 0] = np.inf
@@ -336,8 +369,9 @@ class Followed:
         names = [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(
-            steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan)
-        )
+            steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan),
+            takes_turns=len(self.head().optimizers) > 1,
+        )  # fmt: skip
 
     def _ipython_display_(self) -> None:
         """Show a live page if this is the last value of a notebook cell."""

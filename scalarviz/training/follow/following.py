@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
 from traceback import format_exception_only
-from typing import Any, Concatenate, Literal, ParamSpec, Self, final
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, final
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -37,7 +37,14 @@ from scalarviz.training.diagnosis import Diagnosis, diagnose
 from scalarviz.training.follow.followed import Followed
 from scalarviz.training.follow.keeping import SnapshotWriter, between, moment, price
 from scalarviz.training.follow.observer import Observer
-from scalarviz.training.follow.record import PAGE, Recorder, is_record
+from scalarviz.training.follow.record import Recorder, is_record
+from scalarviz.training.follow.scalars import (
+    ReportedLosses,
+    Scalars,
+    SeenLosses,
+    is_scaler_stepping,
+    rates_of,
+)
 from scalarviz.training.follow.signs import note
 from scalarviz.training.follow.sources import (
     ArraySource,
@@ -51,10 +58,12 @@ from scalarviz.training.follow.sources import (
 )
 from scalarviz.training.network.network import Network
 
+if TYPE_CHECKING:
+    from scalarviz.training.follow.health import Health
+
 SIZE = 200_000_000  # bytes of a file
 ALONE, WATCHED = 0.01, 0.05  # shares of the time spent on following, without and with a viewer
 PICTURES, FEW = 30.0, 5.0  # recorded steps a second at most; the second with few cores
-LOSSES = 0.04  # share of a file for losses; when it fills, more steps share a mean
 STRUCTURE = 0.03  # share of a file for the structure of the model
 LONELY = 50  # losses without a step, which are reported
 GRACE = 0.03  # seconds of work during which every step is recorded
@@ -101,11 +110,12 @@ def follow(
         models: several PyTorch modules instead of `model`, by name, such as G=netG, D=netD
 
     Recording takes about 1 % of the training time, or 5 % with a viewer; the number of recorded
-    steps depends on the model. Every reported loss is recorded; after half a million steps, means
-    of several losses are stored. For models with more than 1,000,000 parameters, a recorded step
-    contains 10,000 evenly chosen ones. Not supported: a compiled optimizer.step, optimizers that
-    step inside backward, and FSDP shards. With several processes, only rank 0 is followed. An
-    internal error ends the recording with a message, never the training.
+    steps depends on the model. The losses of a PyTorch loop are read when it calls `backward`; of
+    steps shorter than 2 ms, some are read. Every reported loss is recorded; after half a million
+    steps, means of several losses are stored. For models with more than 1,000,000 parameters, a
+    recorded step contains 10,000 evenly chosen ones. Not supported: a compiled optimizer.step,
+    optimizers that step inside backward, and FSDP shards. With several processes, only rank 0 is
+    followed. An internal error ends the recording with a message, never the training.
 
     Returns a Following. Raises InputError for an unsupported model or argument, and FileError if
     the folder of `path` does not exist or the existing file is not a record.
@@ -173,71 +183,6 @@ def probe_of(probe: object) -> dict[str, Any]:
     return {"shape": array.shape, "numbers": array.ravel().tolist()}
 
 
-@final
-class ReportedLosses:
-    """Losses that a training loop reports either before or after each step.
-
-    The first report decides which: if steps have already been taken, losses are reported after
-    their steps.
-    """
-
-    def __init__(self) -> None:
-        self.written = self._used = 0  # steps, and bytes of their losses
-        self._means: list[float] = []  # of steps not yet written
-        self.newest: float | None = None  # of written steps
-        self.is_bad = False  # whether one was not finite
-        self._done: list[list[Any]] = []  # of each step not yet written
-        self._next: list[Any] = []  # of the next step
-        self._after: bool | None = None  # whether they follow their steps
-
-    def report(self, loss: Any, *, within: bool, taken: bool) -> None:
-        """Store a reported loss, without waiting for a tensor on a device.
-
-        Args:
-            within: whether a step is in progress; `taken`: whether any step was taken before
-        """
-        if within and self._next:  # an optimizer evaluates it again
-            return
-        if getattr(loss, "is_cpu", True):
-            try:
-                loss = float(loss.item() if hasattr(loss, "item") else loss)
-            except (TypeError, ValueError, RuntimeError):
-                raise InputError(f"a loss is one number, not {shorten(loss)}") from None
-            if not math.isfinite(loss):
-                self.is_bad = True
-        else:
-            loss = loss.detach()
-        if self._after is None:
-            self._after = taken and not within
-        is_late = self._after and self._done and not self._done[-1]
-        (self._done[-1] if is_late else self._next).append(loss)
-
-    def end_step(self) -> None:
-        self._done.append(self._next)
-        self._next = []
-
-    def write(self, recorder: Recorder, *, whole: bool) -> None:
-        """Write the reported losses to the record, waiting for tensors on a device.
-
-        Args:
-            whole: whether to include the last step, whose loss may still be reported
-        """
-        count = len(self._done) - (not whole and self._after is not False)
-        ready, self._done = self._done[:count], self._done[count:]
-        if ready:
-            self._means += [sum(map(float, x)) / len(x) if x else math.nan for x in ready]
-            self.newest = self._means[-1] if ready[-1] else None
-        left = max(1e-9, 1.0 - self._used / (LOSSES * recorder.bound))
-        power = min(4, int(-math.log2(left)))
-        for each in [16**n for n in range(power, -1 if whole else power - 1, -1)]:
-            count = len(self._means) // each
-            if count:
-                means = np.array(self._means[: count * each]).reshape(count, each).mean(axis=1)
-                recorder.append(b"LOSS", PAGE.pack(self.written, each), means)
-                del self._means[: count * each]
-                self.written, self._used = self.written + count * each, self._used + means.nbytes
-
-
 P = ParamSpec("P")
 
 
@@ -285,7 +230,9 @@ class Following:
         self._observer: Observer | None = None  # of the structure, until it is written
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
-        self._losses = ReportedLosses()
+        self._losses, self._scalars = ReportedLosses(), Scalars()
+        self._seen: SeenLosses | None = None  # until the loop reports a loss
+        self._rates: dict[str, list[float]] = {}  # learning rates at the last look
         self._newest: Any = None  # the optimizer of the last observed step
         self._within = self._keeps = False
         self._lonely = 0  # losses before the first step
@@ -344,6 +291,8 @@ class Following:
             hooks.register_optimizer_step_pre_hook(self._before),
             hooks.register_optimizer_step_post_hook(self._after),
         ]
+        if hasattr(getattr(torch, "Tensor", None), "backward"):
+            self._seen = SeenLosses(self.give_up, lambda: self._within)
 
     @harmless
     def _write_structure(self) -> None:
@@ -374,6 +323,8 @@ class Following:
     def loss(self, loss: object) -> None:
         """Report the loss of a step, either before or after the step; optional.
 
+        Without it, the losses of a PyTorch loop are those on which it calls `backward`.
+
         Args:
             loss: a number or a tensor; the call does not wait for a tensor on a device. Several
                 losses for one step, as in gradient accumulation, are averaged
@@ -392,10 +343,29 @@ class Following:
     def _report(self, loss: object, *, within: bool, taken: bool) -> None:
         try:
             self._losses.report(loss, within=within, taken=taken)
+            self._see_no_more()
         except InputError:
             raise
         except Exception as error:
             self.give_up(error)
+
+    def _see_no_more(self) -> None:
+        seen, self._seen = self._seen, None
+        if seen is not None:
+            seen.close()
+
+    def log(self, **scalars: object) -> None:
+        """Record scalars of the present step, as in `run.log(accuracy=0.93, val_loss=0.4)`.
+
+        Args:
+            scalars: numbers or tensors with one number, by name; they may be NaN or infinite. The
+                call does not wait for a tensor on a device. When the file fills, several numbers
+                share a mean
+
+        `night.scalars` contains them. Raises InputError for anything else, which records nothing.
+        """
+        if not self.is_closed:
+            self._scalars.log(self.steps, scalars)
 
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
         """Report a step that no hook observes, such as a step of JAX or `Network.step`.
@@ -428,7 +398,7 @@ class Following:
             source.take(flat_arrays(arrays, "arrays"), flat_arrays(grads or {}, "gradients"))
         if loss is not None:
             self._report(loss, within=True, taken=True)
-        self._losses.end_step()
+        self._end_losses()
         self._end_step(begun)
 
     def first(self, *conditions: Any) -> int | None:
@@ -443,6 +413,10 @@ class Following:
     def diagnose(self) -> Diagnosis:
         """Run `sv.diagnose` on the steps recorded so far."""
         return diagnose(self.followed)
+
+    def health(self) -> Health:
+        """Return the health of each module so far; see `Followed.health`."""
+        return self.followed.health()
 
     @property
     def followed(self) -> Followed:
@@ -466,6 +440,7 @@ class Following:
         if self.is_closed or os.getpid() != self._process:
             return
         self.is_closed, self._newest = True, None
+        self._see_no_more()
         for handle in self._handles:
             handle.remove()
         if self._network is not None:
@@ -479,7 +454,7 @@ class Following:
     def _look(self, do: Callable[[int, float | None], None]) -> None:
         """Call a function that records the latest weights, with the step and the latest loss."""
         self._look_at_model(self._source)
-        do(self.steps, math.nan if self._losses.is_bad else self._losses.newest)
+        do(self.steps, self._losses.newest)
 
     @harmless
     def _end(self) -> None:
@@ -547,6 +522,8 @@ class Following:
                 self._known[optimizer] = False  # if it cannot be read
                 known = self._known[optimizer] = self._look_at(optimizer)
             if not known or self.is_closed:
+                if self._seen:
+                    self._seen.take()  # it was the loss of another model
                 return
             self._newest = optimizer
         self._within = True
@@ -562,11 +539,20 @@ class Following:
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Hook called after a step of any optimizer."""
         if self._within:
-            self._losses.end_step()
+            self._end_losses(optimizer)
             if self._keeps or self._observer or self._stepped > self._flushed + FLUSH:
                 self._end_step(moment())
             else:
                 self.steps, self._within = self.steps + 1, False
+
+    def _end_losses(self, optimizer: object = None) -> None:
+        """End the losses of a step; without a reported one, its backward passes have them."""
+        losses = self._seen.take() if self._seen else []
+        used = self._source.used if losses and self._source else []
+        numbers = {id(each): i + 1 for i, each in enumerate(used)}
+        if len(numbers) > 1:
+            self._scalars.add(self.steps + 1, {f"loss {numbers[id(optimizer)]}": losses})
+        self._losses.end_step(losses)
 
     @harmless
     def _network_stepped(self, losses: Numbers) -> None:
@@ -584,6 +570,8 @@ class Following:
         source = self._source
         assert isinstance(source, TorchSource)
         self._look_at_model(source)
+        if self._seen:
+            self._seen.is_scaled = self._seen.is_scaled or is_scaler_stepping()
         if source.takes(optimizer) and not any(each is optimizer for each in source.used):
             source.used.append(optimizer)
             rates = [each.get("lr") for each in optimizer.param_groups]
@@ -619,6 +607,7 @@ class Following:
     def _wants(self, now: float) -> bool:
         """Return whether to record the step that is about to begin."""
         keeper, is_bad = self._keeper, self._losses.is_bad
+        is_bad = is_bad or (self._seen is not None and self._seen.is_bad)
         if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
             return False  # the last one in a fork of it
         if keeper is None or (is_bad and not keeper.signs.has_seen_nan):
@@ -671,6 +660,9 @@ class Following:
             self._write_structure()
 
     def _keep(self, keeper: SnapshotWriter) -> None:
+        self._rates = rates_of(keeper.source.used, differ=len(self._rates) > 1)
+        if "lr" not in self._scalars.names:
+            self._scalars.add(self.steps, self._rates)
         self._flush()
         urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
         keeper.keep(self.steps, self._losses.newest, urgent=urgent)
@@ -680,6 +672,7 @@ class Following:
         self._flushed = time.perf_counter()
         if self._keeper is not None:
             self._losses.write(self._keeper.recorder, whole=self.is_closed)
+            self._scalars.write(self._keeper.recorder, whole=self.is_closed)
         if code := self._viewer and self._viewer.poll():
             self._viewer = None
             ended = f"was killed by signal {-code}" if code < 0 else f"ended with the code {code}"
@@ -697,6 +690,8 @@ class Following:
     def give_up(self, error: Exception) -> None:
         """End the recording with a message; the training continues."""
         self._keeps = False
+        with suppress(Exception):
+            self._see_no_more()
         if self.lack:
             return
         why = (

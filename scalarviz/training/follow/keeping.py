@@ -23,7 +23,8 @@ from scalarviz.training.follow.record import (
     Recorder,
     bytes_in,
 )
-from scalarviz.training.follow.signs import Signs, statistics_of
+from scalarviz.training.follow.scalars import power_for
+from scalarviz.training.follow.signs import Signs, in_words, statistics_of
 from scalarviz.training.follow.sources import (
     MOST_EXPLAINED,
     Numbers,
@@ -39,7 +40,7 @@ from scalarviz.training.follow.sources import (
 
 RATE = 2e8  # bytes written per second, before it was measured
 WAITED = 0.04  # fraction of waiting time that counts as cost
-LOOKED = 0.05  # share of a file for statistics; when full, only recorded steps have them
+LOOKED = 0.04  # share of a file for statistics; when full, only recorded steps have them
 
 
 @final
@@ -58,15 +59,20 @@ class SnapshotWriter:
         self.source, self.recorder, self.last = source, recorder, -1
         self._probe, self.signs = probe, Signs()
         self._parts, self._looked = 0, 0
+        self._newest = 0  # the last step with statistics
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
         self.begin(anew=True)
         if source.used:  # else the initial weights are unknown
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
     def is_due(self, step: int) -> bool:
-        """Return whether to record a step: its page is due, or there is space for statistics."""
-        has_room = self._looked < LOOKED * self.recorder.bound
-        return has_room or self.recorder.pages[b"PAGE"].is_due(step)
+        """Return whether to record a step: its page is due, or a look at its statistics.
+
+        Looks are at every step, and at each 16th one whenever half of the remaining space is used.
+        """
+        room = LOOKED * self.recorder.bound
+        is_look = self._looked < room and step % 16 ** power_for(self._looked, room) == 0
+        return is_look or self.recorder.pages[b"PAGE"].is_due(step)
 
     def begin(self, *, anew: bool) -> None:
         """Write a description of the arrays; allocate new buffers if the arrays have changed."""
@@ -148,17 +154,22 @@ class SnapshotWriter:
         stats = statistics_of(self._numbers, self._arrays, self._marks)
         if source.used:
             stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer updates them
-        recorder.append(b"STAT", STEP.pack(step), stats)
-        self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
+        self._append(step, stats)
         for found in self.signs.noticed(step, self._arrays, stats, loss):
             self.note(found)
             if found["kind"] == "nan":
                 self.keep_full(step)
 
+    def _append(self, step: int, stats: Numbers) -> None:
+        """Write the statistics of a step."""
+        self.recorder.append(b"STAT", STEP.pack(step), stats)
+        self._looked += stats.nbytes + 2 * (ENTRY.size + STEP.size)  # of the STAT, and of a LOSS
+        self._newest = step
+
     def note(self, found: Mapping[str, Any]) -> None:
         """Write an observation to the record, and log it."""
         self.recorder.append(b"NOTE", json.dumps(found).encode())
-        inform(found["text"])
+        inform(in_words(found))
 
     def keep_full(self, step: int, room: float = inf) -> None:
         """Write all weights of a large model; if `room` is given, only if due and fast enough."""
@@ -179,20 +190,26 @@ class SnapshotWriter:
         if full:
             self.keep_full(step)
 
-    def look(self, step: int, loss: float | None) -> None:
-        """Write an observation if the latest weights or loss are not finite."""
+    def look(self, step: int, loss: float | None) -> Numbers:
+        """Write an observation if the latest weights or loss are not finite.
+
+        Returns the statistics of these weights, with unknown gradients and updates.
+        """
         marks = np.zeros_like(self._marks)
         marks[0] = self._read(VALUE, self.source.values())
         self._numbers[BEFORE] = np.nan
         stats = statistics_of(self._numbers, self._arrays, marks)
         for found in self.signs.lost(step, self._arrays, stats, loss):
             self.note(found)
+        return stats
 
     def end(self, step: int, loss: float | None) -> None:
-        """Finish the record: write and check the latest weights."""
+        """Finish the record: write and check the latest weights, with their statistics."""
         if self.last != step:
             self._write_values(step)
-        self.look(step, loss)
+        stats = self.look(step, loss)
+        if step > self._newest:
+            self._append(step, stats)
         self.keep_full(step)
         self.recorder.append(b"DONE")
 

@@ -7,6 +7,7 @@ its content, and the content:
     TREE  compressed JSON: the structure of the model, as structure.py describes it
     LOSS  index of a step, a count n, and losses from that step, each the mean over n steps,
           float64; n is 1 until half of the space for losses is used
+    SCAL  JSON: name, steps and values of a scalar that was logged
     STAT  index of a step, and NUMBERS float32 values for each array of the model
     PAGE  a recorded step: its index, the index of its HEAD, and its numbers
     FULL  like PAGE, but with all weights of a model whose PAGEs contain only chosen weights
@@ -39,7 +40,9 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.errors import FileError, InputError
 
 MAGIC = b"scalarviz follow\x01\r\n\0"
-KINDS = b"HEAD", b"TREE", b"LOSS", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE"
+KINDS = (
+    b"HEAD", b"TREE", b"LOSS", b"SCAL", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE",
+)  # fmt: skip
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
 PAGE = struct.Struct("<QQ")  # step, and index of the HEAD
@@ -216,6 +219,7 @@ class Record:
     stats   pairs of a step and its statistics, one row for each array of its HEAD
     pages   file position and HEAD index of the page of each step; `fulls`: same for FULLs
     notes   observations, such as the first NaN, in the order of steps
+    scalars pairs of a step and a value, by name of the scalar
     is_done whether the recording was closed
     lack    why the rest of the file cannot be read, or ""
     """
@@ -235,6 +239,7 @@ class Record:
         self.pages: dict[int, tuple[int, int]] = {}
         self.fulls: dict[int, tuple[int, int]] = {}
         self.notes: list[dict[str, Any]] = []
+        self.scalars: dict[str, list[tuple[int, float]]] = {}
         self.is_done, self.lack = False, ""
         self._steps: list[int] | None = []  # steps with a page, in order; None: to be sorted
         self._losses, self._count, self._means = np.zeros(1024), 0, 0
@@ -301,6 +306,14 @@ class Record:
                     self._losses = np.append(self._losses, np.zeros(end))
                 self._losses[first:end] = np.repeat(np.frombuffer(means, "<f8"), each)
                 self._count = end
+            case b"SCAL":
+                found = json.loads(content)
+                name, steps, values = found["name"], found["steps"], found["values"]
+                types = [*map(type, [name, *steps, *values])]
+                known = [str, *[int] * len(steps), *[float] * len(steps)]
+                require(types == known and steps, "a scalar is of another type")
+                require(all(map(self._is_near, steps)), "a scalar is of no step")
+                self.scalars.setdefault(name, []).extend(zip(steps, values, strict=True))
             case b"STAT":
                 numbers = np.frombuffer(content, "<f4", -1, STEP.size).reshape(-1, NUMBERS)
                 (step,) = STEP.unpack_from(content)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -14,8 +14,42 @@ from scalarviz.training.follow.sources import Array, Numbers
 
 LEAP = 100.0  # ratio of a step to its weights
 VANISHED = 1e-6  # of the largest gradient of the model
+EXPLODED = 1e4  # times the usual gradient of an array
+STILL = 1e-8  # ratio of a step to its weights; float32 resolves 6e-8
 DEAD = 0.95  # share of the units of a layer
 LOOKS = 5  # consecutive observations that show a vanished gradient or a dead layer
+LONG = 20  # observations that show a layer that does not learn; and of a usual gradient
+# For each kind: the consecutive observations that show it, a description, and a remedy.
+SIGNS = {
+    "leap": (
+        1,
+        "the step of {name} is {ratio:,.0f} times its weights",
+        "Try a rate that is 10 times lower, or clip the norm of the gradients",
+    ),
+    "dead": (
+        LOOKS,
+        "{dead:.0f} % of the units of {name} are dead: their gradients are 0",
+        "Try LeakyReLU, a lower rate, or new weights for this layer",
+    ),
+    "vanished": (
+        LOOKS,
+        "the gradient of {name} has vanished: it is {gradient:.2g}, and the largest of the model "
+        "{largest:.2g}",
+        "Try ReLU, normalization, or residual connections",
+    ),
+    "exploded": (
+        1,
+        "the gradient of {name} has exploded: it is {gradient:.2g}, and was {usual:.2g}",
+        "Try to clip the norm of the gradients, or a lower rate",
+    ),
+    "still": (
+        LONG,
+        "{name} does not learn: it has gradients, but no step changes it",
+        "Check that its parameters are in an optimizer, and their rate",
+    ),
+    "nan": (1, "", "Look at the batch of this step. Try a rate that is 10 times lower, or clip the "
+            "norm of the gradients"),
+}  # fmt: skip
 
 
 def rms(numbers: Numbers) -> float:
@@ -57,40 +91,53 @@ class Signs:
 
     def __init__(self) -> None:
         self.has_seen_nan = False
-        self._looks: Counter[tuple[str, str]] = Counter()  # consecutive observations of a kind
+        self._looks: dict[str, Numbers] = {}  # consecutive observations of a kind, by array
         self._told: set[tuple[str, str]] = set()
         self._last = 0
+        self._steps: deque[int] = deque(maxlen=LONG)  # of the last observations
+        self._gradients: deque[Numbers] = deque(maxlen=LONG)
 
     def noticed(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the new problems at a step as dicts of kind, step, array name and sentence."""
+        """Yield the new problems at a step as dicts of kind, step, array name and sentence.
+
+        The step is the first of the observations that show the problem.
+        """
         yield from self.lost(step, arrays, stats, loss)
         if self.has_seen_nan:  # everything else follows from it
             return
-        finite = stats[:, 1][np.isfinite(stats[:, 1])]
-        largest = float(finite.max(initial=0.0))
-        last_dead = max([*np.flatnonzero(stats[:, 3] > DEAD), -1])  # earlier ones get no gradient
-        for i, (array, row) in enumerate(zip(arrays, stats, strict=True)):
-            value, gradient, update, dead = row.tolist()
-            if not array.has_units or array.frozen or i < last_dead:
-                continue
-            name, is_dead = array.name, dead > DEAD
-            is_small = 0.0 < gradient < VANISHED * largest and not is_dead
-            for kind, shows, looks, words in (
-                ("leap", update > LEAP * value > 0.0, 1,
-                 f"the step of {name} is {update / max(value, 1e-30):,.0f} times its weights"),
-                ("dead", is_dead, LOOKS,
-                 f"{100 * dead:.0f} % of the units of {name} are dead: their gradients are 0"),
-                ("vanished", is_small, LOOKS,
-                 f"the gradient of {name} has vanished: it is {gradient:.2g}, and the largest of "
-                 f"the model {largest:.2g}"),
-            ):  # fmt: skip
-                key = kind, name
-                self._looks[key] = self._looks[key] + 1 if shows else 0
-                if self._looks[key] >= looks and key not in self._told:
-                    self._told.add(key)
-                    yield note(kind, step, name, words)
+        value, gradient, update, dead = stats.T
+        if self._gradients and len(self._gradients[0]) != len(gradient):  # other arrays
+            self._looks, self._gradients = {}, deque(maxlen=LONG)
+        usual = np.median([*self._gradients, gradient], axis=0)
+        self._steps.append(step)
+        self._gradients.append(gradient)
+        largest, is_dead = gradient.max(initial=0.0), dead > DEAD
+        is_layer = np.array([each.has_units and not each.frozen for each in arrays], bool)
+        is_layer[: max([*np.flatnonzero(is_dead), 0])] = False  # these get no gradient
+        learns = update > STILL * value
+        leaps = (update > LEAP * value) & (value > 0.0)
+        for kind, shows in (
+            ("leap", leaps),
+            ("dead", is_dead & (largest > 0.0)),
+            ("vanished", (gradient > 0.0) & (gradient < VANISHED * largest) & ~is_dead),
+            ("exploded", (gradient > EXPLODED * usual) & (usual > 0.0) & ~leaps),
+            ("still", (gradient > 0.0) & ~learns & learns.any()),
+        ):
+            looks, words, remedy = SIGNS[kind]
+            counts = np.where(shows & is_layer, self._looks.get(kind, 0) + 1, 0)
+            self._looks[kind] = counts
+            known = np.array([(kind, each.name) in self._told for each in arrays], bool)
+            new = np.flatnonzero((counts >= looks) & ~known).tolist()
+            self._told |= {(kind, arrays[i].name) for i in new}
+            for i in new[:1]:
+                said = words.format(
+                    name=arrays[i].name, ratio=update[i] / max(value[i], 1e-30),
+                    dead=100.0 * dead[i], gradient=gradient[i], largest=largest, usual=usual[i],
+                )  # fmt: skip
+                said += f"; likewise {len(new) - 1:,} more" * (len(new) > 1)
+                yield note(kind, self._steps[-looks], arrays[i].name, said, remedy)
 
     def lost(
         self, step: int, arrays: Sequence[Array], stats: Numbers, loss: float | None
@@ -100,11 +147,18 @@ class Signs:
         if not self.has_seen_nan and (found := not_finite(arrays, stats, loss)):
             self.has_seen_nan = True
             since = "" if last >= step - 1 else f"; at step {last:,} all was finite"
-            yield note("nan", step, found[0], f"{found[1]} not finite{since}")
+            yield note("nan", step, found[0], f"{found[1]} not finite{since}", SIGNS["nan"][2])
 
 
-def note(kind: str, step: int, where: str, words: str) -> dict[str, Any]:
-    return {"kind": kind, "step": step, "where": where, "text": f"step {step:,}: {words}"}
+def note(kind: str, step: int, where: str, words: str, remedy: str = "") -> dict[str, Any]:
+    text = f"step {step:,}: {words}"
+    return {"kind": kind, "step": step, "where": where, "text": text, "try": remedy}
+
+
+def in_words(noted: Mapping[str, Any]) -> str:
+    """Return an observation as a sentence, with what to try."""
+    remedy = str(noted.get("try") or "")
+    return f"{noted['text']}. {remedy}." if remedy else str(noted["text"])
 
 
 def not_finite(

@@ -267,12 +267,15 @@ place_of = attrgetter("place")  # sort key of a journal
 
 
 def means_of(losses: FloatArray, stretch: int) -> tuple[FloatArray, FloatArray]:
-    """Return the centres and the means of intervals of `stretch` losses."""
+    """Return the centres of intervals of `stretch` losses, and the means of the known losses."""
     starts = np.arange(0, len(losses), stretch)
     if not len(starts):
         return starts, losses
     counts = np.diff(np.append(starts, len(losses)))
-    return starts + (counts - 1) / 2, np.add.reduceat(losses, starts) / counts
+    middles, known = starts + (counts - 1) / 2, ~np.isnan(losses)
+    sums = np.add.reduceat(np.where(known, losses, 0.0), starts)
+    counts = np.add.reduceat(known, starts, dtype=float)
+    return middles, sums / np.where(counts > 0.0, counts, np.nan)
 
 
 def copies_of(branches: Sequence[Branch]) -> list[Branch]:

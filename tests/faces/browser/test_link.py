@@ -702,7 +702,13 @@ def test_a_page_asks_for_all_weights_over_time(s: sv.Session, page: FakePage) ->
         assert np.array_equal(tiles[:, step], s.network.bank.value)
     assert found["groups"] == [["0", 0, 16], ["1", 16, 15]]
     page.ask("past", {"kind": "gradient", "order": "norms"})
-    for args in ({}, {"kind": "value"}, {"kind": 3, "order": "layer"}, {"kind": "x", "order": "y"}):
+    for args in (
+        {},
+        {"kind": "value"},
+        {"kind": 3, "order": "layer"},
+        {"kind": "x", "order": "y"},
+        {**asked, "order": "health"},
+    ):
         assert "refused" in page.ask("past", args)
     assert "answers" in FakePage(page.link, looks=True).ask("past", asked)
 

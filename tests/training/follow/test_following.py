@@ -15,7 +15,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError, OrderError
-from scalarviz.training.follow import following, keeping, record, signs, sources
+from scalarviz.training.follow import following, keeping, record, scalars, signs, sources
 from tests.training.follow.witness import Witness, bits
 from tests.wording import refused
 
@@ -172,7 +172,7 @@ def test_losses_of_a_night_share_means_as_their_room_fills(path: Path) -> None:
 def test_of_a_long_training_evenly_spread_steps_are_kept_within_the_size(
     torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "LOSSES", 1.0)
+    monkeypatch.setattr(scalars, "LOSSES", 1.0)
     bound = 30_000
     with sv.follow(net, path, show=None, size=bound) as run:
         witness = train(torch, net, 400, torch.optim.SGD(net.parameters(), 0.1), run=run)
@@ -234,9 +234,10 @@ def test_a_full_disk_ends_the_recording_and_not_the_training(
 @pytest.mark.parametrize(
     ("owner", "method"),
     [
-        (following.ReportedLosses, "report"),
-        (following.ReportedLosses, "end_step"),
-        (following.ReportedLosses, "write"),
+        (scalars.ReportedLosses, "report"),
+        (scalars.ReportedLosses, "end_step"),
+        (scalars.ReportedLosses, "write"),
+        (scalars.Scalars, "write"),
         (sources.TorchSource, "read"),
         (sources.TorchSource, "takes"),
         (sources.TorchSource, "rates"),
@@ -454,8 +455,8 @@ def spoil(kind: str, layer: Any, step: int) -> None:
     [
         ("weights", "step 6: the weights of 2.weight are not finite"),
         ("nan", "step 6: the gradient of 2.weight is not finite"),
-        ("dead", "step 5: 100 % of the units of 2.weight are dead: their gradients are 0"),
-        ("vanished", "step 5: the gradient of 2.weight has vanished: it is 1e-09"),
+        ("dead", "step 1: 100 % of the units of 2.weight are dead: their gradients are 0"),
+        ("vanished", "step 1: the gradient of 2.weight has vanished: it is 1e-09"),
         ("leap", "step 6: the step of 2.weight is"),
         ("", ""),
     ],
@@ -474,6 +475,74 @@ def test_what_goes_wrong_is_noticed_once(
     notes = sv.load(path).notes
     assert len(notes) == bool(kind), notes
     assert not kind or notes[0].startswith(said), notes
+
+
+VALUE, GRADIENT, UPDATE, DEAD = range(4)
+
+
+@pytest.mark.parametrize(
+    ("places", "numbers", "said"),
+    [
+        ((1, UPDATE), 101.0, "step 30: the step of b is 101 times its weights. Try a rate"),
+        ((1, UPDATE), 99.0, ""),
+        ((slice(2), UPDATE), 101.0, "step 30: the step of a is 101 times its weights; likewise 1"),
+        ((slice(None), slice(VALUE, None, 2)), 0.0, ""),  # there are no weights
+        ((1, DEAD), 0.96, "step 30: 96 % of the units of b are dead: their gradients are 0. Try"),
+        ((1, DEAD), 0.94, ""),
+        ((slice(2), DEAD), 0.96, "step 30: 96 % of the units of b"),  # a gets no gradient
+        ((slice(None), slice(GRADIENT, None, 2)), [0.0, 1.0], ""),  # of a loss that is 0
+        ((1, GRADIENT), 0.9e-7, "step 30: the gradient of b has vanished: it is 9e-08, and the l"),
+        ((1, GRADIENT), 1.1e-7, ""),
+        (
+            (1, GRADIENT),
+            1001.0,
+            "step 30: the gradient of b has exploded: it is 1e+03, and was 0.1",
+        ),
+        ((1, GRADIENT), 999.0, ""),
+        ((1, UPDATE), 0.0, "step 30: b does not learn: it has gradients, but no step changes it"),
+        ((1, UPDATE), record.UNKNOWN, "step 30: b does not learn"),
+        ((1, UPDATE), 1.1e-8, ""),
+        ((1, slice(GRADIENT, DEAD)), 0.0, ""),
+        ((slice(None), UPDATE), 0.0, ""),  # no layer learns, as at a rate of 0
+    ],
+)
+def test_signs_have_bounds(places: Any, numbers: Any, said: str) -> None:
+    arrays = sources.placed([sources.Array(name, (4, 3)) for name in "abc"])
+    found, seen = [], signs.Signs()
+    for step in range(10, 60):
+        stats = np.tile(np.float32([1.0, 0.1, 1e-3, 0.0]), (3, 1))
+        if step >= 30:
+            stats[places] = numbers
+        found += map(signs.in_words, seen.noticed(step, arrays, stats, 1.0))
+    assert len(found) == bool(said) and "".join(found).startswith(said), found
+
+
+@pytest.mark.parametrize(("place", "number", "looks"), [(DEAD, 1.0, 5), (UPDATE, 0.0, 20)])
+def test_signs_are_told_after_consecutive_looks(place: int, number: float, looks: int) -> None:
+    arrays = sources.placed([sources.Array(name, (4, 3)) for name in "abc"])
+    for count in (looks - 1, looks):
+        seen, found = signs.Signs(), []
+        for step in range(100):
+            stats = np.tile(np.float32([1.0, 0.1, 1e-3, 0.0]), (3, 1))
+            stats[0, place] = number if step % (count + 1) else stats[0, place]
+            found += seen.noticed(step, arrays, stats, None)
+        assert [each["step"] for each in found] == [1][: count == looks]
+    assert not [*seen.noticed(100, arrays[:1], stats[:1], None)], "other arrays begin anew"
+
+
+@pytest.mark.parametrize(("used", "every"), [(0.49, 1), (0.51, 16), (0.74, 16), (0.8, 256)])
+def test_looks_are_at_fixed_steps(
+    used: float, every: int, torch: Any, net: Any, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with sv.follow(net, path, show=None, size=60_000) as run:
+        train(torch, net, 1, torch.optim.SGD(net.parameters(), 0.01))
+        keeper = run._keeper
+        monkeypatch.setattr(keeper.recorder.pages[b"PAGE"], "is_due", lambda step: step == 777)
+        keeper._looked = used * keeping.LOOKED * 60_000
+        due = [step for step in range(1, 1000) if keeper.is_due(step)]
+        assert due == sorted({*range(every, 1000, every), 777})
+        keeper._looked = keeping.LOOKED * 60_000
+        assert not keeper.is_due(65_536)
 
 
 @pytest.mark.parametrize("ends", ["close", "look", "loss"])
@@ -495,7 +564,8 @@ def test_a_training_that_ends_in_nan_is_never_called_healthy(
             net.__dict__["2"].weight.numbers[:] = np.nan
         assert ends == "close" or "not finite" in run.notes[0]
     words = "the loss is" if ends == "loss" else "the weights of 2.weight are"
-    assert run.notes == [f"step 7: {words} not finite; at step 3 all was finite"]
+    said = f"step 7: {words} not finite; at step 3 all was finite"
+    assert run.notes == [f"{said}. {signs.SIGNS['nan'][2]}."]
     [found] = run.diagnose()
     assert (found.kind, found.step) == ("not finite", 6)
     assert found.where == ("" if ends == "loss" else "2.weight")

@@ -34,11 +34,16 @@ def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
     session.back()
     with suppress(OrderError):  # it may have no statistics
         sv.diagnose(followed)
+        assert " look" in repr(followed.health())
     assert (
         f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
         f"{followed.parameters(session.step_index)} {followed.structure}"
     )
-    found = {}
+    found = {
+        (name, step): value
+        for name, pairs in followed.scalars.items()
+        for step, value in zip(*pairs, strict=True)
+    }
     for step in followed.whole_steps.tolist():
         found["all", step] = bits(followed.parameters(step), "<f4")
     for step in followed.steps.tolist():

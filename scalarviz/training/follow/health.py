@@ -1,0 +1,242 @@
+"""Health: the statistics of each module of a followed model over time, and the causes of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, prod
+from typing import TYPE_CHECKING, Any, final
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+
+from scalarviz.base.checks import FloatArray
+from scalarviz.base.messages import visible
+from scalarviz.core.program import columns
+from scalarviz.training.diagnosis import FAULTS, LOW, Finding, diagnose
+from scalarviz.training.follow.record import UNKNOWN
+from scalarviz.training.follow.signs import DEAD, LOOKS, SIGNS
+
+if TYPE_CHECKING:
+    from scalarviz.training.follow.followed import Followed
+
+GRADIENT, CHANGE, UNITS = 1, 2, 3  # measures of a Health; 0 is the one of weights
+HEAD = "module", "", "weights", "gradient", "update/weight", "dead", "fault"
+# For each kind of note: a kind of FAULTS, and words on a module.
+NOTED = {
+    "nan": ("not finite", ""),
+    "leap": ("rate", "large step at"),
+    "vanished": ("vanishing", "vanished since"),
+    "exploded": ("exploding", "exploded at"),
+    "still": ("still", "does not learn since"),
+}
+# Modules and functions with slopes of 0 on both sides.
+FLAT = {"Tanh", "Sigmoid", "Hardtanh", "Hardsigmoid", "tanh", "sigmoid", "hardtanh", "hardsigmoid"}
+MOST_LISTED = 3  # modules in a sentence
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class Health:
+    """The health of a followed training run; its text is a table.
+
+    Attributes:
+        modules: names of the modules with parameters, in the order of the structure
+        steps: steps with statistics ("looks"), int64
+        table: root mean square of the weights of a module and of their gradient, update relative
+            to the weights, and fraction of dead units; shape (looks, modules, 4). The weights are
+            the matrices of a module, or its vectors if it has no matrix. NaN is unknown, infinity
+            is not finite
+        faults: words on each module, such as "dead since 301", or ""
+        findings: the faults, earliest first
+        head: number of looks, steps and losses
+        looked_at: what was examined
+    """
+
+    modules: dict[str, str]
+    steps: Any
+    table: FloatArray
+    faults: Sequence[str]
+    findings: Sequence[Finding]
+    head: str
+    looked_at: str
+
+    def __repr__(self) -> str:
+        cells = [map(cell, self.table[:, i].T, range(4)) for i in range(len(self.modules))]
+        rows = zip(self.modules.items(), cells, self.faults, strict=True)
+        lines = columns([HEAD, *((*names, *numbers, fault) for names, numbers, fault in rows)])
+        words = [str(each) for each in self.findings] or [self.looked_at]
+        return "\n".join([self.head, "", *lines, "", *words])
+
+
+def newest(numbers: FloatArray) -> float:
+    """Return the last known number, or NaN."""
+    return float([np.nan, *numbers[~np.isnan(numbers)]][-1])
+
+
+def cell(numbers: FloatArray, measure: int) -> str:
+    """Format the last known number of a column of a table."""
+    last = newest(numbers)
+    known = f"{100 * last:.0f} %" if measure == UNITS else f"{last:.2g}"
+    return "-" if np.isnan(last) else "not finite" if np.isinf(last) else known
+
+
+@final
+class Modules:
+    """The modules of a record, in the order of its structure.
+
+    Attributes:
+        parts: indices of the weights of each module
+        arrays: all arrays of the model
+    """
+
+    def __init__(self, followed: Followed) -> None:
+        structure, self.arrays = followed.structure, followed.head().arrays
+        self._names = [each["name"] for each in structure["nodes"]]
+        self._after: dict[float, set[int]] = {}  # nodes that take what a node makes
+        for before, after, _ in structure["edges"]:
+            self._after.setdefault(before, set()).add(after)
+        nodes = {name: each["id"] for each in structure["nodes"][::-1] for name in each["arrays"]}
+        self._nodes: dict[str, set[float]] = {}  # of each module
+        parts: dict[str, list[int]] = {}
+        for i, array in sorted(enumerate(self.arrays), key=lambda x: nodes.get(x[1].name, inf)):
+            if not array.is_buffer:
+                parts.setdefault(array.module or array.name, []).append(i)
+                node = nodes.get(array.name, inf)
+                self._nodes.setdefault(array.module or array.name, set()).add(node)
+        self.parts = {
+            name: [i for i in each if self.arrays[i].has_units] or each
+            for name, each in parts.items()
+        }
+
+    def behind(self, module: str) -> set[str]:
+        """Return the modules that take what a module makes, directly or not."""
+        names = [*self.parts]
+        if not self._after:  # as in a chain
+            return {*names[names.index(module) + 1 :]}
+        left, seen = [*self._nodes[module]], set[float]()
+        while left:
+            new = self._after.get(left.pop(), set()) - seen
+            seen |= new
+            left += new
+        return {name for name, nodes in self._nodes.items() if nodes & seen} - {module}
+
+    def is_flat(self, module: str) -> bool:
+        """Return whether a function behind a module has no slope on both sides, such as tanh."""
+        after = [each for node in self._nodes[module] for each in self._after.get(node, ())]
+        return any(self._names[each] in FLAT for each in after)
+
+    def table(self, stats: FloatArray) -> FloatArray:
+        """Return the table of a Health from statistics of all arrays."""
+        found = []
+        for parts in self.parts.values():
+            sizes = np.array([prod(self.arrays[i].shape) for i in parts], float)
+            rows = np.array([prod(self.arrays[i].shape[:1]) for i in parts], float)
+            squares = [mean(stats[:, parts, measure] ** 2, sizes) for measure in range(3)]
+            squares[CHANGE] /= np.where(squares[0] > 0.0, squares[0], np.nan)  # they may start at 0
+            found.append([*np.sqrt(squares), mean(stats[:, parts, UNITS], rows)])
+        return np.moveaxis(np.array(found), (0, 1), (1, 2))
+
+
+def mean(numbers: FloatArray, sizes: FloatArray) -> FloatArray:
+    """Return the weighted mean of the known numbers of each row, or NaN."""
+    known = ~np.isnan(numbers)
+    found: FloatArray = np.nansum(numbers * sizes, axis=1) / np.sum(known * sizes, axis=1)
+    return found
+
+
+def health_of(followed: Followed) -> Health:
+    """Return the Health of a record; raise OrderError before the first recorded step."""
+    diagnosis, modules, looks = diagnose(followed), Modules(followed), followed.looks
+    steps, losses = np.array([step for step, _ in looks], np.int64), followed.losses
+    with np.errstate(all="ignore"), catch_warnings():
+        simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
+        is_low = followed.measures().level <= LOW  # then dead units do not matter
+        stats = np.array([numbers for _, numbers in looks], np.float64)
+        stats = np.where(stats == UNKNOWN, np.nan, np.where(np.isfinite(stats), stats, np.inf))
+        table = modules.table(stats)
+    lost: Any = np.isinf(table[:, :, :UNITS]).any(axis=2)
+    table[lost, CHANGE:] = np.inf
+    end = int(np.argmax([*lost.any(axis=1), True]))  # the first look that is not finite
+    faults: dict[str, list[str]] = {name: [] for name in modules.parts}
+    found = [] if is_low else dead_layers(modules, steps[:end], table[:end], faults)
+    owners = {modules.arrays[i].name: name for name, part in modules.parts.items() for i in part}
+    for each in followed.record.notes:
+        if each["kind"] in NOTED:
+            kind, words = NOTED[each["kind"]]
+            text, remedy = visible(each["text"].partition(": ")[2], 300), each.get("try")
+            where = owners.get(each["where"], "")  # it may have been replaced since
+            found.append(Finding(kind, where, each["step"], text, remedy or FAULTS[kind][2]))
+            if words and where:
+                faults[where].append(f"{words} {each['step']:,}")
+    for name, bad in zip(faults, lost.T, strict=True):
+        faults[name] += [f"not finite since {step:,}" for step in steps[bad][:1]]
+        if all(modules.arrays[i].frozen for i in modules.parts[name]):
+            faults[name].append("frozen")
+    found = found or [replace(x, step=x.step + 1) for x in diagnosis if x.kind != "dead"]
+    count, total = int(np.isfinite(losses).sum()), max(len(losses), int(steps[-1]))
+    known = counted(count, "loss", "es") if count else "no loss was reported"
+    known = "the loss of every step" if count >= max(1, total - 1) else known
+    is_blind = bool(np.isnan(table[:, :, GRADIENT]).all())
+    nothing = "No fault" if is_blind or not count else "Nothing wrong"
+    lack = "; no gradient is known" * is_blind
+    return Health(
+        {name: modules.arrays[parts[0]].kind for name, parts in modules.parts.items()},
+        steps,
+        table,
+        [", ".join(dict.fromkeys(words)) for words in faults.values()],
+        sorted(found, key=lambda each: each.step),
+        f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {known}",
+        f"{nothing} was found in {diagnosis.looked_at}{lack}.",
+    )
+
+
+def counted(count: int, what: str, plural: str = "s") -> str:
+    return f"{count:,} {what}{plural * (count != 1)}"
+
+
+def dead_layers(
+    modules: Modules, steps: Any, table: FloatArray, faults: dict[str, list[str]]
+) -> list[Finding]:
+    """Return the dead layers behind which no other is dead, and add words on all modules.
+
+    Args:
+        steps: looks at which everything is finite; `table`: their table of a Health
+        faults: words on each module
+    """
+    dead: dict[str, tuple[int, str, str]] = {}  # step at which it began, share, and former share
+    for name, shares in zip(modules.parts, table[:, :, UNITS].T, strict=True):
+        last = int(max([*np.flatnonzero(shares <= DEAD), -1]))  # look at which it was alive
+        looks = last + 1 + np.flatnonzero(shares[last + 1 :] > DEAD)
+        if len(looks) >= LOOKS:
+            units = sum(modules.arrays[i].shape[0] for i in modules.parts[name])
+            was = f" ({100 * shares[last]:.0f} % at step {steps[last]:,})" * (last >= 0)
+            share = f"{100 * shares[looks[-1]]:.0f} % of its {units:,} units are"
+            dead[name] = int(steps[looks[0]]), share, was
+    behind, found = {name: modules.behind(name) for name in dead}, []
+    gradients = zip(modules.parts, table[:, :, GRADIENT].T, strict=True)
+    zeros = {name for name, numbers in gradients if newest(numbers) == 0.0} - {*dead}
+    for name, (step, share, was) in dead.items():
+        if any(name not in behind[other] for other in behind[name] & {*dead}):
+            continue  # a layer behind it is dead, so it gets no gradient
+        before = [other for other in dead if name in behind[other] and other not in behind[name]]
+        after = [other for other in modules.parts if other in behind[name] & zeros]
+        kind = "saturated" if modules.is_flat(name) else "dead"
+        for other in before:
+            faults[other].append(f"no gradient since {dead[other][0]:,}")
+        for other in after:
+            faults[other].append("gets only zeros")
+        faults[name].append(f"{kind} since {step:,}")
+        words = f"{share} {kind}{was}: their gradients are 0"
+        words += listed(before, "before it", "no gradient")
+        words += listed(after, "behind it", "only zeros")
+        remedy = FAULTS[kind][2] if kind == "saturated" else SIGNS[kind][2]
+        found.append(Finding(kind, name, step, words, remedy))
+    return found
+
+
+def listed(names: Sequence[str], where: str, what: str) -> str:
+    """Return that modules at a place get something, or ""."""
+    more = f" and {len(names) - MOST_LISTED:,} more" * (len(names) > MOST_LISTED)
+    words = f"{', '.join(names[:MOST_LISTED])}{more} {where} get{'s' * (len(names) == 1)} {what}"
+    return f"; {words}" if names else ""
