@@ -89,7 +89,7 @@ KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, with layers of this name, or of followed models.
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
-MARKED = re.compile(r".*\b(?:draw_diagram|draw_health|modelFrames|ModelFrames|scaleModelArrays)\b.*\n")
+MARKED = re.compile(r".*\b(?:draw_(?:diagram|health)|[mM]odelFrames|scaleModelArrays)\b.*\n")
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
