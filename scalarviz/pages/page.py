@@ -89,6 +89,11 @@ KIND = re.compile(r'\["(\w+)", \w+\](?:, )?')
 # What only pages with long rows of kernels draw, with layers of this name, or of followed models.
 OPENED = re.compile(r"^import \{ (draw_opened_rows) \} .*", re.MULTILINE)
 EVENED = "layer_norm"
+# What only pages with images or squares of neurons draw: classes and functions.
+PAINTED = re.compile(
+    r"^export (class NeuronMaps \{).*?^\}|^export (function draw(?:Maps|Squares)\(.*?\{$).*?^\}",
+    re.MULTILINE | re.DOTALL,
+)
 MARKED = re.compile(r".*\b(?:draw_(?:diagram|health)|[mM]odelFrames|scaleModelArrays)\b.*\n")
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
@@ -394,7 +399,7 @@ def module_for(
     exhibit: Mapping[str, Any] | None,
     name: str,
     *,
-    parts: Collection[str] = ("opens", "marked"),
+    parts: Collection[str] = ("opens", "marked", "painted"),
     kinds: Collection[str] | None = None,
 ) -> str:
     """Return the source of a module without the parts that a page does not need.
@@ -408,6 +413,8 @@ def module_for(
     content, shown = module_text(name), exhibit and exhibit["kind"]
     if name == "story/long_rows.js" and "opens" not in parts:
         content = OPENED.sub(r"const \1 = () => [];", content)
+    if name == "neuron_images.js" and "painted" not in parts:
+        content = PAINTED.sub(lambda found: f"export {found[1] or found[2]}}}", content)
     if "marked" not in parts:
         content = MARKED.sub("", content)
     if kinds is not None:
@@ -440,14 +447,20 @@ def without(table: str, kinds: Collection[str]) -> str:
 def parts_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the parts of a picture that few have.
 
-    They are "opens", rows of kernels or of a LayerNorm that can be opened, and "marked", the marks
-    and the health of a followed model.
+    They are "opens", rows of kernels or of a LayerNorm that can be opened, "marked", the marks and
+    the health of a followed model, and "painted", neurons as images or as squares.
     """
     layouts = spec["scene"]["layouts"]
-    is_evened = any(line["curve"] == EVENED for each in layouts for line in each["neurons"])
-    opens = is_evened or any(fan["form"] == "open" for each in layouts for fan in each["fans"])
-    marked = spec["page"]["health"] is not None or any("marks" in each for each in layouts)
-    return [name for name, has in (("opens", opens), ("marked", marked)) if has]
+    lines = [line for each in layouts for line in each["neurons"]]
+    is_evened = any(line["curve"] == EVENED for line in lines)
+    has = {
+        "opens": is_evened
+        or any(fan["form"] == "open" for each in layouts for fan in each["fans"]),
+        "marked": spec["page"]["health"] is not None or any("marks" in each for each in layouts),
+        "painted": bool(spec["scene"]["maps"]["places"])
+        or any(line["square"] or line["shape"] for line in lines),
+    }
+    return [name for name in has if has[name]]
 
 
 def markup_of_page() -> str:

@@ -25,7 +25,7 @@ from scalarviz.story.facts import (
     UpdateLine,
     sample_of,
 )
-from scalarviz.story.formats import said
+from scalarviz.story.formats import agreeing, said
 from scalarviz.story.names import neuron_name, owns, uses_of, weight_title
 from scalarviz.story.names import sentence as sentence_of
 
@@ -220,7 +220,7 @@ def blocks_of(known: Why) -> Blocks:
     if is_edit:
         blocks.append(CardLine(text("card.edited"), "quiet"))
     if found is None or (is_edit and not is_walked):
-        return blocks  # after an edit, the step does not explain the value
+        return [*blocks, *at_rest(known)]  # after an edit, the step does not explain the value
     why = text("card.why_not") if found.frozen else text("card.why")
     blocks.append(CardLine(text("card.so_far", step=known.step) if is_walked else why, "strong"))
     tables = table_of(known)
@@ -231,6 +231,19 @@ def blocks_of(known: Why) -> Blocks:
         shown = change_between(found.value, new)
         blocks += optimizer_rows(found, shown[0], shown[1], grad)
     return blocks
+
+
+def at_rest(known: Why) -> list[CardLine]:
+    """Return what a weight of a dense layer does with its present input, if it is known."""
+    lines: list[CardLine] = []
+    for use in known.uses:
+        sent = known.state.values.get(use.operation.source)
+        if use.operation.kind == "affine" and sent is not None:
+            x = 1.0 if use.read is None else float(sent[use.read[0]])
+            w = float(known.state.value[known.row])
+            shown, found, _ = agreeing([x, w], lambda v: v[0] * v[1], x * w, 2)
+            lines.append(CardLine(f"{sender(known, use, x)} {shown[0]} × {shown[1]} = {found}"))
+    return lines
 
 
 def change_line(known: Why) -> CardLine:

@@ -174,10 +174,10 @@ def test_only_a_page_with_rows_of_kernels_has_what_opens_them(made: Page) -> Non
     assert "function draw_opened_rows(" not in script_in(made.text)
     assert "opened.row" not in data_in(made.text)["texts"]
     assert "draw_diagram" not in script_in(made.text)
-    for name in ("story/long_rows.js", "picture.js"):
+    for name in ("story/long_rows.js", "picture.js", "neuron_images.js"):
         assert module_for(None, name, parts=[]) != module_for(None, name)
     digits = load(find("digits"))(engine="cpu")
-    assert parts_of(description(Show.of(digits))["spec"]) == ["opens"]
+    assert parts_of(description(Show.of(digits))["spec"]) == ["opens", "painted"]
 
 
 @pytest.mark.usefixtures("_quick")

@@ -159,7 +159,7 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
         ),
         (
             Group((-0.1, 0.1, 0.2), 3, 0),
-            "2 of 3 want .78 higher, 1 lower. The mean of all decides, against the framed bar.",
+            "2 of 3 want .78 higher, 1 lower. Their mean decides, against the framed bar.",
         ),
         (Group((0.2, 0.0, 0.1), 3, 0), "2 of 3 want .78 higher, 0 lower. 1 want no change."),
         (

@@ -97,7 +97,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
     ]
 
 
-@pytest.mark.parametrize(("weight", "does"), [(0.4, "stays"), (-0.4, "turns")])
+@pytest.mark.parametrize(("weight", "does"), [(0.4, "keeps"), (-0.4, "turns")])
 def test_blame_that_goes_through_one_weight_says_what_its_sign_does(
     weight: float, does: str
 ) -> None:
@@ -106,7 +106,7 @@ def test_blame_that_goes_through_one_weight_says_what_its_sign_does(
     session = sv.Session(network, (np.ones((4, 2)), np.ones((4, 1))), engine="python", batch=4)
     session.advance(session.operations.index("input gradient 1") + 1, "operation")
     said = caption(session, None)
-    assert said.why.endswith(f"so the direction {does}.")
+    assert said.why.endswith(f"{does} the direction.")
     assert said.bars is not None and len(said.bars.rows) == 1 and said.bars.total is None
 
 
@@ -611,7 +611,7 @@ def test_a_caption_has_what_each_sample_of_the_step_asks_for(make: Any) -> None:
     assert nearer is not None and outcome is not None and len(nearer.amounts) == count
     assert nearer.amounts[nearer.place] == pytest.approx(outcome.off[0] - outcome.off[1], rel=1e-3)
     words = group_words(Group((0.2, -0.1, 0.0, 0.3), 4, 1), ".42")
-    assert words.endswith("1 lower. The mean of all decides, against the framed bar.")
+    assert words.endswith("1 lower. Their mean decides, against the framed bar.")
 
 
 def test_a_step_says_that_the_batch_decides() -> None:

@@ -150,6 +150,16 @@ def test_one_sentence_says_why_it_changed() -> None:
     assert ("down" in words) == (push < 0.0)
 
 
+def test_a_weight_that_no_step_has_moved_says_what_it_does() -> None:
+    session = rgb()
+    facts, state = facts_of(session), state_of(session)
+    state = replace(state, values={facts.inputs: np.array([0.5, 0.25, 0.125])})
+    for row, start in ((5, "Input B sent 0.12. "), (30, "A bias always sends 1. ")):
+        _, line = blocks_about(facts, state, row)
+        assert isinstance(line, CardLine) and line.words.startswith(start)
+        assert_calculates(f"y = {line.words.removeprefix(start)}")
+
+
 def test_after_an_edit_the_card_says_so_and_not_the_step_before() -> None:
     session = advanced(rgb(), 3)
     old = session.network.bank.value[5]
@@ -315,8 +325,8 @@ def test_a_card_says_which_samples_moved_the_weight_most() -> None:
     wanted = session.samples_that_moved(3, 30, 3, progress=False)
     (line,) = (line for line in lines_of(card_of(session, 3), "quiet") if "moved it most" in line)
     first = wanted.samples[0]
-    assert f"samples {first.sample} ({first.amount / wanted.total:.0%})," in line
-    assert line.startswith("In the last 30 steps")
+    assert f"Samples {first.sample} ({first.amount / wanted.total:.0%})," in line
+    assert line.endswith(" moved it most in the last 30 steps.")
     assert session.step_index == 40
     made = data.Generated(lambda step, batch, seed: (inputs, table[1]), inputs=2, outputs=1)
     generated = sv.Session(network.copy(), made, batch=4, engine="python")

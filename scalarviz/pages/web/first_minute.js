@@ -16,6 +16,7 @@ import {
 import { madeButton } from "./events.js";
 import { count_of } from "./story/build_link.js";
 import { Box } from "./story/camera.js";
+import { sentence } from "./story/names.js";
 import { text } from "./texts.js";
 
 const WATCHED = 60; // steps in which a new neuron is seen to learn
@@ -27,7 +28,7 @@ const PLAIN = /^#?(v=1)?$/; // links without a network
 
 /** The cards in order: `at` is what is explained, by default a cube; `tab` has it on a phone. */
 const CARDS = [
-  { name: "drag", isDone: ({ app }) => app.client.resume.journal.some(({ kind }) => kind === "edit") && !app.picture.scales.stops.held },
+  { name: "drag", isDone: ({ app }) => app.state.step > 0 || (app.client.resume.journal.some(({ kind }) => kind === "edit") && !app.picture.scales.stops.held) },
   { name: "play", at: "#play", isDone: ({ right }) => right >= LEARNED },
   { name: "back", at: "#curve", isDone: ({ isBack }) => isBack },
   { name: "parts", at: "#strip", isDone: ({ isOut }) => isOut },
@@ -75,7 +76,7 @@ export class FirstMinute {
     const buttons = made("div", "buttons", ...this.buttonsOf(name));
     this.card.replaceChildren(made("div", "steps", ...dots), ...this.words, buttons);
     this.say(`first.${name}`);
-    if (tab && isPhone()) this.words[1].prepend(`${text("build.first.tab", { tab: text(`page.html.${tab}`) })} `); // prettier-ignore
+    if (tab && isPhone()) this.words[1].prepend(`${text("build.first.tab", { tab: sentence(text(`page.html.${tab}`)) })} `); // prettier-ignore
     if (hasLearned) this.words[0].prepend(`${text("build.first.learned")} `);
     return undefined;
   }

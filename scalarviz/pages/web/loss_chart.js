@@ -150,7 +150,7 @@ export class Curve {
     this.element.setAttribute("aria-valuetext", said.join(", "));
     const curve = Object.assign(new CurveData(), curveOf(losses, -this.before, this.marks), {
       at: step,
-      loss: loss ?? NaN,
+      loss: this.marks.at(-1)?.[0] === step ? NaN : (loss ?? NaN), // of other points
       others: this.lines.drawn,
       metrics: this.measures.named(step),
       marks: this.marks,
