@@ -17,7 +17,7 @@ from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.layout.division import Division
-from scalarviz.scene.layout.plates import Layout, Step
+from scalarviz.scene.layout.plates import DiagramMark, Layout, Step
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
 from scalarviz.scene.loss_chart import Curve as Curve
@@ -370,6 +370,8 @@ class FrameData:
         pointed: the piece of the caption under the mouse, or None
         opened: whether the caption shows all terms
         maps: outputs of the neurons over the inputs, drawn in their squares, or None
+        probe: step of the shown probe and what modules computed for it, or None; `map`: the mark
+            of its map under the mouse, or None
         pane: properties as one of several panes; None for a single picture
         marks: whether the key of the marks is open
         named: pixels of a cell from which on the first row has call-outs without being asked for
@@ -429,6 +431,8 @@ class FrameData:
     now: float | None = None
     chosen: object = None
     thread: Sequence[Step] = ()
+    probe: tuple[int, Mapping[str, Mapping[str, Any]]] | None = None
+    map: DiagramMark | None = None
     _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:

@@ -74,6 +74,7 @@ from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.pace import seam
+from scalarviz.scene.probe_maps import draw_large_map, draw_maps
 from scalarviz.scene.side_panel import Side, side_of, side_room
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
@@ -445,6 +446,7 @@ class Picture:
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_diagram(part, theme, see, frame_data.layout)
+            draw_maps(part, see, frame_data, theme)
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
             draw_long_rows(part, see, frame_data, theme)
@@ -466,6 +468,7 @@ class Picture:
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
+            draw_large_map(part, see, frame_data, theme, division.view)
             return taken.boxes, taken.panel, sheets
 
         doors = partial(

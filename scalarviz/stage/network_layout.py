@@ -109,7 +109,8 @@ def layout_of(
     squares = hidden if sees_places(now) else []
     if now.run.structure is not None and now.run.structure["nodes"]:
         size = room or (shape * HIGH, HIGH)
-        known = now.run.structure, program, now.run.named_arrays
+        structure = now.run.structure if room else {**now.run.structure, "probed": {}}
+        known = structure, program, now.run.named_arrays
         return layout_of_model(*known, size, opened or {})
     if isinstance(network.layers[0], ModuleArray):  # too many modules for that
         return without_balls(walls(program, about, {}, shape))

@@ -17,6 +17,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
@@ -35,7 +36,7 @@ from scalarviz.scene.frame_data import (
 )
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Division, Projection, what_at
-from scalarviz.scene.layout.plates import Step
+from scalarviz.scene.layout.plates import DiagramMark, Step
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.legend import module_words
 from scalarviz.scene.look import Look
@@ -43,6 +44,7 @@ from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.model_frames import frames_seen
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
+from scalarviz.scene.probe_maps import map_at
 from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController
@@ -115,7 +117,7 @@ CHOSEN = attrgetter(
     ),
     *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
     "reading.now.playing",
-    *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend"),
+    *("over.step", "over.cell", "over.piece", "over.title", "over.opened", "over.legend", "map"),
 )
 
 
@@ -183,6 +185,7 @@ class Stage(Messages):
         super().__init__()
         self.hover: int | None = None
         self.hover_neuron: Neuron | None = None
+        self.map: DiagramMark | None = None  # the map of a probe under the mouse
         self.walking = False
         self._spoken: Moment | None = None  # the operation on the last picture
         self._score: tuple[int, int] | None = None  # right answers before the last step
@@ -520,7 +523,9 @@ class Stage(Messages):
             moment,
             part,
             exhibit,
-            self._cards.hovered(hovered, pinned, source, self.plan, self.motion.done),
+            self._with_probe(
+                self._cards.hovered(hovered, pinned, source, self.plan, self.motion.done)
+            ),
             self._cards.pinned(
                 *(pinned, source, self.plan, self.motion.done),
                 *((maps, exhibit), self.beside),
@@ -538,6 +543,8 @@ class Stage(Messages):
             pointed=self.over.piece,
             opened=self.over.opened and self.motion.walking and not reading.now.playing,
             maps=maps if look.neuron_maps else None,
+            probe=reading.now.run.probe,
+            map=self.map,
             pane=self.pane,
             marks=self.marks or self.over.legend,
             menus=self.common.menus,
@@ -559,6 +566,20 @@ class Stage(Messages):
         self._focus = found or (self._focus if level else None)
         self._seen = replace(self._seen, focus=self._focus, attention=level)
         return self._seen
+
+    def _with_probe(self, card: Card | None) -> Card | None:
+        """Return a card about a weight with numbers of its module for the probe, if known."""
+        run = self.reading.now.run
+        if card is None or run.probe is None:
+            return card
+        before = [x.name for x in run.named_arrays if x.first <= card.row]
+        row = run.probe[1].get(before[-1].rpartition(".")[0] if before else "", {})
+        if "mean" not in row:
+            return card
+        numbers = text("probe.numbers", mean=short(row["mean"]), spread=short(row["std"]))
+        zeros = text("probe.zeros", percent=round(100.0 * row["zeros"]), step=run.probe[0])
+        facts = (text("probe.result"), numbers), ("", zeros)
+        return replace(card, facts=[*card.facts, *facts])
 
     def _with_new_numbers(self) -> FrameData | None:
         """Return the last frame data with new numbers; None if anything else may have changed.
@@ -638,6 +659,9 @@ class Stage(Messages):
         structure = self.reading.now.run.structure
         lack = structure["lack"] if structure is not None else ""
         key = marks_meaning(self.plan) if self._extent[0] >= WIDE else ""
+        probe = self.reading.now.run.probe
+        if probe is not None and any(each.kind == "map" for each in self.plan.marks):
+            key = f"{text('structure.key.rows')}; {text('probe.key', step=probe[0])}"
         task = text("structure.lack", why=lack) if lack else key
         if task and not found.task:
             found = replace(found, task=task)
@@ -790,6 +814,8 @@ class Stage(Messages):
         """Set the hovered item to the item under the mouse."""
         self._resting = NOTHING
         found = NOTHING if self.over.hover(self.on_top, x, y) else self.target_at(x, y)
+        if self._seen is not None and self._picture is not None and self.plan.marks:
+            self.map = map_at(self._see(self._seen), self.plan, x, y)
         if found or not self.walking:
             self.hover, self.hover_neuron = found.row, found.neuron
 

@@ -31,6 +31,7 @@ from scalarviz.scene.layout.model_walls import (
     LARGEST_FEW,
     MARGIN,
     SMALL,
+    THIN,
     WIDEST,
     Arrays,
     Wall,
@@ -65,9 +66,36 @@ RING, ROW, SHORTEST = 19.0, 30.0, 0.35  # a function that is a sign; between row
 NUMBERS = 20.0  # below closed repetitions
 BRACKET = 14.0  # room for the skip connections of a closed frame
 CARD, LETTER = 9.0, 14.0  # margin of a closed frame; room for names of parts
+MAP, HEAD_MAP, BESIDE_MAP = 27.0, 40.0, 3.0  # pixels of the maps of a probe, and between them
+ATTENDING = frozenset(("attention", "softmax", "MultiheadAttention"))
+MAPPED = frozenset(("Conv2d", "ConvTranspose2d"))
 Point = tuple[float, float]
 Arc = tuple[Item, Item]
 End = Item | int | None  # of a line in a frame: a child, the leaf outside it comes from, outside
+
+
+@dataclass(frozen=True)
+class Maps:
+    """The maps of a probe at an item, as small squares in rows.
+
+    Attributes:
+        path: the module that has them; `part`: "maps" or "attention"
+        side: pixels of a square
+        corners: upper left corners of the squares, which have words above them if there is room
+    """
+
+    path: str
+    part: str
+    side: float
+    corners: Sequence[Point]
+
+    @property
+    def width(self) -> float:
+        return max(x for x, _ in self.corners) + self.side
+
+    @property
+    def height(self) -> float:
+        return self.corners[-1][1] + self.side
 
 
 @dataclass
@@ -79,6 +107,7 @@ class Place:
         width, height, up: size, and the part of the height above that line
         wall: the arrays, or None
         corner: the corner of the arrays, from the upper left one of the item
+        maps: the maps of a probe, or None; they are centered at the foot of the item
         columns: left end, width, height above and below the line of each column of a frame
         lanes: lane of each line over the content
         row: row of the whole picture
@@ -91,6 +120,7 @@ class Place:
     up: float = 0.0
     wall: Wall | None = None
     corner: Point = (0.0, 0.0)
+    maps: Maps | None = None
     columns: list[tuple[float, float, float, float]] = field(default_factory=list)
     lanes: dict[tuple[End, End], int] = field(default_factory=dict)
     row: int = 0
@@ -182,6 +212,8 @@ class ModelLayout:
         opened: Mapping[str, int] | None = None,
     ) -> None:
         self.root, self.edges = tree_of(structure)
+        self._paths_of = [each["path"] for each in structure["frames"]]
+        self._probed: Mapping[str, Arrays] = structure.get("probed", {})
         self.kept, self.width, self.height = kept, width, height
         self.opened = opened or {}
         self.places: dict[Item, Place] = {self.root: Place()}
@@ -254,6 +286,9 @@ class ModelLayout:
         """Return the place of an item, with its size only."""
         if item.kind in ("wall", "frame"):
             return self._measure_wall(item, areas.get(item, 1.0))
+        if (maps := self._maps(item, 0.0)) is not None:
+            up = 0.5 * (maps.height + maps.corners[0][1])
+            return Place(width=maps.width, height=maps.height, up=up, maps=maps)
         margin = 14.0 if item.kind == "function" else 16.0
         wide, high = max(map(text_width, item.words)) + margin, LINE * len(item.words) + margin - 10
         wide, high = (RING, RING) if is_ring(item) else (wide, high)
@@ -269,8 +304,40 @@ class ModelLayout:
             names = (text_width(label, SMALL) for _, _, label in made.labels)
             left, top, low = left + max(names, default=0.0) + 4.0, TITLE, NUMBERS
         height = made.height + top + low
-        width = made.width + left + right
-        return Place(width=width, height=height, up=0.5 * height, wall=made, corner=(left, top))
+        width, maps = made.width + left + right, self._maps(item, made.width)
+        if maps is not None:
+            wider = max(0.0, maps.width + 2.0 * right - width)
+            width, height, left = width + wider, height + maps.height + low, left + 0.5 * wider
+        corner = left, top
+        return Place(
+            width=width, height=height, up=0.5 * height, wall=made, corner=corner, maps=maps
+        )
+
+    def _maps(self, item: Item, width: float) -> Maps | None:
+        """Return the maps of a probe that are shown at an item, or None.
+
+        Args:
+            width: width of the arrays of the item
+        """
+        attends, node = bool(ATTENDING & {item.name, *item.words}), item.node
+        if item.units or not (attends or item.is_closed or item.name in MAPPED):
+            return None
+        path, parts = item.path, ("attention",) if attends else ("maps", "attention")
+        if node is not None:
+            frame = self._paths_of[node["frame"]] if node["frame"] >= 0 else ""
+            path = node["path"] if node["path"] or node["arrays"] else frame
+        known = self._probed.get(path, {})
+        part = next((each for each in parts if each in known), "")
+        if not part:
+            return None
+        count, side, label = known[part][0], MAP, 0.0
+        if part == "attention":
+            side, label = HEAD_MAP, LABEL
+        step = side + BESIDE_MAP
+        columns = 4 if part == "maps" and count * step - BESIDE_MAP <= width else 2
+        places = [divmod(number, columns) for number in range(count)]
+        corners = [(column * step, row * (step + label) + label) for row, column in places]
+        return Maps(path, part, side, corners)
 
     def _wall(self, item: Item, area: float) -> Wall:
         """Return the arrays of an item, cached by their area."""
@@ -278,10 +345,12 @@ class ModelLayout:
         if key not in self._walls:
             room = max(WIDEST, 0.3 * self.width), min(HIGHEST, 0.72 * self.height)
             largest = LARGEST_FEW if self.root.weights <= FEW else LARGEST_CELL
+            maps = self._maps(item, 0.0)
+            least = THIN if maps is None else 0.75 * maps.width
             self._walls[key] = (
                 wall_of(item.node, self.kept, area, room, largest)
                 if item.node is not None
-                else closed_wall(item, self.kept, area)
+                else closed_wall(item, self.kept, area, least)
             )
         return self._walls[key]
 

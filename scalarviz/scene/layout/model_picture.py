@@ -205,13 +205,15 @@ def items_of(made: ModelLayout) -> Iterator[DiagramMark]:
         elif each.is_closed:
             yield mark("box", "closed", [edges[:2], edges[2:]], size=ROUND, key=each.key)
             yield from closed_marks(made, each, place)
-        else:
+        elif place.maps is None:
             is_end = each.kind in ("input", "output")
             look = "input" if is_end else "ring" if is_ring(each) else "chip"
             yield box(look, *edges, 6.0 if is_end else CHIP if look == "chip" else 9.5)
             for number, said in enumerate(each.words):
                 y = place.y + LINE * (number - 0.5 * (len(each.words) - 1))
                 yield words("bold" if look == "ring" else "soft", place.middle, y, said)
+    for each in shown:
+        yield from map_marks(made.places[each])
     names = [(made.title(each)[0], made.places[each]) for each in walls]
     yield from (words("ink", place.middle, place.low + 11.0, said) for said, place in names)
     for each in walls:
@@ -221,12 +223,29 @@ def items_of(made: ModelLayout) -> Iterator[DiagramMark]:
             yield words(look, x, y + LABEL * number, said, SMALL)
 
 
+def map_marks(place: Place) -> Iterator[DiagramMark]:
+    """Yield the maps of a probe at the foot of an item, with the numbers of heads."""
+    maps = place.maps
+    if maps is None:
+        return
+    left = place.middle - 0.5 * maps.width
+    top = place.low - maps.height - (place.corner[1] if place.wall is not None else 0.0)
+    for number, (dx, dy) in enumerate(maps.corners):
+        x, y = left + dx, top + dy
+        corners = [(x, y), (x + maps.side, y + maps.side)]
+        yield mark("map", maps.part, corners, maps.path, number)
+        if maps.part == "attention":
+            said = text("structure.head", number=number)
+            yield words("quiet", x + 0.5 * maps.side, y - 0.5 * LABEL, said, SMALL)
+
+
 def wall_marks(made: ModelLayout, item: Item, place: Place) -> Iterator[DiagramMark]:
     """Yield the ground of a wall, its edge if tied, and the names of its parts."""
     assert place.wall is not None
     grids, parts = place.wall.grids, place.wall.parts
     left, top = grid_corner(place)
-    edges = left - MARGIN, place.high, place.right, place.low
+    wide = 0.0 if place.maps is None else 0.5 * place.maps.width
+    edges = min(left, place.middle - wide) - MARGIN, place.high, place.right, place.low
     yield box("tied" if item in made.tied else "wall", *edges, 4.0)
     for x, y, said in place.wall.labels:
         yield words("quiet", left + x, top + y, said, SMALL, "left")

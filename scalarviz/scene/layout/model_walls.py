@@ -274,11 +274,12 @@ def slip(name: str, count: int, x: float, y: float, width: float, height: float)
     return found[: 1 + (rest > 0)]
 
 
-def closed_wall(item: Item, kept: Arrays, area: float) -> Wall:
+def closed_wall(item: Item, kept: Arrays, area: float, least: float = THIN) -> Wall:
     """Return the arrays of a closed frame, one upon another, with a column for each repetition.
 
     Args:
         area: area of all cells in square pixels
+        least: least pixels of a column
     """
     grids: list[Grid] = []
     labels: list[tuple[float, float, str]] = []
@@ -286,7 +287,7 @@ def closed_wall(item: Item, kept: Arrays, area: float) -> Wall:
     names = rows_of(units[0], item.path, kept)
     high = min(sqrt(area * (REPEATED if item.units else TALL)), TALLEST)
     high = max(high, LABEL * len(names), EMPTY)
-    wide = max(THIN, area / high / len(units))
+    wide = max(least, area / high / len(units))
     each = (high - SLIP * (len(names) - 1)) / max(1, sum(count for _, count in names.values()))
     for number, unit in enumerate(units):
         y = 0.0

@@ -554,14 +554,14 @@ class Sign:
 
 @dataclass(frozen=True, slots=True)
 class DiagramMark:
-    """A box, a line or a text between the walls of a followed model.
+    """A box, a line, a text or a map of a probe between the walls of a followed model.
 
     Attributes:
-        kind: "box", "line", "text", or "room" (corners of the picture at full zoom)
-        look: name of its colors, see `diagram`
+        kind: "box", "line", "text", "map", or "room" (corners of the picture at full zoom)
+        look: name of its colors, see `diagram`; of a map, its part of the probe
         points: opposite corners of a box, points of a line, or the anchor of a text, in space
-        words: the text
-        size: radius of corners, or font size, in units of PIXEL
+        words: the text; of a map, the path of its module
+        size: radius of corners, or font size, in units of PIXEL; of a map, its number
         anchor: position of the anchor in the text: "left", "center" or "right"
         key: key of the frame that a click on the box opens or closes; "" for others
     """

@@ -40,6 +40,9 @@ NODE = {
     "kind": "", "name": "", "path": "", "frame": -1, "times": 0, "out": False, "arrays": [""],
     "sizes": [SIZES], "shared": [""], "shape": SIZES, "within": [""],
 }  # fmt: skip
+ROW = {"path": "", "maps": SIZES, "attention": SIZES, "output": 0}  # of a module, for a probe
+ROW_PARTS, FEW = ("maps", "attention"), 4  # arrays, and numbers before the output
+MOST_SMALL = 8  # arrays of a part
 NODE_KINDS = {"module", "function", "noise", "input"}
 
 
@@ -108,6 +111,35 @@ def structure_in(given: Any) -> dict[str, Any]:
     require(kinds <= NODE_KINDS and is_whole, "a frame or a node is missing, or of no kind")
     lack = visible(str(given["lack"]), 300)
     return {"lack": lack, "frames": frames, "nodes": nodes, "edges": edges}
+
+
+def rows_in(given: Any, content: Numbers) -> dict[str, dict[str, Any]]:
+    """Return what modules computed for a probe; raise an error if invalid.
+
+    Args:
+        given: the shapes; `content`: the bytes of the numbers, as `probing.packed` writes them
+    """
+    rows = like(given, [ROW])
+    count = sum(FEW + each["output"] for each in rows)
+    sizes = [prod(each[part]) if each[part] else 0 for each in rows for part in ROW_PARTS]
+    shapes = [each[part] for each in rows for part in ROW_PARTS if each[part]]
+    is_like = all(len(x) == 3 and 0 not in x and x[0] <= MOST_SMALL for x in shapes)
+    require(is_like, "its probe has other axes")
+    require(len(content) == 4 * count + 2 * sum(sizes), "its probe has another size")
+    numbers, small = content[: 4 * count].view("<f4"), content[4 * count :].view("<f2")
+    found: dict[str, dict[str, Any]] = {}
+    for each in rows:
+        (mean, std, zeros, scale), numbers = numbers[:FEW].tolist(), numbers[FEW:]
+        row = {"mean": mean, "std": std, "zeros": zeros} if 0.0 <= zeros <= 1.0 else {}
+        for part in ROW_PARTS:
+            if each[part]:
+                flat, small = np.split(small, [prod(each[part])])
+                by = scale if part == "maps" else 1.0
+                row[part] = flat.reshape(each[part]).astype(np.float32) * by
+        if each["output"]:
+            row["output"], numbers = np.split(numbers.copy(), [each["output"]])
+        found[each["path"]] = row
+    return found
 
 
 def settings_like(given: dict[str, Any]) -> dict[str, Any]:
@@ -262,7 +294,7 @@ class Followed:
         if step not in pages:
             near = min(pages, key=lambda each: abs(each - step), default=0)
             raise InputError(f"step {step} was not recorded: the nearest recorded step is {near}")
-        found = self.record.numbers(step, full=full)
+        found = self.record.numbers(step, b"FULL" if full else b"PAGE")
         if found is None:
             raise FileError(f"{shorten(self.path)}: step {step:,} was dropped or is damaged")
         head = self.head(pages[step][1])
@@ -295,6 +327,37 @@ class Followed:
         except (*FOREIGN, zlib.error) as error:
             lack = f"the recorded structure is damaged: {visible(str(error))}"
         return {"lack": lack, "frames": [], "nodes": [], "edges": []}
+
+    @property
+    def probe_steps(self) -> Any:
+        """Steps after which the model was run for the probe, int64."""
+        return np.array(sorted(self.record.looks), np.int64)
+
+    def probe(self, step: int) -> dict[str, dict[str, Any]]:
+        """Return what the modules computed for the probe, at the last time up to a step.
+
+        Args:
+            step: number of steps taken; `probe_steps` contains those with a probe
+
+        Returns a dict by the path of a module, "" for the whole model, with "mean", "std" and
+        "zeros" (the share of zeros) of its result, as far as it has them, and the arrays "maps"
+        (channels, height, width), "attention" (heads, queries, keys) and "output". Raises
+        InputError if there is no probe up to this step.
+        """
+        known = [each for each in sorted(self.record.looks) if each <= step]
+        why = f"no probe was recorded up to step {shorten(step)}: pass probe= to sv.follow"
+        require(known, why)
+        try:
+            form = self.record.forms[self.record.looks[known[-1]][1]]
+            found = self.record.numbers(known[-1], b"LOOK")
+            if found is None:
+                raise ValueError("it was dropped")
+            return rows_in(unpacked(form), found)
+        except (*FOREIGN, zlib.error) as error:
+            why = visible(str(error))
+            raise FileError(
+                f"{shorten(self.path)} is damaged: the probe of step {known[-1]:,}: {why}"
+            ) from error
 
     @cached_property
     def session(self) -> Session:

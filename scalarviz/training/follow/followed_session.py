@@ -86,6 +86,7 @@ class RecordedRun(Run):
         self._tree: Any = None  # what the structure was read from: whether recorded, and done
         self._structure: dict[str, Any] | None = None
         self._kept: Kept | None = None
+        self._probe: tuple[int, Mapping[str, Mapping[str, Any]]] | None = None  # the last one
         self._is_newest = False  # whether the clock follows the end of a growing record
 
     @property
@@ -93,9 +94,10 @@ class RecordedRun(Run):
         """The structure of a model that is drawn by its modules; None for a chain of layers.
 
         Without a recorded structure, it has no edges; if it is too large to be drawn, no nodes.
+        "probed" has the shapes of the maps of the first probe by module.
         """
         record = self.followed.record
-        key = record.tree is None, record.is_done
+        key = record.tree is None, record.is_done, not record.looks
         if not self.model.computes and self._tree != key:
             found = self.followed.structure
             lack = found["lack"] if record.is_done or record.tree is not None else ""
@@ -104,8 +106,28 @@ class RecordedRun(Run):
             if len(shown["nodes"]) > MOST_DRAWN:
                 too_many = f"it has more than {MOST_DRAWN:,} modules and functions"
                 shown = {"lack": too_many, "frames": [], "nodes": [], "edges": []}
-            self._tree, self._structure = key, shown
+            self._tree, self._structure = key, {**shown, "probed": self._probed()}
         return self._structure
+
+    def _probed(self) -> dict[str, dict[str, tuple[int, ...]]]:
+        with suppress(ScalarvizError):  # without a probe
+            rows = self.followed.probe(self.followed.record.steps[-1]).items()
+            return {
+                path: {part: row[part].shape for part in ("maps", "attention") if part in row}
+                for path, row in rows
+            }
+        return {}
+
+    @property
+    def probe(self) -> tuple[int, Mapping[str, Mapping[str, Any]]] | None:  # type: ignore[override]
+        """The step of the last probe up to the shown moment, and what modules computed for it."""
+        looks = self.followed.record.looks
+        step = max((x for x in looks if self._kept and x <= self._kept.step), default=None)
+        if step is None or (self._probe is not None and self._probe[0] == step):
+            return self._probe if step is not None else None
+        with suppress(ScalarvizError):  # it was just dropped, or is damaged
+            self._probe = step, self.followed.probe(step)
+        return self._probe
 
     def step_after(self, step: int, count: int) -> int:
         """Return the step `count` recorded moments after a step, or before it if `count` < 0.

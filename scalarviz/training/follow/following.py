@@ -34,10 +34,12 @@ from scalarviz.base.progress import has_display
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.diagnosis import Diagnosis, diagnose
-from scalarviz.training.follow.followed import Followed
-from scalarviz.training.follow.keeping import SnapshotWriter, between, moment, price
+from scalarviz.training.follow.followed import FOREIGN, Followed, Head
+from scalarviz.training.follow.keeping import SnapshotWriter, between, header_of, moment, price
+from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.observer import Observer
-from scalarviz.training.follow.record import Recorder, is_record
+from scalarviz.training.follow.probing import Probing, checked_probe
+from scalarviz.training.follow.record import BEFORE, LOOKS, PARTS, Recorder, is_record
 from scalarviz.training.follow.scalars import (
     ReportedLosses,
     Scalars,
@@ -51,6 +53,7 @@ from scalarviz.training.follow.sources import (
     Numbers,
     Source,
     TorchSource,
+    chosen,
     flat_arrays,
     is_module,
     number_of,
@@ -73,7 +76,8 @@ ASKED = 0.1  # seconds until the next check whether to record
 SEEN = 5e-6  # seconds taken by a step that is not recorded
 COLD = 2.0  # slowdown of the training compared with reading, since caches are cold afterwards
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether the viewer is in a browser
-LARGEST_PROBE = 100_000  # numbers
+LARGEST_PROBE = 100_000  # numbers, if the viewer computes its activations
+PROBED, PROBE_EVERY = 0.3, 5.0  # share of that time for the probe; seconds between two
 
 
 @answered
@@ -101,9 +105,10 @@ def follow(
             removed after the program and the viewer have exited
         show: "window", "browser", "auto" or None; "auto" (default) opens a window or, without a
             screen, serves a page and prints its address; None only records
-        probe: one sample, an array or a tensor, for which the viewer computes and shows the
-            activations. Requires an nn.Sequential of modules that have an equivalent layer in
-            scalarviz. None (default) shows no activations
+        probe: one sample, for which activations, feature maps and attention are recorded: a
+            tensor or an array, a tuple of arguments, or a dict of keyword arguments, such as
+            `batch[:1]`; for several models, a dict of them by name. The model runs for it in
+            evaluation mode, at most every 5 seconds. None (default) records none
         size: maximum size of the file in bytes; 200 MB by default
         structure: whether to record which modules and functions a PyTorch module calls; if True
             (default), its first forward passes are observed, which takes 2 to 50 ms once
@@ -124,10 +129,10 @@ def follow(
         pick(SHOWN, show, "show")
     if path is None and show is None and (model is None or can_be_followed(model)):
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
-    sample = None if probe is None else probe_of(probe)
     if models:
         model = together(model, models)
-    made = Following(path_of(path), checked_size(size, "size"), show, sample, path is None)
+    probe = None if probe is None else checked_probe(probe, [*models])
+    made = Following(path_of(path), checked_size(size, "size"), show, probe, path is None)
     made.follow(model, structure=true_or_false(structure, "structure"))
     return made
 
@@ -172,15 +177,16 @@ def path_of(path: object) -> str:
     return found
 
 
-def probe_of(probe: object) -> dict[str, Any]:
-    """Convert a sample to the format of a record, a dict with its shape and its numbers."""
-    array = flat_arrays({"probe": probe}, "probe")["probe"]
-    array = array[0] if array.ndim > 1 and len(array) == 1 else array
-    require(
-        array.size <= LARGEST_PROBE and np.isfinite(array).all(),
-        f"a probe is one sample of at most {LARGEST_PROBE:,} finite numbers, not {shorten(probe)}",
-    )
-    return {"shape": array.shape, "numbers": array.ravel().tolist()}
+def sample_of(source: Source, probe: object) -> dict[str, Any] | None:
+    """Return a probe that the viewer can compute, as a dict of its shape and numbers, or None."""
+    with suppress(ScalarvizError, *FOREIGN):
+        if source.is_chain and isinstance(probe, np.ndarray) and probe.size <= LARGEST_PROBE:
+            array = probe[0] if probe.ndim > 1 and len(probe) == 1 else probe
+            sample = {"shape": array.shape, "numbers": array.ravel().tolist()}
+            header = header_of(source, chosen(source.arrays), PARTS[:BEFORE], sample)
+            if FollowedModel(Head(json.loads(json.dumps(header)))).computes:
+                return sample
+    return None
 
 
 P = ParamSpec("P")
@@ -220,6 +226,7 @@ class Following:
     ) -> None:
         self.path, self.steps, self.lack, self.is_closed = path, 0, "", False
         self._bound, self._show, self._probe = bound, show, probe
+        self._probing: Probing | None = None  # if the viewer cannot compute the probe
         self._share = ALONE if show is None else WATCHED
         self._source: Source | None = None
         self._keeper: SnapshotWriter | None = None
@@ -447,6 +454,7 @@ class Following:
             self._network.follower = None
         self._write_structure()
         if self._keeper is not None:
+            self._try(self._run_probe, self._keeper, last=True)
             self._try(self._flush)
             self._try(self._look, self._keeper.end)
             self._keeper.recorder.close()
@@ -488,6 +496,7 @@ class Following:
     def overhead(self) -> float:
         """Fraction of the training time spent on recording, not counting waits for a CPU core."""
         taken = self._spent + SEEN * self.steps
+        taken += self._probing.spent if self._probing is not None else 0.0
         return min(1.0, taken / self._alone(moment())) if self._keeper is not None else 0.0
 
     def _alone(self, now: tuple[float, float]) -> float:
@@ -632,9 +641,13 @@ class Following:
             assert self._source is not None
             self._begun = moment()
             self._flushed = self._begun[0]
-            self._keeper = SnapshotWriter(
-                self._source, Recorder(self.path, self._bound), self._probe
-            )
+            sample = sample_of(self._source, self._probe)
+            model, looks = getattr(self._source, "model", None), 0.0
+            if self._probe is not None and sample is None and model is not None:
+                self._probing, looks = Probing(model, self._probe), LOOKS * self._bound
+                self._share *= 1.0 - PROBED
+            recorder = Recorder(self.path, self._bound, looks)
+            self._keeper = SnapshotWriter(self._source, recorder, sample)
             if self._show is not None:
                 self._viewer = show_record(
                     self.path, SHOWN[self._show], self._source.is_crowded, self.is_temporary
@@ -653,11 +666,36 @@ class Following:
             is_calm = self._show is not None and keeper.source.is_crowded
             if self._spent + self._price >= GRACE:
                 self._next = time.perf_counter() + 1.0 / (FEW if is_calm else PICTURES)
+            self._run_probe(keeper)
         elif begun[0] > self._flushed + FLUSH:
             self._try(self._flush)
             self._spend(begun)
         if self._observer is not None and self._observer.is_done(self.steps):
             self._write_structure()
+
+    def _run_probe(self, keeper: SnapshotWriter, *, last: bool = False) -> None:
+        """Record what the model computes for the probe, if due; an error ends this with a note.
+
+        Args:
+            last: whether this is the last step, which has a probe in any case
+        """
+        probing, pages, begun = self._probing, keeper.recorder.pages[b"LOOK"], moment()
+        if probing is None or self.steps in pages.places:
+            return
+        room = PROBED / (1.0 - PROBED) * self._share * self._alone(begun)
+        is_affordable = begun[0] >= probing.next and probing.spent + probing.price <= room
+        if not last and not (is_affordable and pages.is_due(self.steps)):
+            return
+        try:
+            keeper.recorder.look(self.steps, *probing.take())
+        except Exception as error:
+            self._probing = None
+            words = f"the model is not run for the probe: {reason(error).splitlines()[0]}"
+            keeper.note(note("probe", self.steps, "", words))
+        probing.price = self._spend(begun)
+        self._spent -= probing.price  # it has its own part of the time
+        probing.spent += probing.price
+        probing.next = time.perf_counter() + PROBE_EVERY
 
     def _keep(self, keeper: SnapshotWriter) -> None:
         self._rates = rates_of(keeper.source.used, differ=len(self._rates) > 1)
@@ -694,14 +732,16 @@ class Following:
             self._see_no_more()
         if self.lack:
             return
-        why = (
-            str(error)
-            if isinstance(error, ScalarvizError)
-            else getattr(error, "strerror", None) or format_exception_only(error)[-1].strip()
-        )
-        self.lack = f"recording ended at step {self.steps:,}: {why}"
+        self.lack = f"recording ended at step {self.steps:,}: {reason(error)}"
         with suppress(Exception):  # of a handler of the program
             inform(f"{shorten(self.path)}: {self.lack}; the training continues")
+
+
+def reason(error: Exception) -> str:
+    """Return an error as the end of a sentence."""
+    if isinstance(error, ScalarvizError):
+        return str(error)
+    return getattr(error, "strerror", None) or format_exception_only(error)[-1].strip()
 
 
 def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bool) -> Any:

@@ -27,6 +27,7 @@ from scalarviz.training.follow.scalars import power_for
 from scalarviz.training.follow.signs import Signs, in_words, statistics_of
 from scalarviz.training.follow.sources import (
     MOST_EXPLAINED,
+    Array,
     Numbers,
     Source,
     TorchSource,
@@ -88,16 +89,7 @@ class SnapshotWriter:
             self._numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
             self._marks = np.zeros((2, len(self._arrays)), np.uint8)
             self._rates = np.full((len(self._arrays), 3), np.nan)
-        header = {
-            "title": source.title,
-            "dtype": source.dtype,
-            "parts": parts,
-            "arrays": [asdict(each) for each in self._arrays],
-            "modules": source.modules,
-            "chain": source.is_chain,
-            "optimizers": optimizers_of(source.used),
-            "probe": self._probe,
-        }
+        header = header_of(source, self._arrays, parts, self._probe)
         full = total * self._numbers.itemsize if total > count else 0
         self._full_price = full / RATE
         self.recorder.begin(header, sum(map(bytes_in, self._page)), full)
@@ -212,6 +204,22 @@ class SnapshotWriter:
             self._append(step, stats)
         self.keep_full(step)
         self.recorder.append(b"DONE")
+
+
+def header_of(
+    source: Source, arrays: Sequence[Array], parts: Sequence[str], probe: object
+) -> dict[str, Any]:
+    """Return the content of a HEAD."""
+    return {
+        "title": source.title,
+        "dtype": source.dtype,
+        "parts": parts,
+        "arrays": [asdict(each) for each in arrays],
+        "modules": source.modules,
+        "chain": source.is_chain,
+        "optimizers": optimizers_of(source.used),
+        "probe": probe,
+    }
 
 
 def moment() -> tuple[float, float]:

@@ -152,9 +152,11 @@ class Observer:
                 self._mode.__exit__(None, None, None)
                 self._try(self._graph.end, output)
 
-    def _called(self, function: Any, args: Any, kwargs: Any, result: Any) -> None:
+    def _called(self, function: Any, args: Any, kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
         if not self._is_elsewhere():
             self._try(self._graph.call, function, args, kwargs, result)
+        return result
 
     def _before_compiled(self, model: Any, args: Any, kwargs: Any) -> None:
         """Observe a copy of a compiled model and its arguments, without numbers."""
@@ -174,16 +176,14 @@ class Observer:
             self.lack = f"the way through this compiled model depends on {why}"
 
 
-def function_mode(called: Callable[..., None]) -> Any:
-    """Return a context in which a function is called after each function of PyTorch."""
+def function_mode(call: Callable[[Any, Any, Any], Any]) -> Any:
+    """Return a context in which a function calls the functions of PyTorch, with their arguments."""
     overrides: Any = sys.modules["torch.overrides"]
 
     class Mode(overrides.TorchFunctionMode):  # type: ignore[misc]
         def __torch_function__(
             self, function: Any, types: Any, args: Any = (), kwargs: Any = None
         ) -> Any:
-            result = function(*args, **(kwargs or {}))
-            called(function, args, kwargs or {}, result)
-            return result
+            return call(function, args, kwargs or {})
 
     return Mode()

@@ -11,14 +11,16 @@ its content, and the content:
     STAT  index of a step, and NUMBERS float32 values for each array of the model
     PAGE  a recorded step: its index, the index of its HEAD, and its numbers
     FULL  like PAGE, but with all weights of a model whose PAGEs contain only chosen weights
+    FORM  compressed JSON: which numbers the following LOOKs have, as probing.py describes it
+    LOOK  what the model computes for the probe: index of a step, index of its FORM, and numbers
     MOVE  file position of a page that has been overwritten
     NOTE  JSON: an observation, such as the first NaN
     DONE  the recording was closed
 
-All pages of a kind have the same length. When their space is full, every second page is dropped and
-its place is reused, so the file never exceeds its maximum size and no page is copied. Entries with
-a wrong checksum are ignored, so a killed process loses at most the last one. Reading executes no
-code.
+All pages of a kind have the same length, LOOKs as long as their FORM is unchanged. When their space
+is full, every second page is dropped and its place is reused, so the file never exceeds its maximum
+size and no page is copied. Entries with a wrong checksum are ignored, so a killed process loses at
+most the last one. Reading executes no code.
 """
 
 from __future__ import annotations
@@ -40,9 +42,8 @@ from scalarviz.base.checks import FloatArray, require, shorten
 from scalarviz.errors import FileError, InputError
 
 MAGIC = b"scalarviz follow\x01\r\n\0"
-KINDS = (
-    b"HEAD", b"TREE", b"LOSS", b"SCAL", b"STAT", b"PAGE", b"FULL", b"MOVE", b"NOTE", b"DONE",
-)  # fmt: skip
+PAGES = b"PAGE", b"FULL", b"LOOK"
+KINDS = *PAGES, b"HEAD", b"TREE", b"FORM", b"LOSS", b"SCAL", b"STAT", b"MOVE", b"NOTE", b"DONE"
 ENTRY = struct.Struct("<4sIQ")  # kind, checksum, bytes of the content
 STEP = struct.Struct("<Q")
 PAGE = struct.Struct("<QQ")  # step, and index of the HEAD
@@ -57,6 +58,7 @@ MOST_LOSSES = 2**26  # limit of losses read, half a gigabyte
 LOSSES_A_MEAN = 2**13  # upper limit, on average over a record: few means cover many steps
 MOST_STRUCTURE = 8_000_000  # bytes of an unpacked structure
 LOGGED = 0.1  # share of the bound left free by pages
+LOOKS = 0.1  # share of the bound for the probe
 RENEWED = 4  # times a page is rewritten, each leaving a STAT, a LOSS and a MOVE
 
 Numbers = npt.NDArray[Any]
@@ -114,12 +116,14 @@ class Recorder:
     Args:
         path: path of the file; an existing file is replaced
         bound: maximum size of the file in bytes
+        looks: bytes of it for LOOKs
     """
 
-    def __init__(self, path: str, bound: int) -> None:
-        self.path, self.bound = path, bound
-        self.pages: dict[bytes, Pages] = {}
-        self._end = self._heads = 0
+    def __init__(self, path: str, bound: int, looks: float = 0.0) -> None:
+        self.path, self.bound, self._looks = path, bound, looks
+        self.pages: dict[bytes, Pages] = {b"LOOK": Pages(1, 1.0)}  # until the first one
+        self._end = self._heads = self._forms = 0
+        self._form: bytes | None = None
         with suppress(FileNotFoundError):
             os.unlink(path)  # not truncated: another process may be reading or writing it
         self._file: IO[bytes] = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
@@ -137,11 +141,12 @@ class Recorder:
         Raises InputError, before writing anything, if the maximum size is too small for the pages.
         """
         head, fixed = json.dumps(header).encode(), ENTRY.size + PAGE.size
-        room = (1.0 - LOGGED) * (self.bound - self._end - len(head))
+        room = (1.0 - LOGGED) * (self.bound - self._end - len(head)) - self._looks
         beside = RENEWED * (3 * (ENTRY.size + STEP.size) + 4 * NUMBERS * len(header["arrays"]))
         least = FEWEST * (fixed + page + beside)
         if room < least:
-            needed = math.ceil((self._end + len(head) + least / (1.0 - LOGGED)) / 1e6)
+            left = (least + self._looks) / (1.0 - LOGGED)
+            needed = math.ceil((self._end + len(head) + left) / 1e6)
             raise InputError(
                 f"size={self.bound:,} bytes cannot hold {FEWEST} moments of this model: pass "
                 f"size={needed}_000_000, or more"
@@ -150,20 +155,39 @@ class Recorder:
         if known is None or known.length != fixed + page:
             of_full = Pages(fixed + full, 0.8 * room if full else 0.0)
             room -= of_full.most * of_full.length
-            self.pages = {b"PAGE": Pages(fixed + page, room, beside), b"FULL": of_full}
+            self.pages |= {b"PAGE": Pages(fixed + page, room, beside), b"FULL": of_full}
         self.append(b"HEAD", head)
         self._heads += 1
 
-    def keep(self, kind: bytes, step: int, *parts: Content) -> None:
-        """Write the page of a step, over a dropped page if there is one."""
-        pages, parts = self.pages[kind], (PAGE.pack(step, self._heads - 1), *parts)
+    def keep(self, kind: bytes, step: int, *parts: Content) -> bool:
+        """Write the page of a step, over a dropped page if there is one; return if not."""
+        index = (self._forms if kind == b"LOOK" else self._heads) - 1
+        pages, parts = self.pages[kind], (PAGE.pack(step, index), *parts)
         place = pages.place_for(step)
+        is_new = place is None
         if place is None:
             place = self.append(kind, *parts)
         else:
             self._write(place, kind, parts)
             self.append(b"MOVE", STEP.pack(place))
         pages.places[step] = place
+        return is_new
+
+    def look(self, step: int, form: bytes, *parts: Content) -> None:
+        """Write what a model computes for the probe; raise FileError if there is no space.
+
+        Args:
+            form: content of the FORM; numbers of another one share the space that is left
+        """
+        if form != self._form:
+            length = ENTRY.size + PAGE.size + sum(map(bytes_in, parts))
+            pages = Pages(length, self._looks, RENEWED * (ENTRY.size + STEP.size))
+            require(pages.most > 1, "its numbers need a larger size= of the file", FileError)
+            self.append(b"FORM", form)
+            self._forms += 1
+            self._form, self.pages[b"LOOK"] = form, pages
+        if self.keep(b"LOOK", step, *parts):
+            self._looks -= self.pages[b"LOOK"].length
 
     def append(self, kind: bytes, *parts: Content) -> int:
         """Append an entry and return its position; raise FileError if the file is full."""
@@ -214,10 +238,11 @@ class Record:
     """Reader of the record of a training run, which may still be growing.
 
     heads   all descriptions of the arrays; the last one is current
-    tree    content of the last TREE, or None
+    tree    content of the last TREE, or None; `forms`: contents of all FORMs
     losses  loss of each step, or the mean of several steps; NaN if unknown
     stats   pairs of a step and its statistics, one row for each array of its HEAD
-    pages   file position and HEAD index of the page of each step; `fulls`: same for FULLs
+    pages   file position and HEAD index of the page of each step; `fulls`: same for FULLs,
+            `looks`: same for LOOKs, with the FORM index
     notes   observations, such as the first NaN, in the order of steps
     scalars pairs of a step and a value, by name of the scalar
     is_done whether the recording was closed
@@ -238,6 +263,8 @@ class Record:
         self.stats: list[tuple[int, FloatArray]] = []
         self.pages: dict[int, tuple[int, int]] = {}
         self.fulls: dict[int, tuple[int, int]] = {}
+        self.looks: dict[int, tuple[int, int]] = {}
+        self.forms: list[bytes] = []
         self.notes: list[dict[str, Any]] = []
         self.scalars: dict[str, list[tuple[int, float]]] = {}
         self.is_done, self.lack = False, ""
@@ -267,7 +294,7 @@ class Record:
             kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size))
             after = self._next + ENTRY.size + length
             try:
-                if kind in (b"PAGE", b"FULL") and after <= end:
+                if kind in PAGES and after <= end:
                     self._look(self._next)
                 elif kind in KINDS and after <= end:
                     content = self._file.read(length)
@@ -292,6 +319,8 @@ class Record:
                 self.heads.append(json.loads(content))
             case b"TREE":
                 self.tree = content
+            case b"FORM":
+                self.forms.append(content)
             case b"LOSS":
                 (first, each), means = PAGE.unpack_from(content), content[PAGE.size :]
                 end = first + each * (len(means) // 8)
@@ -332,18 +361,22 @@ class Record:
             case _:
                 self.is_done = True
 
-    def numbers(self, step: int, *, full: bool = False) -> Numbers | None:
+    def numbers(self, step: int, kind: bytes = b"PAGE") -> Numbers | None:
         """Return the data bytes of a step's page, or None if it has been overwritten."""
-        place, head = (self.fulls if full else self.pages)[step]
+        place, head = self._of(kind)[step]
         found = self._page(place)
-        if found is None or (found[1], found[2]) != (step, head):
+        if found is None or found[:3] != (kind, step, head):
             self._forget(step, place)
             return None
         return np.frombuffer(found[3], np.uint8)
 
+    def _of(self, kind: bytes) -> dict[int, tuple[int, int]]:
+        """The index of the pages of a kind."""
+        return {b"PAGE": self.pages, b"FULL": self.fulls, b"LOOK": self.looks}[kind]
+
     def _forget(self, step: int, place: int) -> None:
         """Remove from the index the entry of a step whose page is at a file position."""
-        for pages in (self.pages, self.fulls):
+        for pages in map(self._of, PAGES):
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]
                 if pages is self.pages:
@@ -354,7 +387,7 @@ class Record:
         self._file.seek(place)
         kind, given, length = ENTRY.unpack(self._file.read(ENTRY.size).ljust(ENTRY.size, b"\0"))
         end = os.fstat(self._file.fileno()).st_size
-        if kind not in (b"PAGE", b"FULL") or not PAGE.size <= length <= end:
+        if kind not in PAGES or not PAGE.size <= length <= end:
             return None
         content = self._file.read(length)
         if checksum(kind, [content]) != given:
@@ -369,9 +402,11 @@ class Record:
         """If the page at a file position is complete, add it to the index."""
         self._forget(self._at.get(place, -1), place)
         self._at[place], found = -1, self._page(place)
-        if found is not None and self._is_near(found[1]) and found[2] < len(self.heads):
-            kind, step, head, _ = found
+        if found is None:
+            return
+        kind, step, head, _ = found
+        if self._is_near(step) and head < len(self.forms if kind == b"LOOK" else self.heads):
             self._at[place] = step
             if kind == b"PAGE" and step not in self.pages:
                 self._steps = None
-            (self.pages if kind == b"PAGE" else self.fulls)[step] = place, head
+            self._of(kind)[step] = place, head

@@ -141,9 +141,7 @@ class Graph:
         buffers = names_by_id(model.named_buffers(remove_duplicate=False))
         self._arrays = {*self._weights, *buffers}
         self.makers = Makers(self._arrays)
-        leaves = [each for each in model.modules() if is_leaf(each)]
-        closed = {id(inner) for each in leaves for inner in [*each.modules()][1:]}
-        self.modules = [each for each in model.modules() if id(each) not in closed]
+        self.modules = observed_modules(model)
         self.waiting = {id(each) for each in self.modules if weights_of(each)}
 
     def rows(self) -> dict[str, list[Any]]:
@@ -339,6 +337,13 @@ def is_leaf(module: Any) -> bool:
         return True
     is_layer = kind.__module__.startswith("torch.nn.") and kind is not torch.nn.Sequential
     return is_layer and (kind is torch.nn.MultiheadAttention or not [*module.children()])
+
+
+def observed_modules(model: Any) -> list[Any]:
+    """Return the modules of a model that are not within a leaf."""
+    leaves = [each for each in model.modules() if is_leaf(each)]
+    closed = {id(inner) for each in leaves for inner in [*each.modules()][1:]}
+    return [each for each in model.modules() if id(each) not in closed]
 
 
 def weights_of(module: Any) -> list[Any]:

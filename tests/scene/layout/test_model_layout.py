@@ -474,3 +474,19 @@ def test_a_model_without_edges_is_drawn_in_the_order_of_its_arrays() -> None:
     lefts = [made.places[x].x for x in shown]
     assert lefts == sorted(lefts) and len({*lefts}) == len(lefts)
     assert grid_corner(made.places[shown[0]])[0] >= made.places[shown[0]].x
+
+
+@pytest.mark.parametrize("name", ["resnet18", "unet", "nanogpt", "vit"])
+def test_maps_of_a_probe_are_in_their_items(name: str) -> None:
+    structure = STRUCTURES[name]
+    paths = {each["path"] for each in [*structure["nodes"], *structure["frames"]]}
+    probed = {path: {"maps": (4, 9, 9), "attention": (3, 8, 8)} for path in paths}
+    for size in SIZES[:2]:
+        made = ModelLayout({**structure, "probed": probed}, {}, *size)
+        assert_tidy(made)
+        places = [each for each in made.places.values() if each.maps is not None]
+        assert places or name == "nanogpt"
+        for place in places:
+            assert place.maps.width <= place.width + 0.01
+            arrays = 0.0 if place.wall is None else place.wall.height
+            assert place.maps.height + arrays <= place.height + 0.01

@@ -39,6 +39,9 @@ def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
         f"{followed!r} {followed.notes} {session.losses} {followed.gradients(session.step_index)}"
         f"{followed.parameters(session.step_index)} {followed.structure}"
     )
+    for step in followed.probe_steps.tolist():
+        with suppress(FileError):
+            followed.probe(step)
     found = {
         (name, step): value
         for name, pairs in followed.scalars.items()
@@ -195,6 +198,8 @@ HUGE = b"PAGE" + bytes(4) + b"\xff" * 7 + b"\x0f"
         entry(b"PAGE", STEP.pack(2**63) + STEP.pack(2**63)),
         entry(b"PAGE", STEP.pack(2**63) + STEP.pack(0)),
         entry(b"FULL", STEP.pack(7) + STEP.pack(0)),
+        entry(b"FORM", b"") + entry(b"LOOK", STEP.pack(1) + STEP.pack(0) + bytes(9)),
+        entry(b"LOOK", STEP.pack(1) + STEP.pack(0)),
         HUGE,
         b"SOUL" + bytes(12),
         entry(b"TREE", b"") + entry(b"TREE", b"text") + entry(b"TREE", zlib.compress(b"{}")[:-1]),
