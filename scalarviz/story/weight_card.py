@@ -242,7 +242,8 @@ def at_rest(known: Why) -> list[CardLine]:
             x = 1.0 if use.read is None else float(sent[use.read[0]])
             w = float(known.state.value[known.row])
             shown, found, _ = agreeing([x, w], lambda v: v[0] * v[1], x * w, 2)
-            lines.append(CardLine(f"{sender(known, use, x)} {shown[0]} × {shown[1]} = {found}"))
+            words = sender(known, use, shown[0])
+            lines.append(CardLine(f"{words} {shown[0]} × {shown[1]} = {found}"))
     return lines
 
 
@@ -279,7 +280,7 @@ def sentence(known: Why, grad: str) -> str:
     x, g = known.factors
     if known.is_final and (x is None or g is None):  # the numbers of the sample are gone
         return by_chain_rule(known, grad)
-    sent = sender(known, used[0], x)
+    sent = sender(known, used[0], None if x is None else said(x))
     if g is None:
         return f"{sent} {waits(known, 'delta')}"
     unit, delta = neuron_name(known.facts, (operation.target, used[0].written[0])), said(g)
@@ -328,16 +329,12 @@ def waits(known: Why, what: str) -> str:
     return text(f"card.waits.{what}", when=when or text("card.later"))
 
 
-def sender(known: Why, use: Use, x: float | None) -> str:
-    """Return a sentence on the input that the weight multiplies."""
+def sender(known: Why, use: Use, x: str | None) -> str:
+    """Return a sentence on the input that the weight multiplies, as written."""
     if use.read is None:
         return text("card.sent_one")
     name = sentence_of(neuron_name(known.facts, (use.operation.source, use.read[0])))
-    return (
-        text("card.sent_nothing", name=name)
-        if x is None
-        else text("card.sent", name=name, x=said(x))
-    )
+    return text("card.sent_nothing", name=name) if x is None else text("card.sent", name=name, x=x)
 
 
 def pushed(known: Why) -> str:

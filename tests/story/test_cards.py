@@ -154,7 +154,7 @@ def test_a_weight_that_no_step_has_moved_says_what_it_does() -> None:
     session = rgb()
     facts, state = facts_of(session), state_of(session)
     state = replace(state, values={facts.inputs: np.array([0.5, 0.25, 0.125])})
-    for row, start in ((5, "Input B sent 0.12. "), (30, "A bias always sends 1. ")):
+    for row, start in ((5, "Input B sent 0.125. "), (30, "A bias always sends 1. ")):
         _, line = blocks_about(facts, state, row)
         assert isinstance(line, CardLine) and line.words.startswith(start)
         assert_calculates(f"y = {line.words.removeprefix(start)}")

@@ -70,6 +70,7 @@ PICTURES, FEW = 30.0, 5.0  # recorded steps a second at most; the second with fe
 STRUCTURE = 0.03  # share of a file for the structure of the model
 LONELY = 50  # losses without a step, which are reported
 GRACE = 0.03  # seconds of work during which every step is recorded
+FIRST = 0.1  # seconds of work up to which the share is the one with a viewer
 FLUSH = 2.0  # seconds after which losses are written
 TICK = 1e-6  # seconds, to avoid 0
 ASKED = 0.1  # seconds until the next check whether to record
@@ -114,13 +115,14 @@ def follow(
             (default), its first forward passes are observed, which takes 2 to 50 ms once
         models: several PyTorch modules instead of `model`, by name, such as G=netG, D=netD
 
-    Recording takes about 1 % of the training time, or 5 % with a viewer; the number of recorded
-    steps depends on the model. The losses of a PyTorch loop are read when it calls `backward`; of
-    steps shorter than 2 ms, some are read. Every reported loss is recorded; after half a million
-    steps, means of several losses are stored. For models with more than 1,000,000 parameters, a
-    recorded step contains 10,000 evenly chosen ones. Not supported: a compiled optimizer.step,
-    optimizers that step inside backward, and FSDP shards. With several processes, only rank 0 is
-    followed. An internal error ends the recording with a message, never the training.
+    Recording takes about 1 % of the training time, or 5 % with a viewer and in the first seconds;
+    the number of recorded steps depends on the model. The losses of a PyTorch loop are read when it
+    calls `backward`; of steps shorter than 2 ms, some are read. Every reported loss is recorded;
+    after half a million steps, means of several losses are stored. For models with more than
+    1,000,000 parameters, a recorded step contains 10,000 evenly chosen ones. Not supported: a
+    compiled optimizer.step, optimizers that step inside backward, and FSDP shards. With several
+    processes, only rank 0 is followed. An internal error ends the recording with a message, never
+    the training.
 
     Returns a Following. Raises InputError for an unsupported model or argument, and FileError if
     the folder of `path` does not exist or the existing file is not a record.
@@ -246,6 +248,7 @@ class Following:
         self._begun, self._flushed = moment(), math.inf  # of the first step
         self._next = self._stepped = 0.0
         self._spent = self._price = 0.0
+        self._has_refused = False  # a scalar
         self._looked = np.zeros(2)  # seconds spent recording, and working during it
         atexit.register(self._end)
 
@@ -299,7 +302,8 @@ class Following:
             hooks.register_optimizer_step_post_hook(self._after),
         ]
         if hasattr(getattr(torch, "Tensor", None), "backward"):
-            self._seen = SeenLosses(self.give_up, lambda: self._within)
+            source = self._source
+            self._seen = SeenLosses(source.learned, self.give_up, lambda: self._within)
 
     @harmless
     def _write_structure(self) -> None:
@@ -369,10 +373,16 @@ class Following:
                 call does not wait for a tensor on a device. When the file fills, several numbers
                 share a mean
 
-        `night.scalars` contains them. Raises InputError for anything else, which records nothing.
+        `night.scalars` contains them. A call with anything else, such as None, records nothing, and
+        one message says so; the training continues.
         """
-        if not self.is_closed:
-            self._scalars.log(self.steps, scalars)
+        try:
+            if not self.is_closed:
+                self._scalars.log(self.steps, scalars)
+        except InputError as error:
+            if not self._has_refused:
+                inform(f"run.log: {error}; the call records nothing")
+            self._has_refused = True
 
     def step(self, arrays: object = None, loss: object = None, grads: object = None) -> None:
         """Report a step that no hook observes, such as a step of JAX or `Network.step`.
@@ -628,7 +638,8 @@ class Following:
         if self._spent + self._price < GRACE:
             return True
         now = moment()
-        room = self._share * self._alone(now)
+        alone = self._alone(now)
+        room = max(self._share * alone, min(FIRST, WATCHED * alone))
         room = max(0.25 * room, room - SEEN * self.steps)
         if self._spent + 2.0 * self._price <= room:
             return True

@@ -33,6 +33,10 @@ NOTED = {
 # Modules and functions with slopes of 0 on both sides.
 FLAT = {"Tanh", "Sigmoid", "Hardtanh", "Hardsigmoid", "tanh", "sigmoid", "hardtanh", "hardsigmoid"}
 MOST_LISTED = 3  # modules in a sentence
+# Losses of a mean; its least rise that is a fault, relative to the mean before, and to the usual
+# change from one loss to the next.
+FEW, RISE, JUMP = 10, 0.2, 5.0
+LONG = 0.1  # share of a training run without a look
 
 
 @final
@@ -174,12 +178,13 @@ def health_of(followed: Followed) -> Health:
         if all(modules.arrays[i].frozen for i in modules.parts[name]):
             faults[name].append("frozen")
     found = found or [replace(x, step=x.step + 1) for x in diagnosis if x.kind != "dead"]
+    found = found or losses_found(losses)
     count, total = int(np.isfinite(losses).sum()), max(len(losses), int(steps[-1]))
     known = counted(count, "loss", "es") if count else "no loss was reported"
     known = "the loss of every step" if count >= max(1, total - 1) else known
     is_blind = bool(np.isnan(table[:, :, GRADIENT]).all())
     nothing = "No fault" if is_blind or not count else "Nothing wrong"
-    lack = "; no gradient is known" * is_blind
+    lack = "; no gradient is known" if is_blind else gap_of(steps, table[:, :, GRADIENT], total)
     return Health(
         {name: modules.arrays[parts[0]].kind for name, parts in modules.parts.items()},
         steps,
@@ -189,6 +194,37 @@ def health_of(followed: Followed) -> Health:
         f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {known}",
         f"{nothing} was found in {diagnosis.looked_at}{lack}.",
     )
+
+
+def losses_found(losses: FloatArray) -> list[Finding]:
+    """Return a finding if the loss jumped at a step, or rose slowly until the end."""
+    places = np.flatnonzero(np.isfinite(losses))
+    known, count = losses[places], len(places)
+    if count < 4 * FEW:
+        return []
+    sums = np.cumsum([0.0, *known])
+    means = (sums[FEW:] - sums[:-FEW]) / FEW  # of FEW losses, by the first of them
+    before, after = means[:-FEW], means[FEW:]
+    rise = after - before
+    at = int(np.argmax(rise))
+    usual = np.abs(np.diff(known)).mean()
+    if rise[at] > max(RISE * before[at], JUMP * usual):
+        words = f"the loss jumped from {before[at]:.2g} to {after[at]:.2g}"
+        remedy = "Look at the samples and labels from this step on, or clip the gradients"
+        return [Finding("jump", "", int(places[at + FEW]) + 1, words, remedy)]
+    at, end = int(np.argmin(means)), float(means[-1])
+    if end - means[at] > max(RISE * means[at], JUMP * usual):
+        words = f"the loss rose from {means[at]:.2g} to {end:.2g}, which it is at the end"
+        return [Finding("rate", "", int(places[at]) + 1, words, FAULTS["rate"][2])]
+    return []
+
+
+def gap_of(steps: Any, gradients: FloatArray, total: int) -> str:
+    """Return the longest span without a look at gradients, in words, or "" if it is short."""
+    ends = np.array([0, *steps[~np.isnan(gradients).all(axis=1)], total])
+    first = int(np.argmax(np.diff(ends)))
+    is_short = ends[first + 1] - ends[first] < LONG * total
+    return "" if is_short else f"; no look from step {ends[first]:,} to {ends[first + 1]:,}"
 
 
 def counted(count: int, what: str, plural: str = "s") -> str:

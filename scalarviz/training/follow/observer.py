@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, final
 
 from scalarviz.training.follow.structure import Graph, is_compiled
@@ -21,6 +22,20 @@ MOST_NODES, MOST_SECONDS = 20_000, 0.5
 MOST_CALLS, MOST_STEPS = 3, 20  # passes of each model, and optimizer steps, that are observed
 NOT_INSIDE = "DataParallel", "FullyShardedDataParallel"
 CONTAINERS = "ModuleDict", "ModuleList"  # of models, which are not called themselves
+
+
+@final
+class Hook:
+    """A hook of an observed module. In a copy or a saved model it does nothing, also by itself."""
+
+    def __init__(self, call: Callable[..., None]) -> None:
+        self._call = call
+
+    def __call__(self, *given: Any) -> None:
+        self._call(*given)
+
+    def __reduce__(self) -> Any:
+        return getattr, (nullcontext(), "__exit__")  # which a program without scalarviz also has
 
 
 @final
@@ -46,9 +61,6 @@ class Observer:
         self._has_run = False  # whether a hook was called, unlike in a model that is compiled
         self._try(self._hook)
 
-    def __reduce__(self) -> Any:
-        return Observer, (None,)  # the hooks of a copied model observe nothing
-
     def _hook(self) -> None:
         """Set the hooks, or say why the structure is unknown."""
         self._is_elsewhere()  # here an old PyTorch raises an error, and in no hook
@@ -58,14 +70,16 @@ class Observer:
         elif kind in NOT_INSIDE:
             self.lack = f"{kind} is not looked into"
         elif is_compiled(model):  # hooks inside would be compiled into it
-            hook = model.register_forward_pre_hook(self._before_compiled, with_kwargs=True)
+            hook = model.register_forward_pre_hook(Hook(self._before_compiled), with_kwargs=True)
             self._handles = [hook]
         else:
             self._graph, self._mode = Graph(model), function_mode(self._called)
             for each in self._graph.modules:
                 self._handles += [
-                    each.register_forward_pre_hook(self._before, with_kwargs=True),
-                    each.register_forward_hook(self._after, with_kwargs=True, always_call=True),
+                    each.register_forward_pre_hook(Hook(self._before), with_kwargs=True),
+                    each.register_forward_hook(
+                        Hook(self._after), with_kwargs=True, always_call=True
+                    ),
                 ]
 
     def is_done(self, steps: int) -> bool:

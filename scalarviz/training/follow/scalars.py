@@ -10,7 +10,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
 from itertools import islice
@@ -28,6 +28,7 @@ LOSSES = 0.04  # share of a file for losses; when it fills, more steps share a m
 SCALARS = 0.01  # share of a file for other scalars
 SHORT = 0.002  # seconds between two steps whose losses are seen in backward passes
 MOST_SEEN = 256  # losses of a step
+MOST_MARKS = 64  # parameters whose gradients say whether a loss is that of the model
 CALLERS = 16  # frames up to the one of a GradScaler
 
 
@@ -187,9 +188,11 @@ def rates_of(optimizers: Iterable[Any], *, differ: bool) -> dict[str, list[float
 class SeenLosses:
     """Sees the losses of backward passes: wraps `torch.Tensor.backward` until it is closed.
 
-    If steps are shorter than SHORT, the losses of some of them are seen.
+    A loss belongs to the model if its backward pass changes a gradient of the model. If steps are
+    shorter than SHORT, the losses of some of them are seen.
 
     Args:
+        tensors: function that returns the parameters of the model
         failed: function that is called with an internal error
         evaluates: function that returns whether an optimizer evaluates the loss within its step
 
@@ -197,9 +200,14 @@ class SeenLosses:
         is_scaled: whether a GradScaler scales the losses
     """
 
-    def __init__(self, failed: Callable[[Exception], None], evaluates: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        tensors: Callable[[], Sequence[Any]],
+        failed: Callable[[Exception], None],
+        evaluates: Callable[[], bool],
+    ) -> None:
         self.is_scaled = self._is_closed = False
-        self._failed, self._evaluates = failed, evaluates
+        self._tensors, self._failed, self._evaluates = tensors, failed, evaluates
         self._seen: list[tuple[Any, Any]] = []  # of the next step, also without a scale
         self._watches: bool | None = None  # in this step
         self._next = 0.0  # time of the next step whose losses are seen
@@ -208,9 +216,13 @@ class SeenLosses:
 
         @wraps(self._wrapped)
         def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._is_closed and not torch.compiler.is_compiling():
-                self._see(tensor)
-            return self._wrapped(tensor, *args, **kwargs)
+            is_open = not self._is_closed and not torch.compiler.is_compiling()
+            loss, marks = self._loss_of(tensor) if is_open else (None, None)
+            result = self._wrapped(tensor, *args, **kwargs)
+            if loss is not None and marks != self._marks():
+                self._seen.append(loss)
+                self._next = time.perf_counter() + SHORT
+            return result
 
         self.backward = cast("Any", backward)
         self.backward.seen_by = self
@@ -230,24 +242,28 @@ class SeenLosses:
         """Whether a loss of the next step is not finite."""
         return any(is_bad(loss) for loss, _ in self._seen)
 
-    def _see(self, tensor: Any) -> None:
-        """Keep the number of a loss; no error leaves."""
+    def _marks(self) -> list[Any]:
+        """Return what a backward pass changes: the gradients of the model, and their versions."""
+        tensors = self._tensors()
+        some = tensors[:: 1 + len(tensors) // MOST_MARKS]
+        return [None if x.grad is None else (id(x.grad), x.grad._version) for x in some]
+
+    def _loss_of(self, tensor: Any) -> tuple[Any, Any]:
+        """Return a loss, also without a scale, and the gradients before; None if it is not seen."""
         try:
             if self._watches is None:
-                now = time.perf_counter()
-                self._watches = now >= self._next
-                self._next = now + SHORT if self._watches else self._next
-            if not self._watches or len(self._seen) == MOST_SEEN:
-                return
-            if self._seen and self._evaluates():
-                return
+                self._watches = time.perf_counter() >= self._next
+            is_late = len(self._seen) == MOST_SEEN or (self._seen and self._evaluates())
+            if not self._watches or is_late:
+                return None, None
             if self._torch.overrides.has_torch_function((tensor,)):
-                return  # it is called again
+                return None, None  # it is called again
             if tensor.numel() == 1 and tensor.is_floating_point():
                 loss, scale = number_in(tensor, "a loss"), scale_of(tensor.grad_fn)
-                self._seen.append((loss, loss if scale is None else loss / scale))
+                return (loss, loss if scale is None else loss / scale), self._marks()
         except Exception as error:
             self._failed(error)
+        return None, None
 
     def take(self) -> list[Any]:
         """Return the losses of the next step, and forget them."""

@@ -224,6 +224,11 @@ class TorchSource:
         """Return the current tensor of each array."""
         return self.tensors
 
+    def learned(self) -> Sequence[Any]:
+        """Return the parameters of the model and of its optimizers that get gradients."""
+        others = [x for each in self.used for x in parameters_of(each) if id(x) not in self.places]
+        return [x for x in (*self.tensors[: len(self.places)], *others) if x.requires_grad]
+
     def gradients(self) -> Sequence[Any]:
         """Return the gradient of each array, None for arrays without a gradient."""
         return [each.grad for each in self.tensors]

@@ -4,6 +4,7 @@
 """
 
 import json
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
@@ -15,8 +16,8 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import InputError, OrderError
-from scalarviz.training.follow import keeping, scalars
+from scalarviz.errors import OrderError
+from scalarviz.training.follow import health, keeping, scalars
 from scalarviz.training.follow.following import Following
 from tests.wording import refused
 
@@ -201,6 +202,50 @@ def test_what_another_program_has_wrapped_stays(path: Path) -> None:
     model(torch.ones(1, 3)).sum().backward()
     torch.Tensor.backward = ours
     sv.follow(model, path, show=None).close()
+
+
+def test_losses_of_two_runs_are_not_mixed(tmp_path: Path) -> None:
+    models = mlp(3, 2), mlp(3, 2)
+    optimizers = [torch.optim.SGD(each.parameters(), 0.01) for each in models]
+    runs = [sv.follow(each, tmp_path / f"{i}.sv", show=None) for i, each in enumerate(models)]
+    for step in range(4):
+        for i, (model, optimizer) in enumerate(zip(models, optimizers, strict=True)):
+            optimizer.zero_grad()
+            (0.0 * model(torch.ones(1, 3)).sum() + 10.0 * i + step).backward()
+            if step > 1:
+                optimizer.step()
+        for optimizer in optimizers[: 2 * (step < 2)]:  # after the losses of both
+            optimizer.step()
+        time.sleep(2.0 * scalars.SHORT)
+    for i, run in enumerate(runs):
+        run.close()
+        known = sv.load(tmp_path / f"{i}.sv").losses
+        wanted = 10.0 * i + np.arange(4)
+        assert ((known == wanted) | np.isnan(known)).all() and (known[2:] == wanted[2:]).all()
+
+
+@pytest.mark.parametrize(
+    ("losses", "kind", "step"),
+    [
+        (np.r_[np.linspace(2, 0.5, 300), np.linspace(3, 1, 100)], "jump", 301),
+        (np.r_[np.linspace(2, 0.5, 300), np.linspace(0.5, 1.5, 900)], "rate", 291),
+        (np.linspace(2, 0.5, 300), "", 0),
+        (2.0 + np.sin(np.arange(400)), "", 0),
+        (np.r_[np.full(10, 1.0), np.full(10, 9.0)], "", 0),  # too few
+    ],
+)
+def test_a_loss_that_jumps_or_rises_until_the_end_is_found(
+    losses: Any, kind: str, step: int
+) -> None:
+    found = health.losses_found(np.where(np.arange(len(losses)) % 7 == 3, np.nan, losses))
+    assert [each.kind for each in found] == [kind][: bool(kind)]
+    assert all(abs(each.step - step) < 12 for each in found)
+
+
+def test_a_span_without_a_look_is_told() -> None:
+    gradients = np.array([[1.0], [np.nan], [1.0]])
+    assert health.gap_of(np.array([1, 50, 60]), gradients, 100) == "; no look from step 1 to 60"
+    assert health.gap_of(np.arange(1, 101), np.ones((100, 1)), 100) == ""
 
 
 def test_only_scalars_are_losses(path: Path) -> None:
@@ -618,11 +663,14 @@ def test_more_scalars_than_there_is_room_for_share_means(path: Path) -> None:
     [{}, {"accuracy": "0.93"}, {"good": 1, "losses": [1, 2]}, {"a": torch.ones(2)}, {"a": None},
      {"a": 10**400}],
 )  # fmt: skip
-def test_what_is_no_scalar_is_refused(bad: dict[str, Any], path: Path) -> None:
+def test_what_is_no_scalar_is_told_once_and_ends_nothing(
+    bad: dict[str, Any], path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with sv.follow(path=path, show=None) as run:
-        with refused(InputError):
+        for _ in range(2):
             run.log(**bad)
         run.step({"a": np.ones(3)})
+    assert sum(each.startswith("run.log: ") for each in caplog.messages) == 1
     assert sv.load(path).scalars == {}
 
 
