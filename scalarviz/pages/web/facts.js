@@ -59,7 +59,7 @@ export function readyState(facts, state) {
   if (readied.has(state)) return readied.get(state);
   const fixed = new Set(facts.frozen);
   const found = Object.assign(new State(), state, stepTaken(facts, state), afterStep(facts, state), {
-    all: state.all && { weights: null, ...state.all }, explained: (row) => explainedOf(facts, found, row),
+    all: state.all ? { weights: null, ...state.all } : null, explained: (row) => explainedOf(facts, found, row),
     frozen: state.made?.frozen ?? state.frozen ?? Array.from({ length: facts.rows }, (_, row) => Number(fixed.has(row))),
   }); // prettier-ignore
   readied.set(state, found);
