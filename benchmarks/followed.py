@@ -3,10 +3,10 @@
     python -m benchmarks followed [rounds] [--long]
     python -m benchmarks.sides benchmarks.followed SIDE PARAMETERS SECONDS
 
-On one thread of PyTorch. A side is bare, followed, browser, window or blocks. The second line
-prints seconds per step, processor seconds, and for a followed run the recorded moments and the
-bytes of the record. --long adds 1,000 steps of the largest network. A viewer is a low-priority
-process; nobody opens its page.
+On one thread of PyTorch. A side is bare, followed, browser, window, blocks or busy, and PARAMETERS
+and SECONDS are its arguments. The second line prints seconds per step, processor seconds, and for a
+followed run the recorded moments and the bytes of the record. --long adds 1,000 steps of the
+largest network. A viewer is a low-priority process; nobody opens its page.
 
 Two identical processes differ by a few percent. Therefore the overhead without a viewer is measured
 within one process: two runs alternate in blocks of half a second, and one of them is followed.
@@ -15,6 +15,8 @@ within one process: two runs alternate in blocks of half a second, and one of th
 from __future__ import annotations
 
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from functools import partial
@@ -22,10 +24,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.sides import Options, answer, in_turn, spread
 from benchmarks.watched import screen
 
-NETWORKS = {10_000: (70, 64), 1_000_000: (700, 64), 25_000_000: (3500, 32)}  # width, batch
+NETWORKS = {  # width, batch
+    5_000: (50, 16), 1_000_000: (700, 16), 8_000_000: (2000, 64), 25_000_000: (3500, 32)
+}  # fmt: skip
 BLOCK, TURNS = 0.5, 80.0  # seconds of a block, and of all of them
 SECONDS, PART = 12.0, 0.25  # of a measurement, of which the first part warms up
 
@@ -70,9 +76,7 @@ def measured(parameters: str, seconds: str, *, follows: bool = True, show: str |
         while (passed := time.perf_counter() - begun) < float(seconds):
             if count < 0 and passed > PART * float(seconds):
                 first, worked, count = time.perf_counter(), time.process_time(), 0
-            loss = step()
-            if run:
-                run.loss(loss)
+            step()
             count += count >= 0
         each = [(time.perf_counter() - first) / count, (time.process_time() - worked) / count]
         if run:
@@ -84,43 +88,72 @@ def measured(parameters: str, seconds: str, *, follows: bool = True, show: str |
 
 
 def blocks(parameters: str, seconds: str):
-    """Time of followed blocks by that of the block before, a median; its error; seconds a step."""
+    """Ratios of wall and processor time of followed blocks to bare ones, medians; errors.
+
+    Also seconds a step, moments and bytes. During a bare block, no hook of the followed run is set.
+    """
+    import torch
+    from torch.optim import optimizer as every
+
     import scalarviz as sv
 
     (_, bare), (model, followed) = step_of(int(parameters)), step_of(int(parameters))
+    hooks = every._global_optimizer_pre_hooks, every._global_optimizer_post_hooks
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.sv"
         run = sv.follow(model, path, show=None)
 
-        def bare_block(count: int) -> float:
+        def bare_block(count: int) -> Any:
             """Seconds of a block, which are none of the followed training."""
-            begun = time.perf_counter()
-            for _ in range(count):
-                bare()
-            passed = time.perf_counter() - begun
-            run._begun, run._next, run._flushed = (
-                each + passed for each in (run._begun, run._next, run._flushed)
-            )
+            kept, backward = [{**each} for each in hooks], torch.Tensor.backward
+            for each in hooks:
+                each.clear()
+            torch.Tensor.backward = getattr(backward, "__wrapped__", backward)
+            passed = timed(bare, count)
+            for each, own in zip(hooks, kept, strict=True):
+                each.update(own)
+            torch.Tensor.backward = backward
+            run._begun = tuple(np.add(run._begun, passed))
+            run._next, run._flushed = run._next + passed[0], run._flushed + passed[0]
             return passed
 
-        def followed_block(count: int) -> float:
-            begun = time.perf_counter()
-            for _ in range(count):
-                run.loss(followed())
-            return time.perf_counter() - begun
-
-        followed_block(3)
-        count = max(1, round(BLOCK / (bare_block(5) / 5)))
-        ratios: list[float] = []
-        begun, each = time.perf_counter(), 0.0
+        timed(followed, 3)
+        count = max(1, round(BLOCK / (bare_block(5)[0] / 5)))
+        ratios: list[Any] = []
+        begun, each = time.perf_counter(), np.zeros(2)
         while (passed := time.perf_counter() - begun) < float(seconds):
             each = bare_block(count)
-            ratio = followed_block(count) / each
+            ratio = timed(followed, count) / each
             ratios += [ratio] if passed > PART * float(seconds) else []
         run.close()
-        low, middle, high = statistics.quantiles(ratios)
+        low, middle, high = np.quantile(ratios, (0.25, 0.5, 0.75), axis=0)
         error = 0.93 * (high - low) / len(ratios) ** 0.5  # of a median of normal numbers
-        return [middle, error, each / count, len(run.followed.steps), path.stat().st_size]
+        size = path.stat().st_size
+        return [*middle, *error, each[0] / count, len(run.followed.steps), size]
+
+
+def timed(work: Any, count: int) -> Any:
+    """Seconds and processor seconds of some calls."""
+    begun = np.array((time.perf_counter(), time.process_time()))
+    for _ in range(count):
+        work()
+    return (time.perf_counter(), time.process_time()) - begun
+
+
+def busy(parameters: str, steps: str, batch: str):
+    """Seconds, processor seconds and moments of a followed run beside two other jobs."""
+    import scalarviz as sv
+
+    model, step = step_of(int(parameters), batch=int(batch))
+    jobs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            with sv.follow(model, Path(folder) / "a.sv", show=None) as run:
+                each = timed(step, int(steps))
+            return [*each, len(run.followed.steps)]
+    finally:
+        for job in jobs:
+            job.kill()
 
 
 def long(steps: str):
@@ -132,7 +165,7 @@ def long(steps: str):
         path, begun = Path(folder) / "a.sv", time.perf_counter()
         with sv.follow(model, path, show=None) as run:
             for _ in range(int(steps)):
-                run.loss(step())
+                step()
         seconds = time.perf_counter() - begun
         whole = run.followed.whole_steps.tolist()
         return [seconds, run.overhead, len(run.followed.steps), len(whole), path.stat().st_size]
@@ -144,6 +177,7 @@ SIDES = {
     "browser": partial(measured, show="browser"),
     "window": partial(measured, show="window"),
     "blocks": blocks,
+    "busy": busy,
     "long": long,
 }
 
@@ -152,12 +186,20 @@ def report(options: Options) -> None:
     """The part of the time that following takes, without a viewer and with one."""
     print("\nA training in PyTorch on one thread, and the same one while it is followed")
     for parameters in NETWORKS:
-        middle, error, each, moments, size = answer(
+        wall, work, spread_of_wall, spread_of_work, each, moments, size = answer(
             [__name__, "blocks", str(parameters), str(TURNS)]
         )
         print(
             f"    {parameters:10,} parameters  in blocks  {1e3 * each:8.2f} ms a step;  time "
-            f"{middle:.4f} +- {error:.4f};  {moments:,} moments, {size:,} bytes",
+            f"{wall:.4f} +- {spread_of_wall:.4f}, of the processor {work:.4f} +- "
+            f"{spread_of_work:.4f};  {moments:,} moments, {size:,} bytes",
+            flush=True,
+        )
+    for batch in (16, 8192):
+        _, work, moments = answer([__name__, "busy", "5000", "3000", str(batch)])
+        print(
+            f"         5,000 parameters  beside two jobs  {moments:,} moments in 3,000 steps of "
+            f"{work / 3:.2f} ms of the processor",
             flush=True,
         )
     with screen() as display:

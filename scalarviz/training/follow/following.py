@@ -303,7 +303,9 @@ class Following:
         ]
         if hasattr(getattr(torch, "Tensor", None), "backward"):
             source = self._source
-            self._seen = SeenLosses(source.learned, self.give_up, lambda: self._within)
+            self._seen = SeenLosses(
+                source.learned, self.give_up, lambda: self._within, self._report_lonely
+            )
 
     @harmless
     def _write_structure(self) -> None:
@@ -344,10 +346,15 @@ class Following:
             return
         self._report(loss, within=self._within, taken=self.steps > 0)
         self._lonely += not self.steps
-        if self._lonely == LONELY and not self.steps:
+        if self._lonely == LONELY:
+            self._report_lonely(LONELY)
+
+    def _report_lonely(self, count: int) -> None:
+        """Log that losses have no steps."""
+        if not self.steps:
             inform(
-                f"{LONELY} losses were reported, but no step: no optimizer of this model's "
-                "parameters has taken one, so nothing is recorded; without an optimizer, call "
+                f"{count} losses, but no step: no PyTorch optimizer of this model's parameters has "
+                "taken one, so nothing is recorded; without such an optimizer, as in Keras, call "
                 "run.step() after each step"
             )
 
@@ -567,9 +574,9 @@ class Following:
     def _end_losses(self, optimizer: object = None) -> None:
         """End the losses of a step; without a reported one, its backward passes have them."""
         losses = self._seen.take() if self._seen else []
-        used = self._source.used if losses and self._source else []
-        numbers = {id(each): i + 1 for i, each in enumerate(used)}
-        if len(numbers) > 1:
+        used = self._source.used if losses and self._source else ()
+        if len(used) > 1:
+            numbers = {id(each): i + 1 for i, each in enumerate(used)}
             self._scalars.add(self.steps + 1, {f"loss {numbers[id(optimizer)]}": losses})
         self._losses.end_step(losses)
 

@@ -97,9 +97,9 @@ class ReportedLosses:
         """The newest written loss, NaN if one was not finite, or None."""
         return math.nan if self.is_bad else self._newest
 
-    def end_step(self, seen: Iterable[Any] = ()) -> None:
+    def end_step(self, seen: Sequence[Any] = ()) -> None:
         """End a step; its losses are those that were reported, else those that were seen."""
-        if not self._next:
+        if seen and not self._next:
             self._next += seen
             self.is_bad = self.is_bad or any(map(is_bad, self._next))
         self._done.append(self._next)
@@ -195,9 +195,11 @@ class SeenLosses:
         tensors: function that returns the parameters of the model
         failed: function that is called with an internal error
         evaluates: function that returns whether an optimizer evaluates the loss within its step
+        has_many: function that is called with the number of losses of a step if there are MOST_SEEN
 
     Attributes:
         is_scaled: whether a GradScaler scales the losses
+        is_bad: whether a loss of the next step is not finite
     """
 
     def __init__(
@@ -205,9 +207,11 @@ class SeenLosses:
         tensors: Callable[[], Sequence[Any]],
         failed: Callable[[Exception], None],
         evaluates: Callable[[], bool],
+        has_many: Callable[[int], None],
     ) -> None:
-        self.is_scaled = self._is_closed = False
+        self.is_scaled = self.is_bad = self._is_closed = False
         self._tensors, self._failed, self._evaluates = tensors, failed, evaluates
+        self._has_many = has_many
         self._seen: list[tuple[Any, Any]] = []  # of the next step, also without a scale
         self._watches: bool | None = None  # in this step
         self._next = 0.0  # time of the next step whose losses are seen
@@ -221,6 +225,9 @@ class SeenLosses:
             result = self._wrapped(tensor, *args, **kwargs)
             if loss is not None and marks != self._marks():
                 self._seen.append(loss)
+                self.is_bad = self.is_bad or is_bad(loss[0])
+                if len(self._seen) == MOST_SEEN:
+                    self._has_many(MOST_SEEN)
                 self._next = time.perf_counter() + SHORT
             return result
 
@@ -236,11 +243,6 @@ class SeenLosses:
         while top and top._is_closed and tensor.backward is top.backward:
             tensor.backward = top._wrapped
             top = getattr(tensor.backward, "seen_by", None)
-
-    @property
-    def is_bad(self) -> bool:
-        """Whether a loss of the next step is not finite."""
-        return any(is_bad(loss) for loss, _ in self._seen)
 
     def _marks(self) -> list[Any]:
         """Return what a backward pass changes: the gradients of the model, and their versions."""
@@ -267,8 +269,11 @@ class SeenLosses:
 
     def take(self) -> list[Any]:
         """Return the losses of the next step, and forget them."""
+        self._watches = None
+        if not self._seen:  # at most steps, if they are short
+            return []
         losses = [pair[self.is_scaled] for pair in self._seen]
-        self._seen, self._watches = [], None
+        self._seen, self.is_bad = [], False
         return losses
 
 

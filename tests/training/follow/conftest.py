@@ -1,6 +1,7 @@
 """A stand-in for PyTorch, and a following that keeps every step."""
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -23,3 +24,13 @@ def dense(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every step is kept, however long it takes."""
     for name in ("PICTURES", "FEW", "ALONE"):
         monkeypatch.setattr(following, name, 1e12)
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """Threads of small products in PyTorch wait for each other."""
+    torch: Any = pytest.importorskip("torch")
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)

@@ -179,6 +179,10 @@ class Case(NamedTuple):
     loss: Callable[[Any], Any] = lambda output: output.float().square().mean()
 
 
+def called(model: Any, batch: Any) -> Any:
+    return model(**batch) if isinstance(batch, dict) else model(*batch)
+
+
 def noise(*shape: int) -> Callable[[], Any]:
     return lambda: (torch.randn(*shape),)
 

@@ -1,6 +1,5 @@
 """The callbacks of the guide, with the packages that they are for."""
 
-import importlib
 import re
 import textwrap
 from pathlib import Path
@@ -47,44 +46,50 @@ def check(night: Any, losses: list[float], weights: dict[str, Any]) -> None:
     assert night.steps[-1] == len(losses) and {*last} <= {*weights}
 
 
-@pytest.mark.parametrize("accumulated", [1, 2])
-def test_lightning_gives_losses_and_names(tmp_path: Path, accumulated: int) -> None:
+def lightning_module() -> Any:
+    """A module of Lightning, which keeps its losses."""
     lightning, torch = package("lightning"), package("torch")
-    losses: list[float] = []
 
     class Module(lightning.LightningModule):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             super().__init__()
             self.net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Tanh())
             self.head = torch.nn.Linear(8, 1)
+            self.losses: list[float] = []
 
         def forward(self, x: Any) -> Any:
             return self.head(self.net(x))
 
         def training_step(self, batch: Any, index: int) -> Any:
             loss = (self(batch) - batch.sum(1, keepdim=True)).pow(2).mean()
-            losses.append(float(loss))
+            self.losses.append(float(loss))
             return loss
 
         def configure_optimizers(self) -> Any:
             return torch.optim.Adam(self.parameters(), 1e-2)
 
+    return Module()
+
+
+@pytest.mark.parametrize("accumulated", [1, 2])
+def test_lightning_gives_losses_and_names(tmp_path: Path, accumulated: int) -> None:
+    lightning, torch = package("lightning"), package("torch")
     torch.manual_seed(0)
     loader = torch.utils.data.DataLoader(torch.randn(4 * STEPS, 4), batch_size=4)
-    module = Module()
+    module = lightning_module()
     quiet = dict.fromkeys(("logger", "enable_progress_bar", "enable_model_summary"), False)
     lightning.Trainer(
         max_epochs=1, accelerator="cpu", accumulate_grad_batches=accumulated,
         callbacks=[callback("lightning", tmp_path)], enable_checkpointing=False,
         default_root_dir=tmp_path, **quiet,
     ).fit(module, loader)  # fmt: skip
-    means = np.mean(np.reshape(losses, (-1, accumulated)), axis=1)
+    means = np.mean(np.reshape(module.losses, (-1, accumulated)), axis=1)
     check(sv.load(tmp_path / "night.sv"), means.tolist(), module.state_dict())
 
 
 def test_a_trainer_of_transformers_gives_losses_and_names(tmp_path: Path) -> None:
     transformers, torch = package("transformers"), package("torch")
-    importlib.import_module("accelerate")
+    package("accelerate")
     config = transformers.GPT2Config(
         vocab_size=16, n_positions=8, n_embd=8, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0
     )

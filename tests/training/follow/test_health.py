@@ -165,6 +165,17 @@ def test_a_reported_loss_wins(after: bool, path: Path) -> None:
     assert sv.load(path).losses.tolist() == [0, 1, 2, 3]
 
 
+def test_losses_without_a_step_are_reported_once(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = mlp(3, 1)
+    with sv.follow(model, path, show=None):
+        for _ in range(2 * scalars.MOST_SEEN):
+            model(torch.ones(1, 3)).sum().backward()
+    [found] = [each for each in caplog.messages if "but no step" in each]
+    assert found.startswith("256 losses, but no step") and "call run.step()" in found
+
+
 def test_losses_of_other_models_are_left_out_and_of_several_numbered(path: Path) -> None:
     g, d, other = mlp(2, 3), mlp(3, 1), mlp(3, 1)
     moved = [torch.optim.SGD(x.parameters(), lr) for x, lr in ((g, 0.1), (d, 0.2), (other, 1.0))]

@@ -8,7 +8,7 @@ import gc
 import io
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -28,29 +28,19 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.training.follow.structures import CASES, Case, linear, model_of
+from tests.training.follow.structures import CASES, Case, called, linear, model_of
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning", "ignore:.*nested tensor.*:UserWarning", "ignore:Lazy modules"
-)
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Threads of small products wait for each other."""
-    count = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(count)
+pytestmark = [
+    pytest.mark.filterwarnings(
+        "ignore::DeprecationWarning", "ignore:.*nested tensor.*:UserWarning", "ignore:Lazy modules"
+    ),
+    pytest.mark.usefixtures("one_thread"),
+]
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "night.sv"
-
-
-def called(model: Any, batch: Any) -> Any:
-    return model(**batch) if isinstance(batch, dict) else model(*batch)
 
 
 def train(case: Case, prepare: Callable[[Any], None], steps: int = 3) -> list[Any]:
