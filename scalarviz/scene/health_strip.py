@@ -16,6 +16,7 @@ from scalarviz.scene.frame_data import HealthRows
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.loss_chart import AXIS, LETTERS, ChartScales, Curve, draw_step
 from scalarviz.scene.past_images import draw_shades
+from scalarviz.scene.telling import lines_of
 
 MEASURES = ("update", "gradient", "weight", "dead")
 FAULT, WEIGHT = "#ff5f5f", "#c8b27e"  # on both backgrounds
@@ -34,7 +35,7 @@ def draw_health(
     top = TITLE * size if health.findings else 0.0
     lines: list[tuple[str, bool]] = []  # and whether a fault begins
     for found in health.findings:
-        parts = lines_of(canvas, found[2], canvas.width - left - 2.5 * size, size)
+        parts = lines_of(canvas, found[2], canvas.width - left - 2.5 * size, size, bold=False)
         lines += [(each, i == 0) for i, each in enumerate(parts)]
     most = max(1, int(MOST_SAID * box.height / (SAID * size)))
     if len(lines) > most:
@@ -61,19 +62,6 @@ def draw_health(
         canvas.text(left, y, words, size=size, color=theme.ink)
         if begins:
             canvas.discs((left - 0.8 * size, y - 0.35 * size), 0.35 * size, theme.worse)
-
-
-def lines_of(canvas: Canvas2D, words: str, room: float, size: float) -> list[str]:
-    """Return words in lines that are not wider than the room."""
-    lines: list[str] = []
-    line = ""
-    for word in words.split(" "):
-        longer = f"{line} {word}".strip()
-        if line and canvas.measure(longer, size=size) > room:
-            lines.append(line)
-            longer = word
-        line = longer
-    return [*lines, line]
 
 
 def draw_rows(

@@ -23,8 +23,9 @@ LETTERS, LINE = 12.0, 24.0
 
 def map_at(see: Projection, layout: Layout, x: float, y: float) -> DiagramMark | None:
     """Return the map of a probe at a pixel, or None."""
-    maps = (each for each in layout.marks if each.kind == "map")
-    return next((each for each in maps if box_of(see, each).has(x, y)), None)
+    return next(
+        (each for each in layout.marks if each.kind == "map" and box_of(see, each).has(x, y)), None
+    )
 
 
 def box_of(see: Projection, mark: DiagramMark) -> Box:

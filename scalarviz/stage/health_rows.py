@@ -47,10 +47,9 @@ def health_rows(health: Health) -> HealthRows:
 
 def health_of(run: Run) -> HealthRows | None:
     """Return the health of a followed model; None for other networks, or before the first look."""
-    if run.health is None:
-        return None
     with suppress(OrderError):
-        return health_rows(run.health())
+        if run.health is not None:
+            return health_rows(run.health())
     return None
 
 

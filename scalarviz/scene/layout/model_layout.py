@@ -16,7 +16,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from itertools import chain, pairwise
 from math import log, prod, sqrt
 from typing import Any, final
@@ -221,8 +221,7 @@ class ModelLayout:
         self._leaves = {each.id: each for each in self.root.leaves()}
         self.flow = self._edges_shown()
         self.tied = self._names_tied()
-        self._orders: dict[Item, Order] = {}
-        self._walls: dict[tuple[Item, bool, float], Wall] = {}
+        self._order, self._wall = cache(self._made_order), cache(self._made_wall)
         self._choose()
         self.paths = self._paths() if structure["edges"] else []
 
@@ -297,20 +296,19 @@ class ModelLayout:
     def _measure_wall(self, item: Item, area: float) -> Place:
         """Return the place of a wall or a closed frame, with its size only."""
         made = self._wall(item, area)
-        left, top, right, low = MARGIN + LETTER * bool(made.parts), MARGIN, MARGIN, MARGIN
-        if item.node is None:
-            left, top, right, low = CARD + BRACKET * bool(self.skips(item)), CARD, CARD, CARD
+        margin = CARD if item.node is None else MARGIN
+        left = margin + LETTER * bool(made.parts) + BRACKET * bool(self.skips(item))
+        top = low = margin
         if item.units:
             names = (text_width(label, SMALL) for _, _, label in made.labels)
             left, top, low = left + max(names, default=0.0) + 4.0, TITLE, NUMBERS
         height = made.height + top + low
-        width, maps = made.width + left + right, self._maps(item, made.width)
+        width, maps = made.width + left + margin, self._maps(item, made.width)
         if maps is not None:
-            wider = max(0.0, maps.width + 2.0 * right - width)
+            wider = max(0.0, maps.width + 2.0 * margin - width)
             width, height, left = width + wider, height + maps.height + low, left + 0.5 * wider
-        corner = left, top
         return Place(
-            width=width, height=height, up=0.5 * height, wall=made, corner=corner, maps=maps
+            width=width, height=height, up=0.5 * height, wall=made, corner=(left, top), maps=maps
         )
 
     def _maps(self, item: Item, width: float) -> Maps | None:
@@ -330,29 +328,21 @@ class ModelLayout:
         part = next((each for each in parts if each in known), "")
         if not part:
             return None
-        count, side, label = known[part][0], MAP, 0.0
-        if part == "attention":
-            side, label = HEAD_MAP, LABEL
-        step = side + BESIDE_MAP
+        side, label = (HEAD_MAP, LABEL) if part == "attention" else (MAP, 0.0)
+        count, step = known[part][0], side + BESIDE_MAP
         columns = 4 if part == "maps" and count * step - BESIDE_MAP <= width else 2
         places = [divmod(number, columns) for number in range(count)]
         corners = [(column * step, row * (step + label) + label) for row, column in places]
         return Maps(path, part, side, corners)
 
-    def _wall(self, item: Item, area: float) -> Wall:
-        """Return the arrays of an item, cached by their area."""
-        key = item, item.is_open, area
-        if key not in self._walls:
-            room = max(WIDEST, 0.3 * self.width), min(HIGHEST, 0.72 * self.height)
-            largest = LARGEST_FEW if self.root.weights <= FEW else LARGEST_CELL
+    def _made_wall(self, item: Item, area: float) -> Wall:
+        """Return the arrays of an item, or of a closed frame."""
+        if item.node is None:
             maps = self._maps(item, 0.0)
-            least = THIN if maps is None else 0.75 * maps.width
-            self._walls[key] = (
-                wall_of(item.node, self.kept, area, room, largest)
-                if item.node is not None
-                else closed_wall(item, self.kept, area, least)
-            )
-        return self._walls[key]
+            return closed_wall(item, self.kept, area, THIN if maps is None else 0.75 * maps.width)
+        room = max(WIDEST, 0.3 * self.width), min(HIGHEST, 0.72 * self.height)
+        largest = LARGEST_FEW if self.root.weights <= FEW else LARGEST_CELL
+        return wall_of(item.node, self.kept, area, room, largest)
 
     # Places.
 
@@ -399,12 +389,10 @@ class ModelLayout:
             place = self.places[each]
             place.y = down + STACKED + self._above(each) + place.up
             down = place.low + self._below(each)
-        if first not in spine:  # centered
-            shift = 0.5 * (up + down) - up
-            for each in column:
-                self.places[each].y -= shift
-            return up + shift, down - shift
-        return up, down
+        shift = 0.0 if first in spine else 0.5 * (up + down) - up  # centered
+        for each in column:
+            self.places[each].y -= shift
+        return up + shift, down - shift
 
     def _choose_lanes(self, place: Place, found: Order) -> int:
         """Assign a lane to each line over the content, short lines first; return their number."""
@@ -575,8 +563,11 @@ class ModelLayout:
             around = [row for row, i in enumerate(matrices.values()) if i in long]
             if around:
                 inner = [x for x in item.inside() if {each.id for each in x.leaves()} <= short]
-                named = [x for x in inner if x.weights]
-                said = [text("structure.skip.through", name=self.title(x)[0]) for x in named]
+                said = [
+                    text("structure.skip.through", name=self.title(x)[0])
+                    for x in inner
+                    if x.weights
+                ]
                 found.append((around[0], around[-1], said[0] if said else ""))
         return found
 
@@ -601,26 +592,22 @@ class ModelLayout:
                 found.setdefault((start, end), shape)
         return found
 
-    def _order(self, frame: Item) -> Order:
-        """Return the order of the children of a frame, cached."""
-        if frame not in self._orders:
-            leaves = [(a, self._leaves[a], self._leaves[b]) for a, b in self.flow]
-            lines = [(a, child_of(frame, x), child_of(frame, y)) for a, x, y in leaves]
-            inner = [(one, other) for _, one, other in lines if one and other and one is not other]
-            entering = {(a, other) for a, one, other in lines if other and not one}
-            leaving = {one for _, one, other in lines if one and not other}
-            order = called_order(frame.children, inner)
-            number = {each: i for i, each in enumerate(order)}
-            forward = [(a, b) for a, b in dict.fromkeys(inner) if number[a] < number[b]]
-            ranks, spine = ranked(order, forward, {each for _, each in entering})
-            columns = [
-                [x for x in order if ranks[x] == i]
-                for i in range(1 + max(ranks.values(), default=-1))
-            ]
-            self._orders[frame] = Order(
-                forward, entering, leaving, ranks, columns, spine, len(forward) < len({*inner}),
-            )  # fmt: skip
-        return self._orders[frame]
+    def _made_order(self, frame: Item) -> Order:
+        """Return the order of the children of a frame."""
+        leaves = [(a, self._leaves[a], self._leaves[b]) for a, b in self.flow]
+        lines = [(a, child_of(frame, x), child_of(frame, y)) for a, x, y in leaves]
+        inner = [(one, other) for _, one, other in lines if one and other and one is not other]
+        entering = {(a, other) for a, one, other in lines if other and not one}
+        leaving = {one for _, one, other in lines if one and not other}
+        order = called_order(frame.children, inner)
+        number = {each: i for i, each in enumerate(order)}
+        forward = [(a, b) for a, b in dict.fromkeys(inner) if number[a] < number[b]]
+        ranks, spine = ranked(order, forward, {each for _, each in entering})
+        columns = [
+            [x for x in order if ranks[x] == i] for i in range(1 + max(ranks.values(), default=-1))
+        ]
+        is_loop = len(forward) < len({*inner})
+        return Order(forward, entering, leaving, ranks, columns, spine, is_loop)
 
     def _paths(self) -> list[Path]:
         """Return the lines, one for each pair of visible items."""
@@ -680,9 +667,10 @@ class ModelLayout:
             if goal is not None:
                 self._arrive(points, goal, port)
             elif lane is not None:
-                points += [(place.right - 6.0, lane), (place.right - 6.0, place.y)]
-            if goal is None:
-                points.append((place.right, place.y if lane is not None else y))
+                right = place.right - 6.0
+                points += [(right, lane), (right, place.y), (place.right, place.y)]
+            else:
+                points.append((place.right, y))
         is_skip = is_over and sum(a == source for a, _ in self.flow) > 1
         return Path(start, end, points, "around" if is_skip else "wire")
 

@@ -157,9 +157,8 @@ def title_of(made: ModelLayout, item: Item, x: float, y: float) -> Iterator[Diag
 def badge_of(item: Item, right: float, y: float) -> Iterator[DiagramMark]:
     """Yield the number of repetitions, and of the shown one, at the upper corner of a frame."""
     if item.units:
-        said = f"× {item.times}"
-        if item.is_open:
-            said = text("structure.unit", number=item.number + 1, count=item.times)
+        shown = text("structure.unit", number=item.number + 1, count=item.times)
+        said = shown if item.is_open else f"× {item.times}"
         wide = text_width(said, 13, bold=True) + 18.0
         corners = [(right - wide, y - 9.0), (right, y + 11.0)]
         yield mark("box", "badge", corners, size=10.0, key=item.key)

@@ -8,7 +8,7 @@ siblings become one item with a number of repetitions. `model_layout` places the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, count, groupby
@@ -113,11 +113,7 @@ class Item:
     @cached_property
     def arrays(self) -> dict[str, tuple[int, ...]]:
         """The shapes of the arrays of all repetitions by name, each array once."""
-        found: dict[str, tuple[int, ...]] = {}
-        for each in self.leaves(every=True):
-            assert each.node is not None
-            found |= zip(each.node["arrays"], each.node["sizes"], strict=True)
-        return found
+        return arrays_of(each.node for each in self.leaves(every=True) if each.node is not None)
 
     @cached_property
     def weights(self) -> int:
@@ -134,6 +130,11 @@ class Item:
         if self.node is not None:
             return self.kind, self.name, tuple(self.words), tuple(map(tuple, self.node["sizes"]))
         return self.name, self.method, self.times, tuple(each.same() for each in self.children)
+
+
+def arrays_of(nodes: Iterable[Node]) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the arrays of nodes by name, each array once."""
+    return dict(chain(*(zip(each["arrays"], each["sizes"], strict=True) for each in nodes)))
 
 
 # The recorded graph.
@@ -157,8 +158,7 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
     chips = chips_of(nodes, edges)
     if structure["edges"]:
         add_outputs(nodes, edges)
-    found = items_in(-1, structure["frames"], nodes, chips)
-    root = unwrapped(Item("frame", "", children=found))
+    root = unwrapped(Item("frame", "", children=items_in(-1, structure["frames"], nodes, chips)))
     into = defaultdict[int, list[int]](list)
     for a, b in edges:
         into[b].append(a)
@@ -172,9 +172,9 @@ def add_outputs(nodes: dict[int, Node], edges: Edges) -> None:
     fed = {a for a, _ in edges}
     for each in [x for i, x in nodes.items() if x["out"] and x["kind"] != "input" and i not in fed]:
         index = 1 + max(nodes)
-        nothing: Node = dict.fromkeys(("arrays", "sizes", "shared", "ways", "within"), ())
-        nodes[index] = nothing | {
-            "id": index, "kind": "output", "name": text("structure.out"), "path": "", "frame": -1,
+        nodes[index] = {
+            **dict.fromkeys(("arrays", "sizes", "shared", "ways", "within"), ()), "id": index,
+            "kind": "output", "name": text("structure.out"), "path": "", "frame": -1,
             "times": 1, "out": False, "settings": {}, "shape": each["shape"],
         }  # fmt: skip
         edges[each["id"], index] = each["shape"]
@@ -210,9 +210,7 @@ def join_norms(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edge
     parents = {each["parent"] for each in frames}
     for number, frame in enumerate(frames):
         inside = [i for i, each in nodes.items() if each["frame"] == number]
-        arrays = dict(
-            chain(*(zip(nodes[i]["arrays"], nodes[i]["sizes"], strict=True) for i in inside))
-        )
+        arrays = arrays_of(nodes[i] for i in inside)
         is_small = 1 < len(inside) <= NORM and number not in parents
         if arrays and is_small and all(len(shape) == 1 for shape in arrays.values()):
             merge(inside[0], inside[1:], nodes, edges)
@@ -276,8 +274,7 @@ def items_in(
         if node["frame"] == number
     ]
     for index, frame in enumerate(frames):
-        inner = items_in(index, frames, nodes, chips) if frame["parent"] == number else []
-        if inner:
+        if frame["parent"] == number and (inner := items_in(index, frames, nodes, chips)):
             placed.append(((frame["first"], 0), frame_of(frame, inner)))
     found = [item for _, item in sorted(placed, key=lambda each: each[0])]
     return with_methods(found, frames[number]["path"] if number >= 0 else "")
@@ -285,12 +282,12 @@ def items_in(
 
 def frame_of(frame: Mapping[str, Any], items: list[Item]) -> Item:
     """Return the item of a frame, which is the item in it if it has a single one."""
-    kind, path, only = frame["kind"], frame["path"], items[0]
     if len(items) > 1:
-        return Item("frame", kind, path, children=items, within=frame["within"])
-    only.path, only.within = path or only.path, frame["within"]
-    if only.kind == "frame" and kind not in ("", "Sequential"):
-        only.name, only.method = kind, ""
+        return Item("frame", frame["kind"], frame["path"], children=items, within=frame["within"])
+    [only] = items
+    only.path, only.within = frame["path"] or only.path, frame["within"]
+    if only.kind == "frame" and frame["kind"] not in ("", "Sequential"):
+        only.name, only.method = frame["kind"], ""
     return only
 
 
@@ -302,14 +299,12 @@ def leaf_of(node: Node, words: list[str]) -> Item:
     if is_end:
         size = "×".join(map(str, node["shape"])) if kind == "output" else ""
         words = [node["name"], *([size] if size else [])]
-    within, name = node["within"], node["name"]
-    return Item(kind, name, path, node, node["id"], words=words, within=within)
+    return Item(kind, node["name"], path, node, node["id"], words=words, within=node["within"])
 
 
 def with_methods(children: list[Item], path: str) -> list[Item]:
     """Return the children with frames around those that a method of the module called."""
-    by_method = groupby(children, lambda each: tuple(each.within) or id(each))
-    groups = [[*group] for _, group in by_method]
+    groups = [[*x] for _, x in groupby(children, lambda each: tuple(each.within) or id(each))]
     if len(groups) == 1:
         return children
     found: list[Item] = []

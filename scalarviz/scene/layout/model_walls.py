@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil, log, prod, sqrt
 
+from scalarviz.core.program import Shape
 from scalarviz.scene.canvas.fonts import width_of
 from scalarviz.scene.layout.model_tree import Item, Node
 from scalarviz.scene.layout.plates import Tiles
@@ -29,7 +30,6 @@ TALL, REPEATED, TALLEST = 4.5, 0.5, 400.0  # height per width of closed frames; 
 THIN = 10.0  # least pixels of a column of a closed frame
 SLENDER, FLAT = 2.2, 0.5  # preferred height per width of a folded wall; wider ones are folded
 GATES = {"LSTM": "ifgo", "LSTMCell": "ifgo", "GRU": "rzn", "GRUCell": "rzn"}
-Shape = tuple[int, ...]
 Arrays = Mapping[str, Shape]
 
 

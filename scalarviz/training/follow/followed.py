@@ -17,7 +17,7 @@ from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
-from scalarviz.training.follow.signs import in_words
+from scalarviz.training.follow.signs import DEAD, in_words
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 MOST_ARRAYS, MOST_AXES, MOST_DEPTH = 100_000, 32, 50
 # Errors raised by a header with fields of a wrong type or size.
 FOREIGN = LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError
-MOST_DEAD = 0.95  # share of dead units in a dead layer
 # Types of a record by example, with the least numbers.
 SIZES = (0,)
 ARRAY = {
@@ -98,19 +97,24 @@ def structure_in(given: Any) -> dict[str, Any]:
         for number, each in enumerate(given["nodes"])
     ]
     edges = [(like(a, 0), like(b, 0), like(sizes, SIZES)) for a, b, sizes in given["edges"]]
-    kinds, ends = {each["kind"] for each in nodes}, {end for *two, _ in edges for end in two}
+    ends = {end for *two, _ in edges for end in two}
     depths: list[int] = []
     for each in frames:
         depths.append(1 + (depths[each["parent"]] if 0 <= each["parent"] < len(depths) else 0))
     require(max(depths, default=0) <= MOST_DEPTH, "its frames are nested too deeply")
     is_whole = (
         ends <= {*range(len(nodes))}
+        and all(each["kind"] in NODE_KINDS for each in nodes)
         and all(each["frame"] < len(frames) for each in nodes)
         and all(each["parent"] < number for number, each in enumerate(frames))
     )
-    require(kinds <= NODE_KINDS and is_whole, "a frame or a node is missing, or of no kind")
-    lack = visible(str(given["lack"]), 300)
-    return {"lack": lack, "frames": frames, "nodes": nodes, "edges": edges}
+    require(is_whole, "a frame or a node is missing, or of no kind")
+    return {
+        "lack": visible(str(given["lack"]), 300),
+        "frames": frames,
+        "nodes": nodes,
+        "edges": edges,
+    }
 
 
 def rows_in(given: Any, content: Numbers) -> dict[str, dict[str, Any]]:
@@ -121,11 +125,10 @@ def rows_in(given: Any, content: Numbers) -> dict[str, dict[str, Any]]:
     """
     rows = like(given, [ROW])
     count = sum(FEW + each["output"] for each in rows)
-    sizes = [prod(each[part]) if each[part] else 0 for each in rows for part in ROW_PARTS]
     shapes = [each[part] for each in rows for part in ROW_PARTS if each[part]]
     is_like = all(len(x) == 3 and 0 not in x and x[0] <= MOST_SMALL for x in shapes)
     require(is_like, "its probe has other axes")
-    require(len(content) == 4 * count + 2 * sum(sizes), "its probe has another size")
+    require(len(content) == 4 * count + 2 * sum(map(prod, shapes)), "its probe has another size")
     numbers, small = content[: 4 * count].view("<f4"), content[4 * count :].view("<f2")
     found: dict[str, dict[str, Any]] = {}
     for each in rows:
@@ -144,8 +147,7 @@ def rows_in(given: Any, content: Numbers) -> dict[str, dict[str, Any]]:
 
 def settings_like(given: dict[str, Any]) -> dict[str, Any]:
     """Return an example of settings: words, numbers, and lists of integers."""
-    integers = [-(2**63)]
-    return {name: integers if type(each) is list else each for name, each in given.items()}
+    return {name: [-(2**63)] if type(each) is list else each for name, each in given.items()}
 
 
 def like(given: Any, example: Any) -> Any:
@@ -194,9 +196,9 @@ class Followed:
         path: path of the recorded file
     """
 
-    def __init__(self, path: object) -> None:
-        if not isinstance(path, (str, os.PathLike)):
-            raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
+    def __init__(self, path: Any) -> None:
+        is_path = isinstance(path, (str, os.PathLike))
+        require(is_path, f"a path must be a str or a Path, not {shorten(path)}")
         self.path = os.fsdecode(path)
         self.record = Record(self.path)
         self._heads: list[Head] = []
@@ -213,10 +215,8 @@ class Followed:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
             except FOREIGN as error:
                 raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
-        if not self._heads:
-            raise FileError(
-                f"{shorten(self.path)} ends before the first step: nothing was recorded"
-            )
+        why = f"{shorten(self.path)} ends before the first step: nothing was recorded"
+        require(self._heads, why, FileError)
         return self._heads[number]
 
     @property
@@ -259,8 +259,10 @@ class Followed:
         if step in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
             flat = numbers.view(head.dtype)
-            wholes = placed([replace(each, pick=WHOLE) for each in head.arrays])
-            return {each.name: flat[each.numbers].reshape(each.shape).copy() for each in wholes}
+            return {
+                each.name: flat[each.numbers].reshape(each.shape).copy()
+                for each in placed(replace(each, pick=WHOLE) for each in head.arrays)
+            }
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
@@ -345,8 +347,9 @@ class Followed:
         InputError if there is no probe up to this step.
         """
         known = [each for each in sorted(self.record.looks) if each <= step]
-        why = f"no probe was recorded up to step {shorten(step)}: pass probe= to sv.follow"
-        require(known, why)
+        require(
+            known, f"no probe was recorded up to step {shorten(step)}: pass probe= to sv.follow"
+        )
         try:
             form = self.record.forms[self.record.looks[known[-1]][1]]
             found = self.record.numbers(known[-1], b"LOOK")
@@ -354,9 +357,9 @@ class Followed:
                 raise ValueError("it was dropped")
             return rows_in(unpacked(form), found)
         except (*FOREIGN, zlib.error) as error:
-            why = visible(str(error))
             raise FileError(
-                f"{shorten(self.path)} is damaged: the probe of step {known[-1]:,}: {why}"
+                f"{shorten(self.path)} is damaged: the probe of step {known[-1]:,}: "
+                f"{visible(str(error))}"
             ) from error
 
     @cached_property
@@ -383,10 +386,17 @@ class Followed:
         return 0, set()
 
     @property
-    def looks(self) -> list[tuple[int, FloatArray]]:
-        """Steps with statistics, and these, a row for each of the current arrays of the model."""
+    def looks(self) -> tuple[Any, FloatArray]:
+        """Steps with statistics of the current arrays of the model, int64, and these, float64.
+
+        Their shape is (looks, arrays, NUMBERS). NaN is unknown, infinity is not finite.
+        """
         count = len(self.head().arrays)
-        return [each for each in self.record.stats if len(each[1]) == count]
+        looks = [each for each in self.record.stats if len(each[1]) == count]
+        table = np.array([stats for _, stats in looks], float).reshape(-1, count, NUMBERS)
+        table[~np.isfinite(table)] = np.inf
+        table[table == UNKNOWN] = np.nan
+        return np.array([step for step, _ in looks], np.int64), table
 
     def health(self) -> Health:
         """Return the root mean squares and dead units of each module over time, and the faults.
@@ -408,25 +418,23 @@ class Followed:
             for i, each in enumerate(arrays)
             if (len(each.shape) > 1 and not each.is_buffer) or each.name in spoiled
         ]
-        stats = self.looks
-        if len(stats) > 1 and (stats[-1][1][:, 1:] == UNKNOWN).all() and not spoiled:
-            stats = stats[:-1]  # the last look of a recording is only at the weights
-        if spoiled and stats and stats[-1][0] < last:
-            numbers = np.full((len(arrays), NUMBERS), UNKNOWN)
-            numbers[[each.name in spoiled for each in arrays], 0] = np.inf
-            stats.append((last, numbers))
+        steps, table = self.looks
         require(
-            stats and shown,
+            len(steps) and shown,
             "no step was recorded yet, so nothing can be diagnosed: train first",
             OrderError,
         )
-        table = np.array([numbers[shown] for _, numbers in stats], np.float64)
-        table[~np.isfinite(table)], losses = np.inf, self.losses
-        table[:, (table[:, :, 2] == UNKNOWN).all(axis=0), 2] = 0.0  # no optimizer uses them
-        table[table == UNKNOWN] = np.nan
-        later = np.cumsum(table[:, ::-1, 3] > MOST_DEAD, axis=1)[:, ::-1]
+        if len(steps) > 1 and np.isnan(table[-1, :, 1:]).all() and not spoiled:
+            steps, table = steps[:-1], table[:-1]  # the last look of a record is only at weights
+        if spoiled and steps[-1] < last:
+            lost = [[each.name in spoiled] + [False] * (NUMBERS - 1) for each in arrays]
+            steps = np.append(steps, last)
+            table = np.append(table, np.where([lost], np.inf, np.nan), axis=0)
+        table, losses = table[:, shown], self.losses
+        table[:, np.isnan(table[:, :, 2]).all(axis=0), 2] = 0.0  # no optimizer uses them
+        later = np.cumsum(table[:, ::-1, 3] > DEAD, axis=1)[:, ::-1]
         table[later > 1, 3] = np.nan  # layers before a dead one also get no gradient
-        steps = np.array([step - 1 for step, _ in stats])
+        steps = steps - 1
         losses = np.append(losses, np.full(max(0, steps.max() + 1 - len(losses)), np.nan))
         losses[max(0, min(last, len(losses)) - 1) :][: len(spoiled)] = np.inf
         names = [arrays[i].name for i in shown]

@@ -104,17 +104,20 @@ class RecordedRun(Run):
             is_known = not found["lack"] and any(each["arrays"] for each in found["nodes"])
             shown = found if is_known else structure_of(self.model.head, lack)
             if len(shown["nodes"]) > MOST_DRAWN:
-                too_many = f"it has more than {MOST_DRAWN:,} modules and functions"
-                shown = {"lack": too_many, "frames": [], "nodes": [], "edges": []}
+                shown = {
+                    "lack": f"it has more than {MOST_DRAWN:,} modules and functions",
+                    "frames": [],
+                    "nodes": [],
+                    "edges": [],
+                }
             self._tree, self._structure = key, {**shown, "probed": self._probed()}
         return self._structure
 
     def _probed(self) -> dict[str, dict[str, tuple[int, ...]]]:
         with suppress(ScalarvizError):  # without a probe
-            rows = self.followed.probe(self.followed.record.steps[-1]).items()
             return {
                 path: {part: row[part].shape for part in ("maps", "attention") if part in row}
-                for path, row in rows
+                for path, row in self.followed.probe(self.followed.record.steps[-1]).items()
             }
         return {}
 
@@ -148,8 +151,7 @@ class RecordedRun(Run):
     def some_steps(self, first: int, end: int, most: int) -> list[int]:
         """Return at most `most` evenly chosen recorded steps in the interval [first, end]."""
         found = [step for step in self.followed.record.steps if first <= step <= end]
-        places = np.linspace(0, len(found) - 1, min(most, len(found)))
-        return [found[int(place)] for place in places]
+        return [found[int(x)] for x in np.linspace(0, len(found) - 1, min(most, len(found)))]
 
     def steps(self, optimizer: Optimizer, first: int, count: int) -> RunOutcome:
         """Load the latest recorded moment up to step `first + count`, and return the losses."""
@@ -188,11 +190,10 @@ class RecordedRun(Run):
             optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
             if optimizer is not None:
                 optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
-        if optimizer is None or len({*counts[moved]}) > 1:
+        has_slots = optimizer is not None and {*optimizer.row.slots} <= {*kept.parts}
+        trainer.explains = has_slots and len({*counts[moved]}) == 1
+        if optimizer is None or not trainer.explains:
             return
-        if not {*optimizer.row.slots} <= {*kept.parts}:
-            return
-        trainer.explains = True
         trainer.settings = replace(trainer.settings, optimizer=optimizer)
         bank.step_count = int(counts[moved][0]) + 1
         for name, row in zip(

@@ -39,7 +39,7 @@ from scalarviz.training.follow.keeping import SnapshotWriter, between, header_of
 from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.observer import Observer
 from scalarviz.training.follow.probing import Probing, checked_probe
-from scalarviz.training.follow.record import BEFORE, LOOKS, PARTS, Recorder, is_record
+from scalarviz.training.follow.record import BEFORE, LOOKS, PARTS, Numbers, Recorder, is_record
 from scalarviz.training.follow.scalars import (
     ReportedLosses,
     Scalars,
@@ -50,7 +50,6 @@ from scalarviz.training.follow.scalars import (
 from scalarviz.training.follow.signs import note
 from scalarviz.training.follow.sources import (
     ArraySource,
-    Numbers,
     Source,
     TorchSource,
     chosen,
@@ -158,12 +157,12 @@ def can_be_followed(model: object) -> bool:
     return isinstance(model, Network) or is_module(model)
 
 
-def path_of(path: object) -> str:
+def path_of(path: Any) -> str:
     """Return the path of a record; raise InputError if invalid."""
     if path is None:
         return os.path.join(tempfile.mkdtemp(prefix="scalarviz-"), "followed.sv")
-    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
-        raise InputError(f"a path must be a str or a Path, not {shorten(path)}")
+    is_path = isinstance(path, (str, os.PathLike)) and os.fspath(path)
+    require(is_path, f"a path must be a str or a Path, not {shorten(path)}")
     found = os.fsdecode(path)
     if (ending := os.path.splitext(found)[1]) != ".sv":
         raise InputError(
@@ -171,11 +170,12 @@ def path_of(path: object) -> str:
         )
     if not os.path.isdir(folder := os.path.dirname(found) or "."):
         raise FileError(f"folder not found for the record of a training run: {shorten(folder)}")
-    if os.path.exists(found) and not is_record(found) and os.path.getsize(found):
-        raise FileError(
-            f"{shorten(found)} is not the record of a training run and is not replaced: pass "
-            "another path, or remove it"
-        )
+    require(
+        not os.path.exists(found) or is_record(found) or not os.path.getsize(found),
+        f"{shorten(found)} is not the record of a training run and is not replaced: pass "
+        "another path, or remove it",
+        FileError,
+    )
     return found
 
 
@@ -632,8 +632,8 @@ class Following:
 
     def _wants(self, now: float) -> bool:
         """Return whether to record the step that is about to begin."""
-        keeper, is_bad = self._keeper, self._losses.is_bad
-        is_bad = is_bad or (self._seen is not None and self._seen.is_bad)
+        keeper = self._keeper
+        is_bad = self._losses.is_bad or (self._seen is not None and self._seen.is_bad)
         if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
             return False  # the last one in a fork of it
         if keeper is None or (is_bad and not keeper.signs.has_seen_nan):
@@ -679,7 +679,13 @@ class Following:
         self._within, keeps, self._keeps = False, self._keeps, False
         if keeps:
             keeper = self._begin()
-            self._keep(keeper)
+            self._rates = rates_of(keeper.source.used, differ=len(self._rates) > 1)
+            if "lr" not in self._scalars.names:
+                self._scalars.add(self.steps, self._rates)
+            self._flush()
+            urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
+            keeper.keep(self.steps, self._losses.newest, urgent=urgent)
+            keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
             self._price = max(self._spend(begun), 0.5 * self._price)
             is_calm = self._show is not None and keeper.source.is_crowded
             if self._spent + self._price >= GRACE:
@@ -714,15 +720,6 @@ class Following:
         self._spent -= probing.price  # it has its own part of the time
         probing.spent += probing.price
         probing.next = time.perf_counter() + PROBE_EVERY
-
-    def _keep(self, keeper: SnapshotWriter) -> None:
-        self._rates = rates_of(keeper.source.used, differ=len(self._rates) > 1)
-        if "lr" not in self._scalars.names:
-            self._scalars.add(self.steps, self._rates)
-        self._flush()
-        urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
-        keeper.keep(self.steps, self._losses.newest, urgent=urgent)
-        keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
 
     def _flush(self) -> None:
         self._flushed = time.perf_counter()

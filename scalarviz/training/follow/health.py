@@ -14,7 +14,6 @@ from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
 from scalarviz.core.program import columns
 from scalarviz.training.diagnosis import FAULTS, LOW, Finding, diagnose
-from scalarviz.training.follow.record import UNKNOWN
 from scalarviz.training.follow.signs import DEAD, LOOKS, SIGNS
 
 if TYPE_CHECKING:
@@ -101,13 +100,14 @@ class Modules:
         for before, after, _ in structure["edges"]:
             self._after.setdefault(before, set()).add(after)
         nodes = {name: each["id"] for each in structure["nodes"][::-1] for name in each["arrays"]}
-        self._nodes: dict[str, set[float]] = {}  # of each module
         parts: dict[str, list[int]] = {}
         for i, array in sorted(enumerate(self.arrays), key=lambda x: nodes.get(x[1].name, inf)):
             if not array.is_buffer:
                 parts.setdefault(array.module or array.name, []).append(i)
-                node = nodes.get(array.name, inf)
-                self._nodes.setdefault(array.module or array.name, set()).add(node)
+        self._nodes = {
+            name: {nodes.get(self.arrays[i].name, inf) for i in each}
+            for name, each in parts.items()
+        }
         self.parts = {
             name: [i for i in each if self.arrays[i].has_units] or each
             for name, each in parts.items()
@@ -151,13 +151,11 @@ def mean(numbers: FloatArray, sizes: FloatArray) -> FloatArray:
 
 def health_of(followed: Followed) -> Health:
     """Return the Health of a record; raise OrderError before the first recorded step."""
-    diagnosis, modules, looks = diagnose(followed), Modules(followed), followed.looks
-    steps, losses = np.array([step for step, _ in looks], np.int64), followed.losses
+    diagnosis, modules, losses = diagnose(followed), Modules(followed), followed.losses
+    steps, stats = followed.looks
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
         is_low = followed.measures().level <= LOW  # then dead units do not matter
-        stats = np.array([numbers for _, numbers in looks], np.float64)
-        stats = np.where(stats == UNKNOWN, np.nan, np.where(np.isfinite(stats), stats, np.inf))
         table = modules.table(stats)
     lost: Any = np.isinf(table[:, :, :UNITS]).any(axis=2)
     table[lost, CHANGE:] = np.inf

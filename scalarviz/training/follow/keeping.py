@@ -20,6 +20,7 @@ from scalarviz.training.follow.record import (
     STEP,
     UNKNOWN,
     VALUE,
+    Numbers,
     Recorder,
     bytes_in,
 )
@@ -28,7 +29,6 @@ from scalarviz.training.follow.signs import Signs, in_words, statistics_of
 from scalarviz.training.follow.sources import (
     MOST_EXPLAINED,
     Array,
-    Numbers,
     Source,
     TorchSource,
     chosen,

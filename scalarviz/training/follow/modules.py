@@ -7,6 +7,7 @@ module.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import Any, final
@@ -98,8 +99,7 @@ def layers_of(head: Head) -> list[tuple[str, Layer]]:
     by_module: dict[str, dict[str, Array]] = {}
     for each in head.arrays:
         by_module.setdefault(each.module, {})[each.name.rpartition(".")[2]] = each
-    first = next(iter(head.arrays))
-    shape: Shape = tuple(head.probe["shape"]) if head.probe else first.shape[1:2]
+    shape: Shape = tuple(head.probe["shape"]) if head.probe else head.arrays[0].shape[1:2]
     found: list[tuple[str, Layer]] = []
     for module in head.modules:
         if module["kind"] in IDLE:
@@ -161,18 +161,17 @@ def structure_of(head: Head, lack: str) -> dict[str, Any]:
             }  # fmt: skip
         return [*frames].index(path) if path else -1
 
-    for each in head.arrays:
+    for each in (x for x in head.arrays if not x.is_buffer):
         path = each.module or each.name
-        if not each.is_buffer and path not in nodes:
+        if path not in nodes:
             nodes[path] = {
                 "id": len(nodes), "kind": "module", "name": each.kind, "path": path,
                 "frame": frame_of(path.rpartition(".")[0]), "times": 1, "out": False,
                 "arrays": [], "sizes": [], "shared": [], "settings": {}, "shape": (),
                 "ways": [], "within": [],
             }  # fmt: skip
-        if not each.is_buffer:
-            nodes[path]["arrays"].append(each.name)
-            nodes[path]["sizes"].append(each.shape)
+        nodes[path]["arrays"].append(each.name)
+        nodes[path]["sizes"].append(each.shape)
     return {"lack": lack, "frames": [*frames.values()], "nodes": [*nodes.values()], "edges": []}
 
 
@@ -188,11 +187,10 @@ class FollowedModel:
         self.head, self.computes = head, False
         self._states: list[tuple[slice, Array]] = []  # indices in the state of the bank
         if head.is_chain and head.is_whole:
-            try:
+            with suppress(ScalarvizError, StopIteration, *FOREIGN):
                 self._begin_chain(layers_of(head))
-            except (ScalarvizError, StopIteration, *FOREIGN):
-                self.computes = False
         if not self.computes:
+            self._states.clear()  # of a chain that was begun
             layers, order = walls_of(head)
             self.network = Network(layers, dtype=head.dtype.name)
             self._order = order
@@ -214,17 +212,14 @@ class FollowedModel:
             prefix = f"{name}." if name else ""
             for role, parameter in own_parameters(layer).items():
                 order.append(known.pop(prefix + role))
-                if order[-1].shape != parameter.shape:
-                    raise ValueError(role)
+                require(order[-1].shape == parameter.shape, role)
             place = layer.first_state
             for role, state in state_arrays(layer).items():
                 each = known.pop(prefix + role)
-                if prod(each.shape) != state.size:
-                    raise ValueError(role)
+                require(prod(each.shape) == state.size, role)
                 self._states.append((slice(place, place + state.size), each))
                 place += state.size
-        if known:
-            raise KeyError([*known])
+        require(not known, "arrays are left over")
         self._order, self.computes = order, True
 
     def write(self, kept: Kept, part: str, bank: Bank) -> None:

@@ -70,8 +70,9 @@ class Observer:
         elif kind in NOT_INSIDE:
             self.lack = f"{kind} is not looked into"
         elif is_compiled(model):  # hooks inside would be compiled into it
-            hook = model.register_forward_pre_hook(Hook(self._before_compiled), with_kwargs=True)
-            self._handles = [hook]
+            self._handles = [
+                model.register_forward_pre_hook(Hook(self._before_compiled), with_kwargs=True)
+            ]
         else:
             self._graph, self._mode = Graph(model), function_mode(self._called)
             for each in self._graph.modules:
@@ -103,8 +104,7 @@ class Observer:
             self.lack = self.lack or "called in parts: functions between its modules are not seen"
         rows: dict[str, Any] = {"frames": [], "nodes": [], "edges": []}
         self._try(lambda: rows.update(self._graph.rows()))
-        cost = round(1e3 * self.seconds, 3)
-        return {"version": 1, "lack": self.lack, "cost_ms": cost, **rows}
+        return {"version": 1, "lack": self.lack, "cost_ms": round(1e3 * self.seconds, 3), **rows}
 
     def _try(self, work: Callable[..., None], *given: Any) -> None:
         """Call a method unless a lack is known, and add the time; an error becomes the lack."""
@@ -186,8 +186,10 @@ class Observer:
                 inner(*args, **kwargs)
             self._graph, self.lack = observer._graph, observer.lack
         except Exception as error:
-            why = f"its numbers ({type(error).__name__})"
-            self.lack = f"the way through this compiled model depends on {why}"
+            self.lack = (
+                "the way through this compiled model depends on its numbers "
+                f"({type(error).__name__})"
+            )
 
 
 def function_mode(call: Callable[[Any, Any, Any], Any]) -> Any:

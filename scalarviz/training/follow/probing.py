@@ -18,10 +18,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.training.follow.observer import CONTAINERS, function_mode
+from scalarviz.training.follow.record import Numbers
 from scalarviz.training.follow.sources import as_array, flat_arrays
 from scalarviz.training.follow.structure import (
     NAMES,
@@ -37,8 +37,6 @@ MOST_OUTPUTS = 64
 RESTORED = dict, OrderedDict, list, set  # attributes of a module whose contents are restored
 # Arguments of scaled_dot_product_attention by position.
 ATTENTION = "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale"
-
-Numbers = npt.NDArray[Any]
 
 
 # ---- the arguments -------------------------------------------------------------------------------
@@ -68,17 +66,14 @@ def checked_probe(probe: Any, models: Sequence[str] = ()) -> Any:
     return torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: x.detach().clone(), given)
 
 
-def arguments_of(torch: Any, sample: Any, parameter: Any) -> tuple[Any, Any]:
+def arguments_of(torch: Any, sample: Any, parameter: Any) -> Any:
     """Return arguments and keyword arguments, on the device of a parameter."""
     if isinstance(sample, np.ndarray):
         tensor = torch.as_tensor(sample)
         sample = tensor.to(parameter.dtype) if tensor.is_floating_point() else tensor
     args = sample if isinstance(sample, tuple) else (sample,)
     sample = ((), sample) if isinstance(sample, Mapping) else (args, {})
-    args, kwargs = torch.utils._pytree.tree_map_only(
-        torch.Tensor, lambda x: x.to(parameter.device), sample
-    )
-    return args, kwargs
+    return torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: x.to(parameter.device), sample)
 
 
 # ---- the pass ------------------------------------------------------------------------------------
@@ -245,8 +240,9 @@ class Seen:
         name, path = getattr(function, "__name__", ""), self._running[-1]
         if name == "multi_head_attention_forward":
             wants = kwargs.get("need_weights", True), kwargs.get("average_attn_weights", True)
-            more = {"need_weights": True, "average_attn_weights": False}
-            result, weights = function(*args, **{**kwargs, **more})
+            result, weights = function(
+                *args, **{**kwargs, "need_weights": True, "average_attn_weights": False}
+            )
             self._attend(path, weights @ self._cells(weights.shape[-1], weights))
             weights = weights.mean(-3) if wants[1] else weights
             return result, weights if wants[0] else None

@@ -39,7 +39,7 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.errors import FileError, InputError
+from scalarviz.errors import FileError
 
 MAGIC = b"scalarviz follow\x01\r\n\0"
 PAGES = b"PAGE", b"FULL", b"LOOK"
@@ -144,13 +144,12 @@ class Recorder:
         room = (1.0 - LOGGED) * (self.bound - self._end - len(head)) - self._looks
         beside = RENEWED * (3 * (ENTRY.size + STEP.size) + 4 * NUMBERS * len(header["arrays"]))
         least = FEWEST * (fixed + page + beside)
-        if room < least:
-            left = (least + self._looks) / (1.0 - LOGGED)
-            needed = math.ceil((self._end + len(head) + left) / 1e6)
-            raise InputError(
-                f"size={self.bound:,} bytes cannot hold {FEWEST} moments of this model: pass "
-                f"size={needed}_000_000, or more"
-            )
+        needed = self._end + len(head) + (least + self._looks) / (1.0 - LOGGED)
+        require(
+            room >= least,
+            f"size={self.bound:,} bytes cannot hold {FEWEST} moments of this model: pass "
+            f"size={math.ceil(needed / 1e6)}_000_000, or more",
+        )
         known = self.pages.get(b"PAGE")
         if known is None or known.length != fixed + page:
             of_full = Pages(fixed + full, 0.8 * room if full else 0.0)
@@ -192,8 +191,7 @@ class Recorder:
     def append(self, kind: bytes, *parts: Content) -> int:
         """Append an entry and return its position; raise FileError if the file is full."""
         place, after = self._end, self._end + ENTRY.size + sum(map(bytes_in, parts))
-        if after > self.bound:
-            raise FileError(f"it has reached its size of {self.bound:,} bytes")
+        require(after <= self.bound, f"it has reached its size of {self.bound:,} bytes", FileError)
         self._write(place, kind, parts)
         self._end = after
         return place
@@ -254,16 +252,17 @@ class Record:
         try:
             self._file: IO[bytes] = open(path, "rb")  # noqa: SIM115  # as long as the record
             weakref.finalize(self, self._file.close)
-            if self._file.read(len(MAGIC)) != MAGIC:
-                raise FileError(f"{shorten(path)} is not the record of a followed training")
+            is_known = self._file.read(len(MAGIC)) == MAGIC
+            require(
+                is_known, f"{shorten(path)} is not the record of a followed training", FileError
+            )
         except OSError as error:
             raise FileError(f"{shorten(path)} cannot be read: {error.strerror}") from error
         self.heads: list[dict[str, Any]] = []
         self.tree: bytes | None = None
         self.stats: list[tuple[int, FloatArray]] = []
-        self.pages: dict[int, tuple[int, int]] = {}
-        self.fulls: dict[int, tuple[int, int]] = {}
-        self.looks: dict[int, tuple[int, int]] = {}
+        self._index: dict[bytes, dict[int, tuple[int, int]]] = {kind: {} for kind in PAGES}
+        self.pages, self.fulls, self.looks = self._index.values()
         self.forms: list[bytes] = []
         self.notes: list[dict[str, Any]] = []
         self.scalars: dict[str, list[tuple[int, float]]] = {}
@@ -354,8 +353,10 @@ class Record:
                 self._moved[place] = None
             case b"NOTE":
                 found = json.loads(content)
-                texts = {type(found[name]) for name in ("kind", "where", "text")}
-                require(texts == {str}, "a note is not text")
+                require(
+                    all(type(found[name]) is str for name in ("kind", "where", "text")),
+                    "a note is not text",
+                )
                 require(type(found["step"]) is int and self._is_near(found["step"]), "of no step")
                 self.notes.append(found)
             case _:
@@ -363,20 +364,16 @@ class Record:
 
     def numbers(self, step: int, kind: bytes = b"PAGE") -> Numbers | None:
         """Return the data bytes of a step's page, or None if it has been overwritten."""
-        place, head = self._of(kind)[step]
+        place, head = self._index[kind][step]
         found = self._page(place)
         if found is None or found[:3] != (kind, step, head):
             self._forget(step, place)
             return None
         return np.frombuffer(found[3], np.uint8)
 
-    def _of(self, kind: bytes) -> dict[int, tuple[int, int]]:
-        """The index of the pages of a kind."""
-        return {b"PAGE": self.pages, b"FULL": self.fulls, b"LOOK": self.looks}[kind]
-
     def _forget(self, step: int, place: int) -> None:
         """Remove from the index the entry of a step whose page is at a file position."""
-        for pages in map(self._of, PAGES):
+        for pages in self._index.values():
             if pages.get(step, (-1, 0))[0] == place:
                 del pages[step]
                 if pages is self.pages:
@@ -409,4 +406,4 @@ class Record:
             self._at[place] = step
             if kind == b"PAGE" and step not in self.pages:
                 self._steps = None
-            self._of(kind)[step] = place, head
+            self._index[kind][step] = place, head

@@ -143,8 +143,7 @@ class Scalars:
     def log(self, step: int, scalars: Mapping[str, object]) -> None:
         """Add numbers that a loop reports; raise InputError for anything else, and add nothing."""
         require(scalars, "pass scalars by name, as in run.log(accuracy=0.93)")
-        numbers = {name: [number_in(each, shorten(name))] for name, each in scalars.items()}
-        self.add(step, numbers)
+        self.add(step, {name: [number_in(each, shorten(name))] for name, each in scalars.items()})
         self.names |= {*scalars}
 
     def add(self, step: int, numbers: Mapping[str, list[Any]]) -> None:
@@ -256,11 +255,13 @@ class SeenLosses:
             if self._watches is None:
                 self._watches = time.perf_counter() >= self._next
             is_late = len(self._seen) == MOST_SEEN or (self._seen and self._evaluates())
-            if not self._watches or is_late:
-                return None, None
-            if self._torch.overrides.has_torch_function((tensor,)):
-                return None, None  # it is called again
-            if tensor.numel() == 1 and tensor.is_floating_point():
+            if (
+                self._watches
+                and not is_late
+                and not self._torch.overrides.has_torch_function((tensor,))  # it is called again
+                and tensor.numel() == 1
+                and tensor.is_floating_point()
+            ):
                 loss, scale = number_in(tensor, "a loss"), scale_of(tensor.grad_fn)
                 return (loss, loss if scale is None else loss / scale), self._marks()
         except Exception as error:

@@ -9,8 +9,8 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.training.follow.record import BEFORE, NUMBERS, UNKNOWN
-from scalarviz.training.follow.sources import Array, Numbers
+from scalarviz.training.follow.record import BEFORE, NUMBERS, UNKNOWN, Numbers
+from scalarviz.training.follow.sources import Array
 
 LEAP = 100.0  # ratio of a step to its weights
 VANISHED = 1e-6  # of the largest gradient of the model
@@ -127,8 +127,7 @@ class Signs:
             ("still", (gradient > 0.0) & ~learns & learns.any()),
         ):
             looks, words, remedy = SIGNS[kind]
-            counts = np.where(shows & is_layer, self._looks.get(kind, 0) + 1, 0)
-            self._looks[kind] = counts
+            counts = self._looks[kind] = np.where(shows & is_layer, self._looks.get(kind, 0) + 1, 0)
             known = np.array([(kind, each.name) in self._told for each in arrays], bool)
             new = np.flatnonzero((counts >= looks) & ~known).tolist()
             self._told |= {(kind, arrays[i].name) for i in new}
@@ -152,8 +151,13 @@ class Signs:
 
 
 def note(kind: str, step: int, where: str, words: str, remedy: str = "") -> dict[str, Any]:
-    text = f"step {step:,}: {words}"
-    return {"kind": kind, "step": step, "where": where, "text": text, "try": remedy}
+    return {
+        "kind": kind,
+        "step": step,
+        "where": where,
+        "text": f"step {step:,}: {words}",
+        "try": remedy,
+    }
 
 
 def in_words(noted: Mapping[str, Any]) -> str:

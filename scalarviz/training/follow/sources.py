@@ -15,13 +15,13 @@ from math import ceil, nan, prod, sqrt
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
 from scalarviz.base.checks import shorten
 from scalarviz.errors import InputError
+from scalarviz.training.follow.record import Numbers
+from scalarviz.training.follow.structure import names_by_id
 from scalarviz.training.network.torch_layers import described, unwrapped
 
-Numbers = npt.NDArray[Any]
 WHOLE = 1, 1
 MOST_WHOLE = 1_000_000  # parameters in a complete recorded step; larger models have CHOSEN
 MOST_EXPLAINED = 100_000  # for up to this number also the weights before the step, and the slots
@@ -160,10 +160,8 @@ class TorchSource:
 
     def read(self) -> None:
         """Read the parameters and buffers, except lazy ones that have no shape yet."""
-        names: dict[int, list[str]] = {}  # of each parameter
+        names = names_by_id(self.model.named_parameters(remove_duplicate=False))
         self._forms = forms_of(self.model.named_parameters(remove_duplicate=False))
-        for name, (number, _) in self._forms.items():
-            names.setdefault(number, []).append(name)
         self.is_lazy = any(shape is None for _, shape in self._forms.values())
         parameters = {
             name: each for name, each in self.model.named_parameters() if not is_lazy(each)

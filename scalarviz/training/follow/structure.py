@@ -138,8 +138,7 @@ class Graph:
         self._entering: dict[int, str] = {}  # names of the arguments of the model
         self._paths = names_by_id(model.named_modules(remove_duplicate=False))
         self._weights = names_by_id(model.named_parameters(remove_duplicate=False))
-        buffers = names_by_id(model.named_buffers(remove_duplicate=False))
-        self._arrays = {*self._weights, *buffers}
+        self._arrays = {*self._weights, *map(id, model.buffers())}
         self.makers = Makers(self._arrays)
         self.modules = observed_modules(model)
         self.waiting = {id(each) for each in self.modules if weights_of(each)}
@@ -177,9 +176,14 @@ class Graph:
         """Record what a leaf module takes and makes."""
         self.waiting.discard(id(module))
         if self._running.pop() is None:
-            known, taken, made = id(module), tensors_in((args, kwargs)), tensors_in(output)
-            weights = weights_of(module)
-            row = self._node("module", type(module).__name__, known, taken, weights, made)
+            row = self._node(
+                "module",
+                type(module).__name__,
+                id(module),
+                tensors_in((args, kwargs)),
+                weights_of(module),
+                tensors_in(output),
+            )
             row["path"], *others = self._paths[id(module)]
             row["shared"] = sorted({*row["shared"], *others})
             row["settings"] = settings_of(module)
@@ -255,8 +259,7 @@ class Graph:
             self._edges.setdefault((self._source(each), row["id"]), [*each.shape])
         for each in made:
             row["shape"] = row["shape"] or [*each.shape]
-            is_written = any(each is other for other in taken)
-            self.makers.add(each, row["id"], is_written=is_written)
+            self.makers.add(each, row["id"], is_written=any(each is other for other in taken))
         return row
 
     def _is_known(self, tensor: Any) -> bool:

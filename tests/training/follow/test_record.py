@@ -5,6 +5,7 @@ import json
 import tracemalloc
 import zlib
 from contextlib import suppress
+from dataclasses import asdict
 from functools import reduce
 from operator import getitem
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import FileError, OrderError, ScalarvizError
 from scalarviz.training.follow import record, sources
+from scalarviz.training.follow.followed import Head, Kept
+from scalarviz.training.follow.modules import FollowedModel
 from scalarviz.training.follow.record import ENTRY, MAGIC, STEP, Recorder, checksum
 from tests.proofs.mutants import ODD, leaves
 from tests.training.follow.test_following import net, path, train
@@ -157,6 +160,27 @@ def test_a_hostile_header_costs_a_sentence(
     reduce(getitem, place[:-1], head)[place[-1]] = value
     path.write_bytes(MAGIC + entry(b"HEAD", json.dumps(head).encode()) + rest)
     assert_small(path)
+
+
+def test_statistics_of_a_chain_that_is_not_drawn_are_left_out() -> None:
+    shapes = {"0.weight": (2, 3), "0.bias": (2,), "lost": (2,)}
+    shapes |= dict.fromkeys(("1.weight", "1.bias", "1.running_mean", "1.running_var"), (2,))
+    arrays = [
+        sources.Array(name, shape, name.rpartition(".")[0], is_buffer="running" in name)
+        for name, shape in shapes.items()
+    ]
+    norm = {"affine": True, "eps": 1e-5, "momentum": 0.1, "num_features": 2}
+    given = {
+        "title": "", "dtype": "float32", "parts": ["value"], "arrays": [*map(asdict, arrays)],
+        "modules": [{"name": "0", "kind": "Linear", "settings": {}},
+                    {"name": "1", "kind": "BatchNorm1d", "settings": norm}],
+        "chain": True, "optimizers": [], "probe": None,
+    }  # fmt: skip
+    head = Head(json.loads(json.dumps(given)))
+    kept = Kept(1, head, {"value": np.ones(head.count)}, np.ones((2, 7)), np.ones((7, 3)))
+    model = FollowedModel(head)  # one array is in no module of the chain
+    model.write(kept, "value", model.network.bank)
+    assert not model.computes and (model.network.bank.value == 1.0).all()
 
 
 def assert_small(path: Path) -> None:
