@@ -470,6 +470,11 @@ def test_a_panel_of_a_phone_keeps_its_place_and_shows_the_layer_in_hand(
 ) -> None:
     tab = opened(playground, size, "", **PHONE).ready()
     assert tab.ask("app.around.closeUp.place.layer") == 2  # of the first card's cube
+    tab.ask("(app.around.firstMinute.show(3), app.around.firstMinute.walk(), 0)")
+    tab.until("app.around.firstMinute.isWithin && app.frame === 0")
+    out, side = (tab.page.locator(f"#exhibit {x}").bounding_box() for x in (".map", ".side"))
+    assert out["x"] + out["width"] <= side["x"] and side["y"] < out["y"]  # how it is computed
+    assert tab.page.inner_text("#first-card h2") == text("build.why.zero_grad")
     tab.ask("(app.around.firstMinute.show(4), 0)")
     assert tab.page.inner_text("#first-card p").startswith("Tap “Layers”.")
     tab = opened(playground, size, "#step=0", **PHONE).ready()

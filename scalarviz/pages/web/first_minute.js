@@ -70,6 +70,7 @@ export class FirstMinute {
     if (name === "back" && !app.state.step) return this.show(number + 1); // no curve yet
     const isOpen = document.body.dataset.panel === "inputs";
     if (name === "input" && !isPhone() && !isOpen) this.playground.open("inputs");
+    if (name === "parts" && isPhone()) app.run("whole-network");
     const place = number - Number(number > 5); // of seven: the spiral has two cards
     const dots = Array.from({ length: 7 }, (_, i) => made("i", i === place ? "now" : ""));
     this.words = [made("h2"), made("p")];
@@ -132,14 +133,14 @@ export class FirstMinute {
     const done = CARDS.findLastIndex(({ isDone }) => isDone(now, this.first));
     if (done >= this.number) return this.show(done + 1, right >= LEARNED && ["play", "input"].includes(CARDS[done].name)); // prettier-ignore
     if (!isShown) return undefined;
-    if (card.name === "parts" && !byId("strip").checkVisibility())
-      return this.show(this.number + 1);
     if (card.name === "parts" && isWithin) this.say(`why.${reasonOf(app)}`, { rate: app.state.rate, count: app.state.batch }); // prettier-ignore
     if (!card.at && !app.offered) {
       app.offered = { row: lastBias(app) };
       this.playground.closeUp.show(app.picture.placed.fans.length - 1);
     }
-    return this.place(placeOf(app, card));
+    const place = placeOf(app, card);
+    setShown(this.mark, place !== null);
+    return this.place(place);
   }
 
   hide() {
