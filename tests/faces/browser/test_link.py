@@ -131,7 +131,8 @@ def test_a_change_by_hand_is_said_to_be_one_as_in_python(s: sv.Session) -> None:
     blocks = [each.words for each in blocks_of_weight(s, row) if isinstance(each, CardLine)]
     caption = Stage(s).frame_data().words.caption
     assert caption is not None and said == [caption.title, *blocks, 3]
-    assert blocks[0].startswith("edited: ") and blocks[0].endswith(" → 2.5") and len(blocks) == 2
+    assert blocks[0].startswith("edited: ") and blocks[0].endswith(" → 2.5") and len(blocks) == 3
+    assert blocks[2].startswith("Input 0 sent ")
     page.ask("advance", {"count": 1})
     assert page.state["edited"] == {} and page.state["changed"] == 3
 
@@ -748,5 +749,5 @@ def test_a_page_asks_which_samples_moved_a_weight_most(s: sv.Session, page: Fake
     while (found := page.ask("moved", {"row": 4})["answers"]["words"]) is None:
         time.sleep(0.02)
     best = s.samples_that_moved(4, 30, 3, progress=False).samples[0]
-    assert f"training samples {best.sample} (" in found
+    assert f"Samples {best.sample} (" in found
     assert "refused" in page.ask("moved", {"row": 99})
