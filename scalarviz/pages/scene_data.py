@@ -267,11 +267,11 @@ def layouts_of(
             if len(found) >= most:
                 break
             after = {**before, key: looks[key] != "frame"}
-            next = layout_of(session, shape, walks=True, opened=after)
-            frames[at][key], is_new = put_in(found, next)
+            turned = layout_of(session, shape, walks=True, opened=after)
+            frames[at][key], is_new = put_in(found, turned)
             if is_new:
                 frames[frames[at][key]][key] = at
-                queue.append((shape, after, next))
+                queue.append((shape, after, turned))
     data = [layout_data(each) for each in found.values()]
     for place, leads in frames.items():
         data[place]["frames"] = leads

@@ -93,7 +93,6 @@ SOURCES = {
     "story/wall_lines.js": "scene/wall_lines.py",
     "story/labels.js": "scene/labels.py",
     "story/diagram.js": "scene/diagram.py",
-    "story/model_frames.js": "scene/model_frames.py",
     "story/opened_rows.js": "scene/opened_rows.py",
     "story/callout.js": "scene/callout.py",
     "story/long_rows.js": "scene/long_rows.py",

@@ -1,4 +1,4 @@
-"""The diagram of a followed model: frames, lines and words between its walls.
+"""The diagram of a followed model: frames, lines and words between its walls, and where to click.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from scalarviz.scene.layout.plates import PIXEL
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.plates import FRAME_TITLE, PIXEL
 from scalarviz.scene.layout.ways import BEHIND, Point, rounded
 from scalarviz.scene.silhouettes import balls_of
 
@@ -104,3 +105,24 @@ def draw_words(
         anchor=mark.anchor,
         outline=None if mark.look == "badge" else theme.ground,
     )
+
+
+def frames_seen(
+    see: Projection, layout: Layout, *, badges: bool = False
+) -> list[tuple[str, bool, Box]]:
+    """Return the key of each frame, whether it is open, and the box in which a click changes that.
+
+    It is the title of an open frame, and all of a closed one. Inner frames follow outer ones.
+
+    Args:
+        badges: return the numbers of repetitions instead, where a click shows the next one
+    """
+    found: list[tuple[str, bool, Box]] = []
+    for each in layout.marks:
+        if each.key and (each.look == "badge") == badges:
+            seen = balls_of(see, each.points, 0.0)
+            first, last = seen[0], seen[1]
+            is_open = each.look == "frame"
+            high = FRAME_TITLE * PIXEL * first.unit if is_open else last.y - first.y
+            found.append((each.key, is_open, Box(first.x, first.y, last.x - first.x, high)))
+    return found

@@ -22,6 +22,7 @@ from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
 from scalarviz.scene.canvas.canvas2d import TURN
+from scalarviz.scene.diagram import frames_seen
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.scene.focus import Focus, focus_of
@@ -41,7 +42,6 @@ from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.legend import module_words
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart, CurveView
-from scalarviz.scene.model_frames import frames_seen
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.probe_maps import map_at

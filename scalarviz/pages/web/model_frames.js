@@ -3,7 +3,7 @@
 
 import { byId } from "./dom.js";
 import { madeButton } from "./events.js";
-import { frames_seen } from "./story/model_frames.js";
+import { frames_seen } from "./story/diagram.js";
 import { text } from "./texts.js";
 
 /** Opens and closes the frames of a picture. */

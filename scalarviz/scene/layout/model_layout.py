@@ -40,6 +40,7 @@ from scalarviz.scene.layout.model_walls import (
     text_width,
     wall_of,
 )
+from scalarviz.scene.layout.plates import FRAME_TITLE
 
 MOST = 40  # items at once
 # Rows, pixels between columns, and what the picture is worth relative to one wide row.
@@ -55,7 +56,7 @@ AREAS = [120_000.0 * 0.82**i for i in range(22)]  # square pixels of the largest
 CELL, ENOUGH = 2.0, 90.0  # least cell, or least root of the area of the largest wall
 FINEST = 0.66  # pixels of cells below which several share a pixel
 RATIO = 24.0  # largest area of a wall relative to the smallest
-PAD, SIDE, TITLE, LANE, FIRST = 11.0, 10.0, 24.0, 12.0, 9.0  # of frames, and their lanes
+PAD, SIDE, LANE, FIRST = 11.0, 10.0, 12.0, 9.0  # of frames, and their lanes
 NAME = 18.0  # below a wall: its name, to which further lines are added
 STACKED, TURN = 12.0, 9.0  # between items of a column, before a turn
 EDGES = 9.0  # above repetitions, for their edges behind
@@ -301,7 +302,7 @@ class ModelLayout:
         top = low = margin
         if item.units:
             names = (text_width(label, SMALL) for _, _, label in made.labels)
-            left, top, low = left + max(names, default=0.0) + 4.0, TITLE, NUMBERS
+            left, top, low = left + max(names, default=0.0) + 4.0, FRAME_TITLE, NUMBERS
         height = made.height + top + low
         width, maps = made.width + left + margin, self._maps(item, made.width)
         if maps is not None:
@@ -376,7 +377,7 @@ class ModelLayout:
         place.up = place.top + (LANE * lanes + 8.0 if lanes else 0.0)
         bottom = max((down for *_, down in place.columns), default=0.0) + LOOP * found.is_loop
         if frame is not self.root:
-            place.up, bottom = place.up + TITLE + 0.5 * PAD, bottom + 0.5 * PAD
+            place.up, bottom = place.up + FRAME_TITLE + 0.5 * PAD, bottom + 0.5 * PAD
             place.width = max(place.width + 2.0 * SIDE, self._label(frame) + 16.0)
         place.height = place.up + bottom
 

@@ -38,6 +38,7 @@ HALF = 0.42  # half the side of the largest cube, in space
 LEAST, LEAST_ON_WALL = 0.3, 0.58  # side of the smallest cube relative to the largest, see `seat`
 FIELD = 1.12  # scale of the cubes of kernels, which are flat fields of one size
 PIXEL = 0.03125  # cells of a pixel in the layout of a followed model
+FRAME_TITLE = 24.0  # height of the title of a frame in this layout, in pixels
 FILLED = -2.0  # in place of a seat: cubes fill their cells
 FULL, FLUSH = 0.9, 1.05  # maximum fraction of a cell for a cube; seat by half a cube
 
