@@ -221,7 +221,7 @@ def gap_of(steps: Any, gradients: FloatArray, total: int) -> str:
     """Return the longest span without a look at gradients, in words, or "" if it is short."""
     ends = np.array([0, *steps[~np.isnan(gradients).all(axis=1)], total])
     first = int(np.argmax(np.diff(ends)))
-    is_short = ends[first + 1] - ends[first] < LONG * total
+    is_short = ends[first + 1] - ends[first] - 1 < LONG * total
     return "" if is_short else f"; no look from step {ends[first]:,} to {ends[first + 1]:,}"
 
 
