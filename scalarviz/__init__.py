@@ -14,7 +14,7 @@
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
-    elsewhere     follow: a training run in PyTorch or any other program
+    elsewhere     follow: a training run in PyTorch or any other program; SummaryWriter
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
     seeing        watch picture record storyboard page Show Cubes shader
@@ -81,6 +81,7 @@ _HOMES = {
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
     "follow": "training.follow.following",
+    "SummaryWriter": "training.follow.following",
     "diagnose": "training.diagnosis",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
@@ -158,6 +159,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training import metrics as metrics
     from scalarviz.training import sklearn as sklearn
     from scalarviz.training.diagnosis import diagnose as diagnose
+    from scalarviz.training.follow.following import SummaryWriter as SummaryWriter
     from scalarviz.training.follow.following import follow as follow
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 import scalarviz as sv
@@ -183,9 +184,10 @@ def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
     Show.of(load(find("texture"))()).session.save("it.safetensors")
-    sources = dict.fromkeys(
-        ("run.safetensors", "night.sv", "yesterday.sv", "other.sv"), "it.safetensors"
-    )
+    with sv.follow(path="followed.sv", show=None) as run:
+        run.step({"kernel": np.ones((2, 2))}, loss=0.5)
+    sources = dict.fromkeys(("night.sv", "yesterday.sv", "other.sv"), "followed.sv")
+    sources |= {"run.safetensors": "it.safetensors"}
     sources |= dict.fromkeys(("mine.md", "meine.md"), GUIDE / "questions-before.md")
     for name, source in (sources | dict.fromkeys(("mine.py", "my-scene.py"), find("xor"))).items():
         shutil.copy(source, name)

@@ -21,7 +21,9 @@ NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
 # or the loss on a plane, with its directions.
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
-HEALTH = "health"  # of the modules of a followed model
+SCALARS, HEALTH = "scalars", "health"  # of followed models
+# Settings of scalars and of the loss: without means, and another axis.
+SETTINGS = "raw", "log", "linear"
 
 
 @final
@@ -119,10 +121,15 @@ def loss_ends(least: float, most: float, digits: Sequence[str] = PLAIN) -> tuple
     if least > 0.0:
         high = max(round_up(most, digits), 10.0 * LEAST_LOSS)
         return max(min(round_down(least, digits), high / 10.0), LEAST_LOSS), high
+    return even_ends(least, most, -1)
+
+
+def even_ends(least: float, most: float, highest: float = math.inf) -> tuple[float, float]:
+    """Return round ends of a linear axis, the lower one up to `highest` ticks above 0."""
     least, most = (min(max(each, -LARGEST_LOSS), LARGEST_LOSS) for each in (least, most))
     largest = max(-least, most)
-    step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest)
-    first = min(math.floor(least / step), -1)
+    step = apart(most - least if most - least > NEARLY_EQUAL * largest else largest or 1.0)
+    first = min(math.floor(least / step), highest)
     return step * first, step * max(math.ceil(most / step), first + 1)
 
 

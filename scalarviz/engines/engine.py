@@ -250,13 +250,13 @@ class Run(ABC):
     Attributes:
         named_arrays: `ArrayFacts` of a PyTorch model that is followed, to name its parameters
         structure: its modules and functions, see `Followed.structure`; None for other networks
-        health: a function that returns its `Health`; None for other networks
+        followed: its record, a `Followed`; None for other networks
         probe: step of its last probe up to the shown moment, and `Followed.probe` of it, or None
     """
 
     named_arrays: Sequence[Any] = ()
     structure: Mapping[str, Any] | None = None
-    health: Any = None
+    followed: Any = None
     probe: tuple[int, Mapping[str, Mapping[str, Any]]] | None = None
 
     def __init__(self, batches: Batches, loss: Loss) -> None:

@@ -53,6 +53,7 @@ from scalarviz.scene.canvas.palette import (
     to_bytes,
 )
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import CurveView
 from scalarviz.stage.commands import (
     PAGE_BUTTONS,
     first_groups,
@@ -60,7 +61,7 @@ from scalarviz.stage.commands import (
     page_look,
     page_ticks,
 )
-from scalarviz.stage.curves import earlier_losses
+from scalarviz.stage.curves import earlier_losses, scalar_curves, scalar_numbers
 from scalarviz.stage.health_rows import health_of
 from scalarviz.stage.show import Show
 from scalarviz.training.follow.followed_session import RecordedRun
@@ -94,7 +95,9 @@ PAINTED = re.compile(
     r"^export (class NeuronMaps \{).*?^\}|^export (function draw(?:Maps|Squares)\(.*?\{$).*?^\}",
     re.MULTILINE | re.DOTALL,
 )
-MARKED = re.compile(r".*\b(?:draw_(?:diagram|health)|[mM]odelFrames|scaleModelArrays)\b.*\n")
+MARKED = re.compile(
+    r".*\b(?:draw_(?:diagram|health|scalars)|words_of_scalars|[mM]odelFrames|scaleModelArrays)\b.*\n"
+)
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
@@ -328,16 +331,19 @@ def spec_of(
             "first": first_groups(),
             **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}),
-            "health": page_health(show.session),
+            **page_of_followed(show.session),
             "earlier": earlier_data(show.session.losses[:step], step),
         },
     }
 
 
-def page_health(session: Session) -> dict[str, Any] | None:
-    """Return the health of a followed model for a page; None for other sessions."""
-    rows = health_of(session.trainer.run)
-    return None if rows is None else vars(rows) | {"shades": [*map(packed, rows.shades)]}
+def page_of_followed(session: Session) -> dict[str, Any]:
+    """Return the health and the scalars of a followed model for a page; None for other sessions."""
+    run = session.trainer.run
+    rows = health_of(run)
+    health = None if rows is None else vars(rows) | {"shades": [*map(packed, rows.shades)]}
+    scalars = {} if run.followed is None else run.followed.scalars
+    return {"health": health, "scalars": scalar_numbers(scalar_curves(scalars, CurveView()))}
 
 
 def filled(
@@ -598,7 +604,7 @@ def description(
                 **page_keys(recorded=session.trainer.recorded is not None),
                 "tour": tour,
                 "earlier": earlier_data(earlier_losses(session)),
-                "health": page_health(session),
+                **page_of_followed(session),
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]

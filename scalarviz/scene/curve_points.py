@@ -33,8 +33,16 @@ def shown_between(
     first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
 ) -> FloatArray:
     """Return the displayable values of several curves, each (steps, values), between two steps."""
+    return shown(finite_between(first, last, curves))
+
+
+def finite_between(
+    first: float, last: float, curves: Sequence[tuple[Numbers, Numbers]]
+) -> FloatArray:
+    """Return the finite values of several curves, each (steps, values), between two steps."""
     steps, values = (np.concatenate(each) for each in zip(*curves, strict=True))
-    return shown(values[(steps >= first) & (steps <= last)])
+    found: FloatArray = values[(steps >= first) & (steps <= last) & np.isfinite(values)]
+    return found
 
 
 def heights(scale: LossScale, losses: FloatArray) -> FloatArray:

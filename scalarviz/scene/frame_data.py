@@ -166,6 +166,20 @@ class HealthRows:
 
 
 @dataclass(frozen=True)
+class ScalarCharts:
+    """Scalars of one or several followed runs, shown below the large loss curve.
+
+    Attributes:
+        names: names of the scalars
+        lines: for each scalar, its color and curve in each run, which has the name of the run; both
+            are "" for a single run
+    """
+
+    names: Sequence[str]
+    lines: Sequence[Sequence[tuple[str, Curve]]]
+
+
+@dataclass(frozen=True)
 class Terrain:
     """The loss over a plane through the weights, shown below the large loss curve.
 

@@ -14,7 +14,7 @@ from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.frame_data import HealthRows
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.loss_chart import AXIS, LETTERS, ChartScales, Curve, draw_step
+from scalarviz.scene.loss_chart import AXIS, LETTERS, ChartScales, Curve, draw_moments, draw_step
 from scalarviz.scene.past_images import draw_shades
 from scalarviz.scene.telling import lines_of
 
@@ -54,9 +54,7 @@ def draw_health(
     bottom = box.bottom - foot
     scales = ChartScales(Box(box.x, box.y, box.width, bottom - box.y), *curve.span)
     draw_flags(canvas, scales, health, theme, scale)
-    for step, color in ((curve.at, theme.ink + "60"), (curve.pointed, theme.accent)):
-        if step is not None and scales.first <= step <= scales.last:
-            draw_step(canvas, scales, step, color)
+    draw_moments(canvas, scales, curve, theme)
     for i, (words, begins) in enumerate(lines):
         y = bottom + (i + 0.9) * SAID * size
         canvas.text(left, y, words, size=size, color=theme.ink)

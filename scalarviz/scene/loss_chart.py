@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import ALONG, KINDS, loss_ends
+from scalarviz.base.scales import ALONG, KINDS, SETTINGS, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.curve_points import (
@@ -34,7 +34,7 @@ from scalarviz.story.panel_words import percent
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
-    from scalarviz.scene.frame_data import HealthRows, PastWeights, Terrain
+    from scalarviz.scene.frame_data import HealthRows, PastWeights, ScalarCharts, Terrain
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,13 @@ class Curve:
         on_title: whether the mouse is on the title of the chart
         large: whether the chart is drawn large, below the network
         marks: steps at which training stopped by itself or a condition first held, with the reason
-        below: contents below a large chart: all weights over time, the loss over a plane, or None
+        below: contents below a large chart: all weights over time, the loss over a plane, the
+            health or the scalars of a followed model, or None
         several: the curves of several networks with their colors, drawn instead of this curve
         start: loss of the first step of the whole history; NaN if unknown
         measure: name of the loss
-        followed: whether it is of a followed model, which has a health
+        followed: whether it is of a followed model, which has a health and scalars
+        settings: `CurveView.settings`
         told: losses of the samples of the explained step, before and after the step, or only that
             of the step before; None without such a step
     """
@@ -107,12 +109,13 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
-    below: PastWeights | Terrain | HealthRows | None = None
+    below: PastWeights | Terrain | HealthRows | ScalarCharts | None = None
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
     told: tuple[str, ...] | None = None
     measure: str = ""
     followed: bool = False
+    settings: Sequence[str] = ()
 
     @cached_property
     def whole(self) -> float:
@@ -159,26 +162,34 @@ FLAT, SEEN = 0.05, 0.1  # of that scale, of the losses: with fewer above it the 
 
 @dataclass(frozen=True)
 class LossScale:
-    """A scale from `low` to `high`; it is logarithmic if `low` is positive, otherwise linear."""
+    """A scale from `low` to `high`; logarithmic if `low` is positive, unless it is `even`."""
 
     low: float = 0.1
     high: float = 1.0
+    even: bool = False
 
     @property
     def is_linear(self) -> bool:
-        return self.low <= 0.0
+        return self.even or self.low <= 0.0
 
 
-def curve_scale(losses: FloatArray) -> LossScale:
+def curve_scale(losses: FloatArray, settings: Sequence[str] = ()) -> LossScale:
     """Return the scale of a curve: linear from 0 if that suits the losses, else `loss_scale`.
 
-    A linear scale from 0 is not used if a loss is negative or most of the curve would be flat.
+    A linear scale from 0 is not used if a loss is negative.
     """
-    high = TOP * float(losses.max())
-    above = [each for each in losses if each > FLAT * high]
-    if losses.min() < 0.0 or len(above) < SEEN * len(losses):
+    if losses.min() < 0.0 or is_logarithmic(losses, settings):
         return loss_scale(losses)
-    return LossScale(0.0, high)
+    return LossScale(0.0, TOP * float(losses.max()))
+
+
+def is_logarithmic(numbers: FloatArray, settings: Sequence[str]) -> bool:
+    """Return whether a scale is logarithmic by settings, or else if most of a curve were flat."""
+    if "log" in settings or "linear" in settings:
+        return "log" in settings
+    high = TOP * float(numbers.max())
+    above = [each for each in numbers if each > FLAT * high]
+    return len(above) < SEEN * len(numbers)
 
 
 def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
@@ -296,6 +307,7 @@ class CurveView:
         first: the first shown step
         last: the last shown step; None means the last existing step, also during training
         smooth: whether a moving average is drawn over the losses
+        axis: "log" or "linear" for all numbers, or ""
         large: whether the chart is drawn large, with all weights over time below
         kind: the quantity of the weights over time
         order: sort order of the weights, or "norms"
@@ -307,7 +319,7 @@ class CurveView:
     def __init__(self) -> None:
         self.first = 0.0
         self.last: float | None = None
-        self.smooth = True
+        self.smooth, self.axis = True, ""
         self.large = False
         self.kind, self.order = "value", "layer"
         self.compared: tuple[int, int] | None = None
@@ -327,7 +339,15 @@ class CurveView:
     @property
     def looks(self) -> tuple[object, ...]:
         """A value that changes with the contents below the network."""
-        return self.large, self.kind, self.order, self.along, self.compared, self.pinned
+        look = self.large, self.kind, self.order, self.along, self.compared, self.pinned
+        return *look, self.smooth, self.axis
+
+    @property
+    def settings(self) -> list[str]:
+        """The chosen ones of SETTINGS."""
+        return [
+            name for name in SETTINGS if name == self.axis or (name == "raw" and not self.smooth)
+        ]
 
     def show_all(self) -> bool:
         """Show all steps; return whether this changes anything."""
@@ -335,18 +355,25 @@ class CurveView:
         return was
 
     def choose(self, name: str) -> None:
-        """Choose the quantity or order of the weights over time, or the loss plane's directions."""
+        """Choose a quantity or order of the weights over time, or directions of the loss plane.
+
+        One of SETTINGS is chosen, or no longer if it is.
+        """
         if name in KINDS:
             self.kind = name
         elif name in ALONG:
             self.along = name
+        elif name == "raw":
+            self.smooth = not self.smooth
+        elif name in SETTINGS:
+            self.axis = "" if name == self.axis else name
         else:
             self.order = name
 
     @property
     def past(self) -> str | None:
         """The contents below the network in the form that `RenderOptions` accepts, or None."""
-        return f"{self.kind} {self.order}" if self.large else None
+        return " ".join([self.kind, self.order, *self.settings]) if self.large else None
 
     def pin(self, row: int) -> None:
         """Store the bank index of a weight that was pinned."""
@@ -430,7 +457,7 @@ def draw_chart(
             room=plot.width - 8.0,
         )
         return seen
-    scales = ChartScales(plot, first, last, curve_scale(found))
+    scales = ChartScales(plot, first, last, curve_scale(found, curve.settings))
     others = [(each.number, pixels(scales, each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for _, points in others:
@@ -493,8 +520,9 @@ def write_scale(
     if not scales.losses.is_linear:
         said.append(text("chart.log"))
     told = "   ".join(said)
-    if said and plot.width > 20.0 * size:
-        there = free(right, canvas.measure(told, size=size))
+    wide = canvas.measure(told, size=size)
+    if said and plot.width > 20.0 * size and wide <= right - plot.x:
+        there = free(right, wide)
         canvas.text(right, there, told, anchor="right", **look)
     left, right = words_from, plot.right
     is_over = len(about) == 1 and about[0][1] != theme.quiet
@@ -662,6 +690,13 @@ def draw_step(canvas: Canvas2D, scales: ChartScales, step: float, color: str) ->
     x: float = scales.x(step)
     canvas.segments([(x, scales.plot.y)], [(x, scales.plot.bottom)], color, width=1.0)
     return x
+
+
+def draw_moments(canvas: Canvas2D, scales: ChartScales, curve: Curve, theme: Theme) -> None:
+    """Draw vertical lines across a plot at the current step and the one at the pointer."""
+    for step, color in ((curve.at, theme.ink + "60"), (curve.pointed, theme.accent)):
+        if step is not None and scales.first <= step <= scales.last:
+            draw_step(canvas, scales, step, color)
 
 
 def words_of_branch(curve: Curve) -> str:

@@ -10,14 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS
+from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS, SETTINGS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
 from scalarviz.scene.canvas.palette import Theme
 from scalarviz.scene.caption_band import PieceBox, clearest, corners
 from scalarviz.scene.charts import draw_loss
-from scalarviz.scene.frame_data import CubeValues, FrameData, HealthRows, Pane, Terrain
+from scalarviz.scene.frame_data import (
+    CubeValues,
+    Curve,
+    FrameData,
+    HealthRows,
+    Pane,
+    ScalarCharts,
+    Terrain,
+)
 from scalarviz.scene.health_strip import draw_health
 from scalarviz.scene.labels import Obstacles
 from scalarviz.scene.layout.division import LOW, Box, Division, what_at
@@ -31,9 +39,12 @@ from scalarviz.scene.past_charts import (
     status_of_weights,
 )
 from scalarviz.scene.past_tabs import draw_tabs
+from scalarviz.scene.scalar_charts import draw_scalars, words_of_scalars
 from scalarviz.scene.strip import Place, words_end
 
-LOSS_SHARE, LOSS_OF_HEALTH = 0.46, 0.2  # fraction of a large chart for the losses
+LOSS_SHARE = 0.46  # fraction of a large chart for the losses
+LOSS_LEAST = 96.0  # pixels for them, if that is at most half of it
+OF_FOLLOWED = {HealthRows: 0.2, ScalarCharts: 0.36}  # if these are below them
 TABS_OF_PAST = *ORDERS, LANDSCAPE
 TABS_HIGH = 24.0  # height of the row of tabs
 LEAST_LETTERS = 8.0  # minimum pixels of the name of a pane
@@ -274,7 +285,7 @@ def draw_band(
         cells: positions of the parts of a step, above the band
     """
     if frame_data.curve.large:
-        return draw_large_loss(canvas, division, frame_data, theme)
+        return draw_large_loss(canvas, division.chart, frame_data.curve, theme, division.scale)
     if not division.band.height:
         return None
     box = replace(division.strip, height=division.strip.height + division.band.height)
@@ -287,17 +298,16 @@ def draw_band(
 
 
 def draw_large_loss(
-    canvas: Canvas2D, division: Division, frame_data: FrameData, theme: Theme
+    canvas: Canvas2D, box: Box, curve: Curve, theme: Theme, scale: float
 ) -> Chart | None:
     """Draw the large loss chart with the contents below it; return the chart."""
-    box, scale, curve = division.chart, division.scale, frame_data.curve
     below = curve.below
     if below is None or not box.width:
         return None
     canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
     inner = box.inside(6.0 * scale)
-    is_health = isinstance(below, HealthRows)
-    above = replace(inner, height=(LOSS_OF_HEALTH if is_health else LOSS_SHARE) * inner.height)
+    high = OF_FOLLOWED.get(type(below), LOSS_SHARE) * inner.height
+    above = replace(inner, height=max(high, min(LOSS_LEAST * scale, 0.5 * inner.height)))
     chart = draw_loss(canvas, above, above.x, curve, theme, scale)
     if chart is None:
         return None
@@ -305,11 +315,17 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
-    orders = (*TABS_OF_PAST, *[HEALTH] * curve.followed)
+    orders = (*TABS_OF_PAST, *(SCALARS, HEALTH) * curve.followed)
     if isinstance(below, HealthRows):
         draw_health(canvas, strip, below, curve, *look)
         told = [(below.head, theme.quiet)]
         tabs = draw_tabs(canvas, row, (orders,), (HEALTH,), told, *look)
+        return replace(chart, strip=strip, tabs=tabs)
+    if isinstance(below, ScalarCharts):
+        draw_scalars(canvas, strip, below, curve, *look)
+        told = [(words_of_scalars(strip.height, below, scale), theme.quiet)]
+        groups = (SETTINGS,) if curve.several else (SETTINGS, orders)
+        tabs = draw_tabs(canvas, row, groups, (*curve.settings, SCALARS), told, *look)
         return replace(chart, strip=strip, tabs=tabs)
     if isinstance(below, Terrain):
         ball = draw_terrain(canvas, strip, below, *look)

@@ -22,6 +22,7 @@ from scalarviz.scene.loss_chart import (
     ChartScales,
     Curve,
     draw_ends,
+    draw_moments,
     draw_step,
     loss_scale,
 )
@@ -98,13 +99,10 @@ def draw_past(
     draw = draw_norms if past.order == "norms" else draw_strip_of_weights
     draw(canvas, plot, past, curve, theme, scale)
     scales = ChartScales(plot, *curve.span)
-    marked = [(float(step), theme.accent) for step in past.compared or ()]
-    marked.append((curve.at, theme.ink + "60"))
-    if curve.pointed is not None:
-        marked.append((curve.pointed, theme.accent))
-    for step, color in marked:
+    for step in past.compared or ():
         if scales.first <= step <= scales.last:
-            draw_step(canvas, scales, step, color)
+            draw_step(canvas, scales, float(step), theme.accent)
+    draw_moments(canvas, scales, curve, theme)
 
 
 # The loss over a plane through the weights, with the path of training, as a map.

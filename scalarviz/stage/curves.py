@@ -11,7 +11,7 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import HEALTH, LANDSCAPE
+from scalarviz.base.scales import HEALTH, LANDSCAPE, SCALARS
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
@@ -23,6 +23,7 @@ from scalarviz.scene.frame_data import (
     HealthRows,
     Measured,
     PastWeights,
+    ScalarCharts,
     Terrain,
 )
 from scalarviz.scene.loss_chart import CurveView, smoothed_of
@@ -134,7 +135,7 @@ class Curves:
             last=view.last,
             start=float(self._earlier[0]) if len(self._earlier) else loss_at(branch, 1),
             measure=now.loss_function.name,
-            followed=now.run.health is not None,
+            followed=now.run.followed is not None,
         )
 
     def pointed(
@@ -158,6 +159,7 @@ class Curves:
             on_title=over.title,
             large=view.large,
             below=below,
+            settings=view.settings,
         )
         meant = next((each for each in now.branches if each.number == over.branch), None)
         if meant is None or meant is branch:  # a click on its line switched to it
@@ -270,16 +272,22 @@ class PastReader:
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._past: Refreshed[PastWeights | None] = Refreshed(None)
         self._health: Refreshed[HealthRows | None] = Refreshed(None)
+        self._scalars: Refreshed[dict[str, Curve]] = Refreshed({})
 
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
-    ) -> PastWeights | Terrain | HealthRows:
+    ) -> PastWeights | Terrain | HealthRows | ScalarCharts:
         """Return the data of the chart below the large loss chart."""
         if view.order == HEALTH:
             if (health := self.health(now)) is not None:
                 self.rest()
                 return health
             view.choose("layer")  # another session is shown now
+        if view.order == SCALARS:
+            if now.run.followed is not None:
+                self.rest()
+                return scalar_charts([("", "", self.scalars(view, now))])
+            view.choose("layer")
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
@@ -307,6 +315,13 @@ class PastReader:
         """Return the health of a followed model; None for other networks."""
         make = partial(health_of, now.run)
         return self._health.get(now.run, now.here.end, make, may_wait=now.playing)
+
+    def scalars(self, view: CurveView, now: TrainingState) -> dict[str, Curve]:
+        """Return the curves of the scalars of a followed model by name; {} of other networks."""
+        record = now.run.followed
+        make = partial(scalar_curves, {} if record is None else record.scalars, view)
+        moment = now.here.end, record is not None and record.record.is_done
+        return self._scalars.get((now.run, view.key), moment, make, may_wait=now.playing)
 
     def rest(self) -> None:
         """Stop computing while nothing is shown."""
@@ -341,6 +356,45 @@ class PastReader:
             filled=self.filled.moments,
             keeps_order=now.playing,
         )
+
+
+def is_rate(name: str) -> bool:
+    """Return whether a scalar is a learning rate; these are drawn last."""
+    return name.split(" ")[0] == "lr"
+
+
+def scalar_curves(scalars: Mapping[str, Series], view: CurveView) -> dict[str, Curve]:
+    """Return the shown part of each scalar in at most POINTS means, learning rates last."""
+    found = {}
+    for name in sorted(scalars, key=is_rate):
+        steps = scalars[name][0]
+        last = math.inf if view.last is None else view.last
+        first, end = np.searchsorted(steps, [view.first, last])
+        seen = slice(max(0, first - 1), end + 1)  # the line continues outside the chart
+        stretch = max(1, -(-len(steps[seen]) // POINTS))
+        places, means = (means_of(each[seen].astype(float), stretch)[1] for each in scalars[name])
+        shown = np.isfinite(means)
+        smoothed = np.array(smoothed_of(means[shown].tolist()) if view.smooth else [])
+        found[name] = Curve(places[shown], means[shown], smoothed=smoothed)
+    return found
+
+
+def scalar_numbers(curves: Mapping[str, Curve]) -> dict[str, list[list[float]]]:
+    """Return the steps and values of scalars for a page, rounded."""
+    return {
+        name: [[float(f"{x:.6g}") for x in each] for each in (curve.steps, curve.losses)]
+        for name, curve in curves.items()
+    }
+
+
+def scalar_charts(runs: Sequence[tuple[str, str, Mapping[str, Curve]]]) -> ScalarCharts:
+    """Return the charts of runs: their names, colors, and scalars from `scalar_curves`."""
+    names = sorted(dict.fromkeys(name for *_, curves in runs for name in curves), key=is_rate)
+    lines = [
+        [(color, replace(curves[name], name=run)) for run, color, curves in runs if name in curves]
+        for name in names
+    ]
+    return ScalarCharts(names, lines)
 
 
 def moment_now(now: TrainingState) -> Now:

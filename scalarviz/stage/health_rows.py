@@ -48,8 +48,8 @@ def health_rows(health: Health) -> HealthRows:
 def health_of(run: Run) -> HealthRows | None:
     """Return the health of a followed model; None for other networks, or before the first look."""
     with suppress(OrderError):
-        if run.health is not None:
-            return health_rows(run.health())
+        if run.followed is not None:
+            return health_rows(run.followed.health())
     return None
 
 

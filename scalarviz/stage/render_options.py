@@ -14,7 +14,7 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.scales import HEALTH, KINDS
+from scalarviz.base.scales import HEALTH, KINDS, SCALARS, SETTINGS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 LARGEST = 8192  # maximum pixels along a side
-PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST)}
+PASTS = {name: name for name in (*KINDS, *TABS_OF_PAST, *SETTINGS)}
 
 
 class RenderArgs(LookArgs, total=False):
@@ -56,7 +56,8 @@ class RenderOptions(Look):
         past: chart below the network: "value", "gradient" or "change" of all weights over time,
             optionally sorted by "distance" from the start; or "norms" of layers; also combined,
             such as "gradient norms"; or the "landscape" of the loss; or the "health" of the modules
-            of a followed model; None: no chart
+            or the "scalars" of followed models; also with "raw" (no means), "log" or "linear";
+            None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -118,8 +119,8 @@ class RenderOptions(Look):
             stage.pin(self.pin)  # raises InputError
         if self.past is not None:
             stage.common.curve_view.large = True
-            is_followed = stage.lead.session.trainer.run.health is not None
-            known = PASTS | {HEALTH: HEALTH} if is_followed else PASTS
+            is_followed = stage.lead.session.trainer.run.followed is not None
+            known = PASTS | {name: name for name in (SCALARS, HEALTH) if is_followed}
             for name in str(self.past).split():
                 stage.common.curve_view.choose(pick(known, name, "past"))
 

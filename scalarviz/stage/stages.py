@@ -30,7 +30,7 @@ from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
 from scalarviz.stage.chart_view import OverlayPointer
-from scalarviz.stage.curves import is_share, loss_at
+from scalarviz.stage.curves import is_share, loss_at, scalar_charts
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.show import Several, alike, sizes_of
@@ -299,7 +299,8 @@ class Stages(Messages):
     def resize(self, width: float, height: float) -> None:
         """Set the size in logical pixels."""
         self._extent = width, height
-        self._boxes = Panes.of(len(self.panes), width, height, present=self.common.present)
+        look = {"present": self.common.present, "large": self.common.curve_view.large}
+        self._boxes = Panes.of(len(self.panes), width, height, **look)
         if self.several:
             self._place()
         else:
@@ -370,6 +371,12 @@ class Stages(Messages):
             )
             for (pane, _), stage, data in zip(rows, self.panes, panes, strict=True)
         ]
+        view = self.common.curve_view
+        followed = [
+            (pane.name, pane.color, reading.curves.past.scalars(view, reading.now))
+            for (pane, _), reading in zip(rows, [each.reading for each in self.panes], strict=True)
+            if view.large and reading.now.run.followed is not None
+        ]
         longest = max((curve for _, curve in curves), key=lambda curve: curve.whole)
         marks = [
             (step, text("compared.of", name=name, words=why))
@@ -384,8 +391,10 @@ class Stages(Messages):
             last=longest.last,
             pointed=self.over.step,
             on_title=self.over.title,
-            large=self.common.curve_view.large,
+            large=view.large,
             marks=marks,
+            below=scalar_charts(followed) if followed else None,
+            settings=view.settings,
             several=[*curves[: self.chosen], *curves[self.chosen + 1 :], curves[self.chosen]],
         )
         speakers = [self, *([] if self.common.silent else self.panes)]

@@ -22,7 +22,7 @@ from tests.pages.browser import Tab
 from tests.pages.conftest import Opens, rgb
 from tests.pages.node import InPage
 from tests.pages.test_modules import run
-from tests.stage.test_followed_models import dying
+from tests.stage.test_followed_models import dying, logged
 
 MOST = 12
 
@@ -197,6 +197,22 @@ def test_a_page_draws_the_health_of_a_followed_model(opened: Opens, tmp_path: Pa
     assert min(colors[name] for name in ("000000", *[each[1:] for each in STRIPES])) > 300
     tab.page.get_by_text(text("past.tab.norms"), exact=True).click()
     tab.until("app.past.seen?.norms?.length && !document.querySelector('#past.tall')")
+
+
+@pytest.mark.slow
+def test_a_page_draws_the_scalars_of_a_followed_model(opened: Opens, tmp_path: Path) -> None:
+    tab = opened(page_of(Show.of(logged(tmp_path / "night.sv", 0.004).session)).text).ready()
+    tab.press("l")
+    tab.page.get_by_text(text("past.tab.scalars"), exact=True).click()
+    tab.until("app.past.chart?.strip && document.querySelector('#past.tall')")
+    assert tab.ask("app.past.scalarCharts.names") == ["accuracy", "rate", "lr"]
+    smoothed = "app.past.scalarCharts.lines[0][0][1].smoothed.length"
+    assert tab.ask(smoothed) == 200
+    for name in ("raw", "log"):
+        tab.page.get_by_text(text(f"past.tab.{name}"), exact=True).click()
+    assert tab.ask("app.curve.view.settings") == ["raw", "log"] and tab.ask(smoothed) == 0
+    tabs = "document.querySelectorAll('.tabs [aria-pressed=true]:not([hidden])')"
+    assert tab.ask(f"[...{tabs}].map((x) => x.innerText)") == ["raw", "log", "scalars"]
 
 
 def xor() -> sv.Session:

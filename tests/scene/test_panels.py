@@ -94,6 +94,15 @@ def test_the_curve_passes_through_the_losses(canvas: Canvas2D, studio: Studio) -
     assert {"loss now .0100", "start", "1.00", "step 11"} <= set(canvas.words)
 
 
+@pytest.mark.parametrize(("wide", "is_said"), [(420.0, False), (620.0, True)])
+def test_a_hint_is_no_wider_than_the_plot(wide: float, is_said: bool) -> None:
+    canvas = Canvas2D(WIDTH, HEIGHT)
+    shown = curve(at=1.0, measure="softmax_cross_entropy", large=True)
+    draw_loss(canvas, Box(0.0, 10.0, wide, 300.0), 0.0, shown, DARK)
+    hint = text("chart.hint.unsure")
+    assert (hint in canvas.words) == is_said
+
+
 def test_another_branch_is_a_thin_line(studio: Studio) -> None:
     others = [BranchLine(1, np.arange(1.0, 22.0), np.full(21, 0.3))]
     canvas = Canvas2D(WIDTH, HEIGHT)

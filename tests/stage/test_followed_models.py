@@ -14,15 +14,19 @@ import pytest
 import scalarviz as sv
 from scalarviz.errors import UnknownNameError
 from scalarviz.pages import scene_data as scene_data_module
-from scalarviz.pages.page import page_health
+from scalarviz.pages.page import page_of_followed
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
 from scalarviz.scene.look import Look
+from scalarviz.scene.loss_chart import CurveView
 from scalarviz.scene.past_images import LOST, NOT_KNOWN, STRIPES, STRONGEST
+from scalarviz.scene.scalar_charts import scalar_scale, words_of_scalars
+from scalarviz.stage.curves import scalar_charts, scalar_curves
 from scalarviz.stage.health_rows import health_of, label_of
-from scalarviz.stage.show import Show
+from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stage import Stage
+from scalarviz.stage.stages import stages_of
 from scalarviz.training.follow import followed_session
 from tests.faces.browser.pages import opened
 from tests.pages.node import in_web
@@ -315,15 +319,128 @@ def test_rows_of_many_modules_show_the_worst_of_them(tmp_path: Path) -> None:
 
 def test_pages_have_the_health_of_followed_models_only(tmp_path: Path) -> None:
     night = dying(tmp_path)
-    found = page_health(night.session)
+    found = page_of_followed(night.session)["health"]
     assert found is not None and json.dumps(found) and len(found["shades"]) == 4
     assert found["shades"][0]["dtype"] == "uint8" and found["names"][2].startswith("2")
     other = sv.Session(sv.Network([2, 2, 1]), sv.data.Xor(), "mse", engine="python")
-    assert page_health(other) is None
+    assert page_of_followed(other) == {"health": None, "scalars": {}}
     other.advance(1)
     stage = Stage(Show(other), Look(), reduced_motion=True)
     stage.common.curve_view.large = True
-    stage.common.curve_view.choose("health")  # for a session that was shown before
-    assert stage.frame_data().curve.below is not None
-    assert stage.common.curve_view.order == "layer" and not stage.frame_data().curve.followed
+    for name in ("health", "scalars"):
+        stage.common.curve_view.choose(name)  # for a session that was shown before
+        assert stage.frame_data().curve.below is not None
+        assert stage.common.curve_view.order == "layer" and not stage.frame_data().curve.followed
     refused(UnknownNameError, "unknown past 'health'").by(sv.picture, other, past="health")
+
+
+# ---- scalars ------------------------------------------------------------------------------------
+
+
+def logged(path: Path, rate: float, **more: float) -> Any:
+    """A record of 200 steps with a scalar at each, one at every 50th, and others at the last."""
+    with sv.follow(None, path, show=None) as run:
+        for step in range(200):
+            run.step({"kernel": np.full((4, 3), 1.0)}, 1.0 + rate * step)
+            run.log(accuracy=rate * step)
+            if step % 50 == 49:
+                run.log(rate=10.0 ** -(step // 50), lr=rate)
+        run.log(**more)
+    return sv.load(path)
+
+
+def test_scalars_are_curves_over_the_steps_of_the_loss(studio: Studio, tmp_path: Path) -> None:
+    night = logged(tmp_path / "a.sv", 0.004, zero=0.0)
+    stage = Stage(Show(night.session), Look(), reduced_motion=True)
+    view = stage.common.curve_view
+    view.large = True
+    view.choose("scalars")
+    night.session.seek(200)
+    studio.stage(stage, 0.0, SIZE)
+    below: Any = stage.frame_data().curve.below
+    assert below.names == ["accuracy", "rate", "zero", "lr"]  # learning rates are last
+    ((_, accuracy),) = below.lines[0]
+    assert accuracy.steps.tolist() == [*range(1, 201)] and len(accuracy.smoothed) == 200
+    assert accuracy.losses[100] == pytest.approx(0.4)
+    chart = stage.chart
+    assert chart is not None and chart.strip is not None and chart.step_at(chart.plot.right) == 200
+    names = [name for _, name in chart.tabs]
+    assert names[:3] == ["raw", "log", "linear"] and names[-2:] == ["scalars", "health"]
+    for name, settings in (
+        ("raw", ["raw"]),
+        ("log", ["raw", "log"]),
+        ("linear", ["raw", "linear"]),
+    ):
+        box = next(box for box, each in chart.tabs if each == name)
+        stage.click(box.x + 0.5 * box.width, box.y + 0.5 * box.height)
+        assert stage.frame_data().curve.settings == view.settings == settings
+    below = stage.frame_data().curve.below
+    assert not len(below.lines[0][0][1].smoothed)
+    assert view.past == "value scalars raw linear"
+    view.choose("linear")
+    assert view.settings == ["raw"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "settings", "scale"),
+    [
+        ([0.2, 0.93], [], (0.2, 1.0, True)),
+        ([0.97, 0.99], [], (0.97, 0.99, True)),
+        ([0.97, 0.99], ["log"], (0.1, 1.0, False)),
+        ([0.0, 0.5], ["log"], (0.0, 0.5, True)),  # no logarithm
+        ([1e-6] * 20 + [1.0], [], (1e-6, 1.0, False)),
+        ([1e-6] * 20 + [1.0], ["linear"], (0.0, 1.0, True)),
+        ([0.0, 0.0], [], (0.0, 0.2, True)),
+        ([3.0], [], (3.0, 3.5, True)),
+        ([-1e308, 1e308], [], (-1e300, 1e300, True)),
+        ([], [], (0.0, 1.0, True)),
+    ],
+)
+def test_the_axis_of_a_scalar_is_logarithmic_where_most_of_it_would_be_flat(
+    numbers: list[float], settings: list[str], scale: tuple[float, float, bool]
+) -> None:
+    found = scalar_scale(np.array(numbers), settings)
+    assert (found.low, found.high) == pytest.approx(scale[:2]) and found.is_linear == scale[2]
+
+
+def test_two_records_are_drawn_over_each_other(studio: Studio, tmp_path: Path) -> None:
+    first, second = logged(tmp_path / "a.sv", 0.004), logged(tmp_path / "b.sv", 0.001, other=3.0)
+    stages = stages_of(Several.of({"a": first, "b": second}), Look(), reduced_motion=True)
+    stages.common.curve_view.large = True
+    studio.shoot(lambda: stages.draw(*SIZE, 1.0), *SIZE)
+    axis = stages.compared(stages.frame_data()).seen.curve
+    assert [len(each.losses) for _, each in axis.several] == [200, 200]
+    below: Any = axis.below
+    assert below.names == ["accuracy", "rate", "other", "lr"]
+    colors = [stage.pane.color for stage in stages.panes if stage.pane is not None]
+    named = [[(color, each.name) for color, each in lines] for lines in below.lines]
+    both = [(colors[0], "a"), (colors[1], "b")]
+    assert named == [both, both, both[1:], both]
+    chart = stages.chart
+    assert chart is not None and [name for _, name in chart.tabs] == ["raw", "log", "linear"]
+    assert chart.box.y >= max(box.bottom for box in stages._boxes.panes)  # it covers no network
+    box = chart.tabs[1][0]
+    stages.click(box.x + 0.5 * box.width, box.y + 0.5 * box.height)
+    assert stages.compared(stages.frame_data()).seen.curve.settings == ["log"]
+    frame = sv.picture({"a": first, "b": second}, past="scalars log", size=SIZE, samples=1)
+    for color in colors:
+        rgb = np.array([*bytes.fromhex(color[1:7])])
+        assert (np.abs(frame[260:660].astype(int) - rgb).max(axis=2) < 40).sum() > 400
+
+
+def test_scalars_without_room_are_named(tmp_path: Path) -> None:
+    names = {f"scalar_{i}": float(i) for i in range(9)}
+    charts = scalar_charts(
+        [("", "", scalar_curves(logged(tmp_path / "a.sv", 0.1, **names).scalars, CurveView()))]
+    )
+    assert words_of_scalars(1000.0, charts, 1.0) == ""
+    assert words_of_scalars(400.0, charts, 1.0) == "no room for scalar_8, lr"
+    nothing = scalar_charts([])
+    assert "run.log(accuracy=0.93)" in words_of_scalars(400.0, nothing, 1.0)
+
+
+def test_pages_have_the_scalars_of_followed_models(tmp_path: Path) -> None:
+    night = logged(tmp_path / "a.sv", 1 / 3, bad=float("nan"))
+    found = json.loads(json.dumps(page_of_followed(night.session)["scalars"], allow_nan=False))
+    assert found["rate"] == [[50, 100, 150, 200], [1.0, 0.1, 0.01, 0.001]]
+    assert found["accuracy"][1][1] == 0.333333 and found["bad"] == [[], []]

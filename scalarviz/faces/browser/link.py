@@ -22,7 +22,7 @@ from typing import Any, final, get_args
 import numpy as np
 
 from scalarviz.base.checks import FloatArray, require, shorten
-from scalarviz.base.scales import HEALTH, KINDS, LANDSCAPE, ORDERS
+from scalarviz.base.scales import HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.faces.browser.wire import (
@@ -53,6 +53,7 @@ from scalarviz.pages.session_state import SessionState, as_sent, losses_from, me
 from scalarviz.scene.loss_chart import CurveView
 from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.commands import COMMANDS, REQUIRED, ROW, Argument, page_look
+from scalarviz.stage.curves import scalar_numbers
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.stage import Stage
 from scalarviz.training.session.actions import nothing
@@ -61,7 +62,10 @@ from scalarviz.training.session.session import Session, Unit
 BETWEEN_STATES = 1.0 / 30.0  # seconds
 PNG, PNG_BEGINS = "data:image/png;base64,", b"\x89PNG\r\n\x1a\n"
 LARGEST_PICTURE = 20_000_000  # letters of an encoded picture
-CHOICES = {"kind": KINDS, "order": (*ORDERS, LANDSCAPE, HEALTH)}  # charts of all weights over time
+CHOICES = {
+    "kind": KINDS,
+    "order": (*ORDERS, LANDSCAPE, SCALARS, HEALTH),
+}  # charts of all weights over time
 BETWEEN_LOOKS = 0.25  # seconds; checking a million weights takes 0.3 ms
 Post = Callable[[Header, Buffers], object]
 
@@ -400,6 +404,9 @@ def past_of(stage: Stage, args: Mapping[str, Any]) -> dict[str, Any]:
         health = past.health(reading.now)
         require(health is not None, "only followed models have a health")
         return {"health": vars(health), "more": False}
+    if order == SCALARS:
+        scalars = past.scalars(CurveView(), reading.now)
+        return {"scalars": scalar_numbers(scalars), "more": False}
     seen = past.seen(kind, order, reading.now)
     return {
         "steps": seen.steps,

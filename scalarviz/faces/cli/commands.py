@@ -73,6 +73,7 @@ EXAMPLES = (
     "scalarviz collect answers -o table.csv",
     "scalarviz lessons",
     "scalarviz replay it.safetensors",
+    "scalarviz compare night.sv yesterday.sv",
     "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=22'",
     "scalarviz doctor",
 )
@@ -223,6 +224,15 @@ def application(words: Sequence[str]) -> Typer:
         ),
     ) -> None:
         replay(path, theme, limit, branches=branches)
+
+    @simple("compare", "Print where two followed training runs part, from their records.")
+    def _(
+        first: str = typer.Argument(metavar="FILE", help="A record.", show_default=False),
+        second: str = typer.Argument(metavar="FILE", help="Another one.", show_default=False),
+    ) -> None:
+        from scalarviz.training.follow.followed import Followed
+
+        say(*Followed(first).compare(Followed(second)).splitlines())
 
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)

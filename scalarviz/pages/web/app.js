@@ -122,7 +122,7 @@ export class App {
       choose: (key, step) => this.run("branches", key, step),
       enlarge: () => this.run("large curve"),
     });
-    this.past = new Past(byId("past"), spec.facts, this.curve, spec.page.health ?? null, {
+    this.past = new Past(byId("past"), spec.facts, this.curve, spec.page, {
       redraw,
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),

@@ -4,7 +4,7 @@
 import { TrainingClient, TrainingError } from "./player.js";
 import { overTime } from "./over_time.js";
 import { even_steps, last_known } from "./story/past_places.js";
-import { HEALTH } from "./story/scales.js";
+import { HEALTH, SCALARS } from "./story/scales.js";
 import { unpacked } from "./arrays.js";
 import { scaleModelArrays } from "./model_arrays.js";
 
@@ -322,7 +322,7 @@ export class RecordingClient extends TrainingClient {
 
   /** Return the history of all weights at the recorded positions. */
   past(args) {
-    if (args.order === HEALTH) return { more: false }; // the page has it
+    if ([SCALARS, HEALTH].includes(args.order)) return { more: false }; // the page has it
     const moments = this.places.filter(isRest);
     const steps = even_steps(this.first, this.end, args.moments);
     if (args.order === "landscape") {

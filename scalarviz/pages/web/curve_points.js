@@ -1,10 +1,15 @@
 // Points of curves, each [x, y]; as scene/curve_points.py.
 
-/** Return the values of all curves between two steps, from which a scale is computed. */
-export function shown_between(first, last, curves) {
-  const found = curves.flatMap(([steps, values]) =>
+/** Return the finite values of all curves between two steps. */
+export function finite_between(first, last, curves) {
+  return curves.flatMap(([steps, values]) =>
     values.filter((value, i) => Number.isFinite(value) && first <= steps[i] && steps[i] <= last),
   );
+}
+
+/** Return the values of all curves between two steps, from which a scale is computed. */
+export function shown_between(first, last, curves) {
+  const found = finite_between(first, last, curves);
   return found.some((value) => value < 0) ? found : found.filter((value) => value > 0);
 }
 

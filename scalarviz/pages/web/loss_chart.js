@@ -11,6 +11,7 @@ import {
   BELOW,
   Chart,
   Curve as CurveData,
+  CurveView,
   NARROW,
   draw_chart,
   smoothed_of,
@@ -55,6 +56,7 @@ export class Curve {
     this.canvas = element.querySelector("canvas");
     const box = new Box(0, 0, 1, 1);
     this.isLarge = false;
+    this.view = new CurveView();
     this.chart = new Chart(box, box, box, box, first, first, first); // as it was drawn last
     element.addEventListener("pointerdown", (event) => {
       const other = this.lineUnder(event);
@@ -159,6 +161,8 @@ export class Curve {
       start: losses.at(losses.first),
       told,
       measure: this.measure,
+      settings: this.view.settings,
+      ...(this.view.smooth ? {} : { smoothed: [] }),
       meant: meant ? meant.number : null,
       name: meant ? text("chart.branch", meant) : "",
     });

@@ -5,7 +5,7 @@ import * as py from "./python.js";
 import { isNews, made, setShown } from "./dom.js";
 import { count_up_to } from "./curve_points.js";
 import { typeset } from "./story/decimals.js";
-import { CurveView } from "./story/loss_chart.js";
+import { smoothed_of } from "./story/loss_chart.js";
 import {
   draw_past,
   draw_terrain,
@@ -13,8 +13,9 @@ import {
   status_of_weights,
 } from "./story/past_charts.js";
 import { draw_health } from "./story/health_strip.js";
+import { draw_scalars, words_of_scalars } from "./story/scalar_charts.js";
 import { nearest_step, point_at } from "./story/past_places.js";
-import { ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS } from "./story/scales.js";
+import { ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS, SETTINGS } from "./story/scales.js";
 import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
@@ -33,19 +34,22 @@ const CLICK_MOVES = 4; // pixels; a press that moves less is a click
 const TOP = 3; // pixels above the norms, for the upper end of their scale
 
 /**
- * Shows all weights over time as a strip of colors, the loss landscape, or the health of modules.
+ * Shows all weights over time as a strip of colors, the loss landscape, the health of modules, or
+ * scalars.
  *
  * health  of a followed model, in the form of `HealthRows` in scene/frame_data.py, or null
+ * scalars  of it: lists of steps and values by name
  * use  callbacks: `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
  *      `redraw` requests a new picture
  */
 export class Past {
-  constructor(element, facts, curve, health, use) {
+  constructor(element, facts, curve, { health = null, scalars = {} }, use) {
     Object.assign(this, { element, facts, curve, ...use });
     this.layers = facts.is_graph ? [] : layersOf(facts);
-    this.view = new CurveView();
+    this.view = curve.view;
     this.health = health && unpackedAll(health);
-    this.orders = [...ORDERS, LANDSCAPE, ...(health ? [HEALTH] : [])];
+    this.scalars = scalars;
+    this.orders = [...ORDERS, LANDSCAPE, ...(health ? [SCALARS, HEALTH] : [])];
     this.seen = null; // what was answered last
     this.images = {}; // of tiles or of the plane, once drawn
     this.shown = ""; // what was asked for last
@@ -54,7 +58,7 @@ export class Past {
     this.pointed = null; // {step, tile, spot} under the pointer
     this.chart = null; // the chart of the curve, with the last strip or map
     this.tabs = new Map();
-    for (const name of [...KINDS, ...ALONG, ...this.orders]) {
+    for (const name of [...KINDS, ...ALONG, ...SETTINGS, ...this.orders]) {
       const choose = (event) => {
         this.choose(name);
         if (event.detail) event.target.blur(); // keys go to the page again after a click
@@ -86,7 +90,7 @@ export class Past {
 
   choose(name) {
     this.view.choose(name);
-    this.element.classList.toggle("tall", this.view.order === HEALTH);
+    this.element.classList.toggle("tall", [SCALARS, HEALTH].includes(this.view.order));
     this.begin();
     this.redraw();
   }
@@ -163,7 +167,9 @@ export class Past {
       performance.now() + (state.playing ? Math.max(BETWEEN_QUESTIONS, 4 * took) : between);
     const images = seen?.plane ? this.images : {}; // those of a plane know when they are old
     Object.assign(this, { seen, shown: mark, images });
-    if (seen?.health) this.health = seen.health; // a page in a file has it from the start
+    // A page in a file has these from the start.
+    if (seen?.health) this.health = seen.health;
+    if (seen?.scalars) this.scalars = seen.scalars;
     if (seen) this.redraw(); // else it is refused: not asked again for the same
   }
 
@@ -178,10 +184,13 @@ export class Past {
     void this.follow(state);
     const { view, seen, pointed, isLandscape } = this;
     const isHealth = view.order === HEALTH;
-    const names = [...(isLandscape ? ALONG : isHealth ? [] : KINDS), ...this.orders];
+    const isScalars = view.order === SCALARS;
+    const kinds = isLandscape ? ALONG : isScalars ? SETTINGS : isHealth ? [] : KINDS;
+    const names = [...kinds, ...this.orders];
+    const chosen = [view.order, isLandscape ? view.along : view.kind, ...view.settings];
     for (const [name, tab] of this.tabs) {
       setShown(tab, names.includes(name));
-      tab.ariaPressed = String([view.order, isLandscape ? view.along : view.kind].includes(name));
+      tab.ariaPressed = String(chosen.includes(name));
     }
     const canvas = new Canvas2D(this.canvas);
     const theme = themeOfPage();
@@ -195,10 +204,15 @@ export class Past {
       span: [chart.first, chart.last],
       at: state.step,
       pointed: pointed?.step ?? null,
+      settings: view.settings,
     };
     if (isHealth) {
       status = [[this.health.head, theme.quiet]];
       draw_health(canvas, box, this.health, curve, theme, canvas.scale);
+      more = { strip: box };
+    } else if (isScalars) {
+      status = [[words_of_scalars(box.height, this.scalarCharts, canvas.scale), theme.quiet]];
+      draw_scalars(canvas, box, this.scalarCharts, curve, theme, canvas.scale);
       more = { strip: box };
     } else if (isSeen && isLandscape) {
       const terrain = this.terrainOf(palette);
@@ -233,6 +247,15 @@ export class Past {
       scale: (seen.scale ??= tiles.reduce((top, x) => (Math.abs(x) > top ? Math.abs(x) : top), 0) || 1),
       compared: view.compared, tiles, images, palette,
     }; // prettier-ignore
+  }
+
+  /** The scalars in the form of `ScalarCharts` in scene/frame_data.py. */
+  get scalarCharts() {
+    const lines = Object.values(this.scalars).map(([steps, losses]) => {
+      const smoothed = this.view.smooth ? smoothed_of(losses) : [];
+      return [["", { name: "", steps, losses, smoothed }]];
+    });
+    return { names: Object.keys(this.scalars), lines };
   }
 
   /** Return the plane in the form of `Terrain` in scene/frame_data.py. */

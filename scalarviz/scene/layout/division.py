@@ -251,6 +251,7 @@ MOST_BAND = 0.45  # maximum fraction of the height for line and band
 PARTLY = 0.9  # maximum cost of an incomplete last row
 CURVES = 0.38  # fraction of the width for the chart, if it leaves LEAST_TABLE for the table
 LEAST_TABLE = 380.0
+LARGE_CHART = 0.62  # fraction of the height of the panes for a large chart
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +263,7 @@ class Panes:
         panes: the pane of each network, row by row
         line: the line with caption and legend
         table: the table with one row per network
-        chart: the chart of the loss curves
+        chart: the chart of the loss curves; a large one is below all panes
         row: height of a row of the table
         scale: size of letters and margins, relative to a picture of 1280 x 800
 
@@ -303,12 +304,15 @@ class Panes:
         return number if number < count else None
 
     @staticmethod
-    def of(count: int, width: float, height: float, *, present: bool = False) -> Panes:
+    def of(
+        count: int, width: float, height: float, *, present: bool = False, large: bool = False
+    ) -> Panes:
         """Divide a picture of this size in logical pixels.
 
         Args:
             count: number of networks
             present: whether letters are larger, for presentations; default False
+            large: whether the chart is large; default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         row = (LOW_TABLE_ROW if height < LOW else TABLE_ROW) * scale
@@ -319,13 +323,16 @@ class Panes:
         elif line + band > MOST_BAND * height:
             line = 0.0
         high = max(1.0, height - line - band)
-        panes = panes_of(count, width, high)
+        part = LARGE_CHART * high * large
+        panes = panes_of(count, width, max(1.0, high - part))
         chart = CURVES * width if (1.0 - CURVES) * width >= LEAST_TABLE * scale else 0.0
         beside = Box(width - chart, high + line, chart, band)
         if panes[-1].right < width:  # in place of the missing panes of the last row
             end, chart = panes[-1], 0.0
             pad = TABLE_PAD * scale
             beside = Box(end.right, end.y + pad, width - end.right, end.height - 2.0 * pad)
+        if large:
+            beside = Box(MARGIN * scale, high - part, width - 2.0 * MARGIN * scale, part)
         return Panes(
             Box(0.0, 0.0, width, height),
             panes,

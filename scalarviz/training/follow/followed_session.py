@@ -82,7 +82,6 @@ class RecordedRun(Run):
         trainer.network.program.moments, self.named_arrays = MOMENTS, model.arrays
         trainer.computes = model.computes and model.head.probe is not None
         self.grown: Callable[[], None] = lambda: None  # called when new entries were read
-        self.health = followed.health
         self._tree: Any = None  # what the structure was read from: whether recorded, and done
         self._structure: dict[str, Any] | None = None
         self._kept: Kept | None = None
