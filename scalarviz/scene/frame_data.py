@@ -151,6 +151,7 @@ class HealthRows:
         shades: for each of MEASURES in scene/health_strip.py, codes of one module after another;
             see stage/health_rows.py
         newest: for each of MEASURES, the newest number of each module, as text
+        moments: for each of MEASURES, the step of the newest numbers; 0 if unknown
         findings: step, short name and sentence of each fault
         head: what is known, or that nothing wrong was found
     """
@@ -161,6 +162,7 @@ class HealthRows:
     steps: Sequence[float]
     shades: Sequence[Any]
     newest: Sequence[Sequence[str]]
+    moments: Sequence[float]
     findings: Sequence[tuple[float, str, str]]
     head: str
 

@@ -48,6 +48,8 @@ def draw_health(
         x, base = box.x, y + 1.15 * size
         x += canvas.text(x, base, text(f"health.{measure}"), size=size, color=theme.ink, bold=True)
         words = text(f"health.{measure}.about")
+        if health.moments[i] and canvas.width - box.right >= SPACE * scale:
+            words = f"{words}; {text('past.numbers', step=health.moments[i])}"
         canvas.text(x + size, base, words, size=size, color=theme.quiet, room=box.right - x - size)
         plot = Box(box.x, y + TITLE * size, box.width, high - (TITLE + 0.2) * size)
         draw_rows(canvas, ChartScales(plot, *curve.span), health, i, hue, theme, scale)

@@ -21,6 +21,7 @@ GRID_PIXELS = 16  # pixels of the map between two points of the grid
 HIGHEST = 0.62  # fraction of the way from background to ink for the largest loss
 DRAWN_EACH = 60  # losses after which the map is redrawn
 STRONGEST, NOT_KNOWN, LOST = 250, 251, 252  # codes of a number; LOST is not finite
+LEAST_SHADE = 3.0  # pixels of the last known number
 STRIPE = 5  # pixels of a stripe of such numbers
 STRIPES = "#78222e", "#3c0e16"
 RIDGE = 0.12  # additional fraction for the line between two bands
@@ -51,7 +52,7 @@ def draw_shades(
 ) -> None:
     """Draw rows of codes of a measure, see stage/health_rows.py, over the steps.
 
-    Black is exactly 0, striped is not finite.
+    Black is exactly 0, striped is not finite. A row ends at its last known number.
     """
     plot, steps = scales.plot, health.steps
     places = np.linspace(scales.first, scales.last, max(2, int(plot.width)))
@@ -59,7 +60,10 @@ def draw_shades(
         return
     places = places[places >= steps[0]]
     codes = np.asarray(health.shades[measure]).reshape(len(health.names), -1)
-    codes = codes[:, np.searchsorted(steps, places, side="right") - 1]
+    at = np.searchsorted(steps, places, side="right") - 1
+    after = np.searchsorted(steps, places - LEAST_SHADE * (places[-1] - places[0]) / len(places))
+    known = np.hstack([codes, np.full((len(codes), 1), NOT_KNOWN)])
+    codes = np.where(known[:, after] == NOT_KNOWN, NOT_KNOWN, codes[:, at])
     ground, hue, black, *stripes = rgb((theme.panel[:7], color, "#000000", *STRIPES))
     found = faded(hue, np.clip((codes[..., np.newaxis] - 1.0) / (STRONGEST - 1), 0.0, 1.0), ground)
     found[codes == 0], found[codes == NOT_KNOWN] = black, ground

@@ -37,6 +37,7 @@ def health_rows(health: Health) -> HealthRows:
         health.steps[looks].tolist(),
         [codes_of(table[:, :, each], is_share=each == UNITS)[looks].T.ravel() for each in SHOWN],
         [[cell(numbers, each) for numbers in table[:, :, each].T] for each in SHOWN],
+        [health.moments[each] for each in SHOWN],
         [
             (each.step, f"{each.where} {each.kind}".strip(), str(each))
             for each in health.findings

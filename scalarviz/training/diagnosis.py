@@ -7,7 +7,7 @@ same functions judge statistics from other sources, such as a training run outsi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import prod
@@ -59,6 +59,8 @@ class Measures:
         gains: mean norm of the weights of a unit, two axes: the factor by which a unit scales the
             spread of its inputs
         takes_turns: whether steps have losses of several optimizers, which are not compared
+        first: number of the step with index 0
+        remedies: by kind of fault, instead of the remedies of FAULTS
         batch: number of samples per step; `samples`: number of training samples
         loss: name of the loss; `activation`: name of the output activation
         targets: smallest and largest target
@@ -82,6 +84,8 @@ class Measures:
     alike: FloatArray = field(default_factory=unknown)
     gains: FloatArray = field(default_factory=unknown)
     takes_turns: bool = False
+    first: int = 0
+    remedies: Mapping[str, str] = field(default_factory=dict)
     batch: int = 0
     samples: int = 0
     loss: str = ""
@@ -100,6 +104,11 @@ class Measures:
         known = self.losses[np.isfinite(self.losses)][:1]
         found = self.constants if len(self.constants) else known
         return max(float(np.nanmean(found)), TINY)
+
+    @property
+    def compared(self) -> str:
+        """What `reference` is."""
+        return "the loss of a constant answer" if len(self.constants) else "the first loss"
 
     @cached_property
     def level(self) -> float:
@@ -193,10 +202,12 @@ def diagnose(shown: object) -> Diagnosis:
 
 RECENT = 20  # least steps to average a loss over; before, nothing is judged
 TINY = 1e-30  # instead of a division by 0
+FLAT_LOSS = 0.8  # level of a loss that has fallen to a plateau, if a constant output is unknown
 HIGH = 0.5  # level of a loss that has hardly fallen: half of a constant output's
 LOW = 0.1  # level below which training succeeds, so that faults do not matter
 MOST = 0.5  # share of a layer, or of the moments, that counts as most of it
 LARGE_STEP = 0.1  # update per weight: ten steps replace it; about 0.001 is usual
+REPLACED = 0.5  # update per weight in half of the groups: one step replaces them
 SMALL_STEP = 1e-4  # update per weight: 10,000 steps change it by its size
 OVERSHOOT = 3.0  # times the initial loss: batches differ less, and descent only lowers it
 APART = 1e3  # ratio of the gradients of the first and last layer: one rate cannot suit both
@@ -256,19 +267,23 @@ def still(m: Measures) -> list[Any]:
 
 
 def rate(m: Measures) -> list[Any]:
-    largest = np.nan_to_num(np.nanmax(m.ratios, axis=1))
+    largest = np.nan_to_num(np.nanmax(m.ratios, axis=1), posinf=np.inf)
     over = np.flatnonzero(m.losses > OVERSHOOT * max(m.reference, float(m.losses[0])))
     begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
-    moment = int(np.argmax(largest * (m.steps >= min(begun, m.steps[-1]) - 1)))
+    is_later = np.isfinite(largest) & (m.steps >= min(begun, m.steps[-1]) - 1)
+    moment = int(np.argmax(np.where(is_later, largest, 0.0)))
     is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
     is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.reference
     found = (
-        m.names[int(np.argmax(m.ratios[moment]))],
+        m.names[int(np.argmax(np.nan_to_num(m.ratios[moment])))],
         begun,
         largest[moment],
         np.nanmax(m.losses) / m.reference,
+        m.compared,
     )
-    return [found] if is_often and is_lasting and m.level > HIGH else []
+    ratios = np.sort(np.nan_to_num(m.ratios[:, m.values[0] > 0.0]), axis=1)  # none starts at 0
+    is_replaced = (ratios[:, : ratios.shape[1] // 2][:, -1:] > REPLACED).any()  # most groups
+    return [found] if ((is_often and is_lasting) or is_replaced) and m.level > HIGH else []
 
 
 def standing(kind: str, level: float, m: Measures) -> list[Any]:
@@ -311,7 +326,15 @@ def batch(m: Measures) -> list[Any]:
 
 def stuck(m: Measures) -> list[Any]:
     least = 0.98 * max(1.0, float(np.nanmean(m.losses)) / m.reference)  # 2 %: noise of batches
-    return [("", m.steps[0], m.level)] if len(m.losses) >= 10 * RECENT and m.level > least else []
+    known = m.losses[~np.isnan(m.losses)]
+    _, before, _, now = known[: len(known) // 4 * 4].reshape(4, -1)
+    noise = 3.0 * float(known.std()) / max(1, len(now)) ** 0.5  # of their difference, twice
+    is_flat = before.mean() - now.mean() < max(0.01 * now.mean(), noise)
+    is_high = m.level > (
+        FLAT_LOSS if is_flat and len(now) >= RECENT and not len(m.constants) else least
+    )
+    found = ("", m.steps[0], m.level, m.compared)
+    return [found] if len(m.losses) >= 10 * RECENT and is_high else []
 
 
 # For each kind: its function, the text of a finding with its numbers, a remedy, and the kinds that
@@ -367,8 +390,7 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "rate": (
         rate,
-        "a step changes its weights by {:.2g} times their size, and losses reach {:.3g} "
-        "times the loss of a constant answer",
+        "a step changes its weights by {:.2g} times their size, and losses reach {:.3g} times {}",
         "Try a rate that is 10 times lower, or clip_norm=1.0",
         "scale, large weights",
     ),
@@ -424,7 +446,7 @@ FAULTS: dict[str, tuple[Callable[[Measures], list[Any]], str, str, str]] = {
     ),
     "stuck": (
         stuck,
-        "the loss does not fall: it is {:.2g} times the loss of a constant answer",
+        "the loss does not fall: it is {:.2g} times {}",
         "Try another rate, or a larger network",
         "not finite, scale, leak, reach, loss, alike, large weights, still, rate, dead, "
         "saturated, vanishing, exploding, slow, labels, samples, batch",
@@ -437,8 +459,15 @@ def judge(measures: Measures) -> list[Finding]:
     found: list[Finding] = []
     for kind, (find, text, remedy, causes) in FAULTS.items():
         if not {each.kind for each in found}.intersection(causes.split(", ")):
+            remedy = measures.remedies.get(kind, remedy)
             found += [
-                Finding(kind, where, int(step), text.format(*numbers), remedy)
+                Finding(
+                    kind,
+                    where,
+                    int(step) + measures.first,
+                    text.format(*numbers).replace("inf times", "infinitely many times"),
+                    remedy,
+                )
                 for where, step, *numbers in find(measures)
             ]
     return sorted(found, key=lambda finding: finding.step)

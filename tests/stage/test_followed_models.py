@@ -16,6 +16,7 @@ from scalarviz.errors import UnknownNameError
 from scalarviz.pages import scene_data as scene_data_module
 from scalarviz.pages.page import page_of_followed
 from scalarviz.pages.scene_data import scene_data
+from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
 from scalarviz.scene.look import Look
@@ -307,6 +308,22 @@ def test_a_picture_of_health_is_black_where_a_gradient_is_0_and_striped_at_nan(
     for stripe in STRIPES:
         color = np.array([*bytes.fromhex(stripe[1:])])
         assert (np.abs(frame - color).max(axis=2) < 3).sum() > 300
+
+
+def test_a_row_of_health_ends_at_its_last_look(tmp_path: Path) -> None:
+    with sv.follow(None, tmp_path / "a.sv", show=None) as run:
+        for step in range(40):
+            grads = {"a": np.ones((4, 3)), "b": np.full((4, 3), 9.0)} if step < 20 else None
+            run._share, run._next = 1e9, 0.0
+            run.step({name: np.full((4, 3), 1 + 1e-3 * step) for name in "ab"}, 1.0, grads)
+    night = sv.load(tmp_path / "a.sv")
+    rows = health_of(night.session.trainer.run)
+    assert rows is not None and rows.moments == [40, 20, 40, 20]
+    night.session.seek(40)
+    frame = sv.picture(night, past="health", size=SIZE, samples=1).astype(int)
+    violet = np.array([*bytes.fromhex(THEMES["dark"].accent[1:])])
+    lines = (np.abs(frame - violet).max(axis=2) < 3).mean(axis=1)
+    assert 0.3 < lines.max() < 0.5, "half of the steps, without those after the last gradient"
 
 
 def test_rows_of_many_modules_show_the_worst_of_them(tmp_path: Path) -> None:

@@ -409,6 +409,16 @@ def test_a_fault_is_found_by_arrays_alone(
     assert (found.kind, found.where, found.step) == (kind, where, step)
 
 
+def test_numbers_that_are_too_large_are_called_infinite() -> None:
+    losses = np.where(np.arange(500) < 300, 5.0, np.inf)
+    updates = np.where(LATE, [np.inf, np.inf], 5.0)
+    [found] = [x for x in judge(followed(losses=losses, updates=updates)) if x.kind == "rate"]
+    assert found.text == (
+        "a step changes its weights by 5 times their size, and losses reach infinitely many times "
+        "the first loss"
+    )
+
+
 def test_the_first_loss_that_is_not_finite_is_named() -> None:
     losses = np.where(np.arange(500) < 321, 1.0, np.inf)
     assert [each.step for each in judge(followed(losses=losses)) if each.kind == "not finite"] == [

@@ -13,6 +13,7 @@ const RIDGE = 0.12; // and how much further the line between two bands is
 const STRONGEST = 250; // code of a number, also these two
 const NOT_KNOWN = 251;
 const LOST = 252; // not finite
+const LEAST_SHADE = 3; // pixels of the last known number
 const STRIPE = 5; // pixels of a stripe of such numbers
 const STRIPES = ["#78222e", "#3c0e16"];
 const DRAWN_EACH = 60; // losses after which the map is drawn again
@@ -32,7 +33,8 @@ export function draw_tiles({ context }, scales, past, end) {
   context.drawImage(images.canvas, left, scales.plot.y, wide, scales.plot.height);
 }
 
-/** Draw rows of codes of a measure over the steps: black is exactly 0, striped is not finite. */
+/** Draw rows of codes of a measure over the steps, each up to its last known number: black is
+ * exactly 0, striped is not finite. */
 export function draw_shades({ context }, scales, { steps, names, shades }, measure, color, theme) {
   const { plot, first, last } = scales;
   const left = Math.max(plot.x, scales.x(steps[0]));
@@ -44,15 +46,15 @@ export function draw_shades({ context }, scales, { steps, names, shades }, measu
   );
   colors[NOT_KNOWN] = packed(ground);
   const lost = stripes.map(packed);
-  const moments = Array.from({ length: wide }, (_, j) => {
-    const step = first + ((left + j - plot.x) / plot.width) * (last - first);
-    return Math.max(
-      0,
-      steps.findLastIndex((each) => each <= step),
-    );
-  });
+  const each = (last - first) / plot.width;
+  const places = Array.from({ length: wide }, (_, j) => first + (left + j - plot.x) * each);
+  const moments = places.map((place) => Math.max(0, steps.findLastIndex((step) => step <= place)));
+  const least = LEAST_SHADE * each;
+  const after = places.map((place) => steps.findIndex((step) => step >= place - least));
   const image = imageOf(wide, names.length, (i, j) => {
-    const code = shades[measure][i * steps.length + moments[j]];
+    const row = i * steps.length;
+    const isKnown = after[j] >= 0 && shades[measure][row + after[j]] !== NOT_KNOWN;
+    const code = isKnown ? shades[measure][row + moments[j]] : NOT_KNOWN;
     return code === LOST ? lost[Math.floor(j / STRIPE) % 2] : colors[code];
   });
   context.imageSmoothingEnabled = false;

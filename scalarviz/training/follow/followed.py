@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, require, shorten
+from scalarviz.base.checks import FloatArray, require, shorten, size
 from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
 from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
-from scalarviz.training.follow.signs import DEAD, in_words
+from scalarviz.training.follow.signs import DEAD, REMEDIES, in_words
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
 
 if TYPE_CHECKING:
@@ -215,8 +215,8 @@ class Followed:
                 self._heads.append(Head(self.record.heads[len(self._heads)]))
             except FOREIGN as error:
                 raise FileError(f"{shorten(self.path)} is damaged: {error}") from error
-        why = f"{shorten(self.path)} ends before the first step: nothing was recorded"
-        require(self._heads, why, FileError)
+        lack = self.record.lack or "it ends before the first step"
+        require(self._heads, f"{shorten(self.path)} has nothing to show: {lack}", FileError)
         return self._heads[number]
 
     @property
@@ -256,7 +256,7 @@ class Followed:
         For models with more than 1,000,000 parameters, the arrays are complete only at
         `whole_steps`; at other steps they contain every n-th row and column.
         """
-        if step in self.record.fulls:
+        if size(step, "step", 0) in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
             flat = numbers.view(head.dtype)
             return {
@@ -293,7 +293,7 @@ class Followed:
 
     def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:
         pages = self.record.fulls if full else self.record.pages
-        if step not in pages:
+        if size(step, "step", 0) not in pages:
             near = min(pages, key=lambda each: abs(each - step), default=0)
             raise InputError(f"step {step} was not recorded: the nearest recorded step is {near}")
         found = self.record.numbers(step, b"FULL" if full else b"PAGE")
@@ -346,10 +346,9 @@ class Followed:
         (channels, height, width), "attention" (heads, queries, keys) and "output". Raises
         InputError if there is no probe up to this step.
         """
+        step = size(step, "step", 0)
         known = [each for each in sorted(self.record.looks) if each <= step]
-        require(
-            known, f"no probe was recorded up to step {shorten(step)}: pass probe= to sv.follow"
-        )
+        require(known, f"no probe was recorded up to step {step:,}: pass probe= to sv.follow")
         try:
             form = self.record.forms[self.record.looks[known[-1]][1]]
             found = self.record.numbers(known[-1], b"LOOK")
@@ -431,12 +430,14 @@ class Followed:
         from scalarviz.training.diagnosis import Measures
 
         arrays, (last, spoiled) = self.head().arrays, self._spoiled()
+        steps, table = self.looks
         shown = [
             i
             for i, each in enumerate(arrays)
-            if (len(each.shape) > 1 and not each.is_buffer) or each.name in spoiled
+            if (len(each.shape) > 1 and not each.is_buffer)
+            or (each.is_norm and (table[:, i, 3] > DEAD).any())
+            or each.name in spoiled
         ]
-        steps, table = self.looks
         require(
             len(steps) and shown,
             "no step was recorded yet, so nothing can be diagnosed: train first",
@@ -452,14 +453,14 @@ class Followed:
         table[:, np.isnan(table[:, :, 2]).all(axis=0), 2] = 0.0  # no optimizer uses them
         later = np.cumsum(table[:, ::-1, 3] > DEAD, axis=1)[:, ::-1]
         table[later > 1, 3] = np.nan  # layers before a dead one also get no gradient
-        steps = steps - 1
-        losses = np.append(losses, np.full(max(0, steps.max() + 1 - len(losses)), np.nan))
+        losses = np.append(losses, np.full(max(0, steps.max() - len(losses)), np.nan))
         losses[max(0, min(last, len(losses)) - 1) :][: len(spoiled)] = np.inf
         names = [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(
-            steps, losses, names, values, gradients, updates, dead, np.full(dead.shape, np.nan),
-            takes_turns=len(self.head().optimizers) > 1,
+            steps - 1, losses, names, values, gradients, updates, dead,
+            np.full(dead.shape, np.nan), takes_turns=len(self.head().optimizers) > 1, first=1,
+            remedies=REMEDIES,
         )  # fmt: skip
 
     def _ipython_display_(self) -> None:

@@ -669,6 +669,10 @@ class Following:
                 self._probing, looks = Probing(model, self._probe), LOOKS * self._bound
                 self._share *= 1.0 - PROBED
             recorder = Recorder(self.path, self._bound, looks)
+            if recorder.path != self.path:
+                words = f"{shorten(self.path)} is the record of another run that is not closed"
+                inform(f"{words}: this one is recorded to {shorten(recorder.path)}")
+            self.path = recorder.path
             self._keeper = SnapshotWriter(self._source, recorder, sample)
             if self._show is not None:
                 self._viewer = show_record(
@@ -728,6 +732,7 @@ class Following:
     def _flush(self) -> None:
         self._flushed = time.perf_counter()
         if self._keeper is not None:
+            self._keeper.recorder.check()
             self._losses.write(self._keeper.recorder, whole=self.is_closed)
             self._scalars.write(self._keeper.recorder, whole=self.is_closed)
         if code := self._viewer and self._viewer.poll():

@@ -13,8 +13,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
 from scalarviz.core.program import columns
-from scalarviz.training.diagnosis import FAULTS, LOW, Finding, diagnose
-from scalarviz.training.follow.signs import DEAD, LOOKS, SIGNS
+from scalarviz.training.diagnosis import FAULTS, LOW, Finding, diagnose, judge
+from scalarviz.training.follow.signs import DEAD, LOOKS, REMEDIES, SIGNS
 
 if TYPE_CHECKING:
     from scalarviz.training.follow.followed import Followed
@@ -46,10 +46,9 @@ class Health:
     Attributes:
         modules: names of the modules with parameters, in the order of the structure
         steps: steps with statistics ("looks"), int64
-        table: root mean square of the weights of a module and of their gradient, update relative
-            to the weights, and fraction of dead units; shape (looks, modules, 4). The weights are
-            the matrices of a module, or its vectors if it has no matrix. NaN is unknown, infinity
-            is not finite
+        table: root mean square of the weights and biases of a module and of their gradient, update
+            relative to the weights, and fraction of dead units; shape (looks, modules, 4). NaN is
+            unknown, infinity is not finite
         faults: words on each module, such as "dead since 301", or ""
         findings: the faults, earliest first
         head: number of looks, steps and losses
@@ -69,7 +68,17 @@ class Health:
         rows = zip(self.modules.items(), cells, self.faults, strict=True)
         lines = columns([HEAD, *((*names, *numbers, fault) for names, numbers, fault in rows)])
         words = [str(each) for each in self.findings] or [self.looked_at]
-        return "\n".join([self.head, "", *lines, "", *words])
+        after, *of = self.moments
+        news = (
+            f"weights after step {after:,}; gradients, updates and dead units of step {max(of):,}"
+        )
+        return "\n".join([self.head, *[news] * (0 < max(of) < after), "", *lines, "", *words])
+
+    @property
+    def moments(self) -> list[int]:
+        """Step of the newest look at each measure of `table`, 0 if unknown."""
+        known: Any = ~np.isnan(self.table).all(axis=1)
+        return [int(max(self.steps[each], default=0)) for each in known.T]
 
 
 def newest(numbers: FloatArray) -> float:
@@ -89,7 +98,7 @@ class Modules:
     """The modules of a record, in the order of its structure.
 
     Attributes:
-        parts: indices of the weights of each module
+        parts: indices of the parameters of each module; `units`: those whose rows are units
         arrays: all arrays of the model
     """
 
@@ -104,12 +113,13 @@ class Modules:
         for i, array in sorted(enumerate(self.arrays), key=lambda x: nodes.get(x[1].name, inf)):
             if not array.is_buffer:
                 parts.setdefault(array.module or array.name, []).append(i)
+        self.parts = parts
         self._nodes = {
             name: {nodes.get(self.arrays[i].name, inf) for i in each}
             for name, each in parts.items()
         }
-        self.parts = {
-            name: [i for i in each if self.arrays[i].has_units] or each
+        self.units = {
+            name: [i for i in each if self.arrays[i].has_units] or each[:1]
             for name, each in parts.items()
         }
 
@@ -130,10 +140,10 @@ class Modules:
         after = [each for node in self._nodes[module] for each in self._after.get(node, ())]
         return any(self._names[each] in FLAT for each in after)
 
-    def table(self, stats: FloatArray) -> FloatArray:
-        """Return the table of a Health from statistics of all arrays."""
+    def table(self, stats: FloatArray, chosen: dict[str, list[int]]) -> FloatArray:
+        """Return the table of a Health for some arrays of each module, from all statistics."""
         found = []
-        for parts in self.parts.values():
+        for parts in chosen.values():
             sizes = np.array([prod(self.arrays[i].shape) for i in parts], float)
             rows = np.array([prod(self.arrays[i].shape[:1]) for i in parts], float)
             squares = [mean(stats[:, parts, measure] ** 2, sizes) for measure in range(3)]
@@ -151,35 +161,38 @@ def mean(numbers: FloatArray, sizes: FloatArray) -> FloatArray:
 
 def health_of(followed: Followed) -> Health:
     """Return the Health of a record; raise OrderError before the first recorded step."""
-    diagnosis, modules, losses = diagnose(followed), Modules(followed), followed.losses
+    modules, losses, measures = Modules(followed), followed.losses, followed.measures()
     steps, stats = followed.looks
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
-        is_low = followed.measures().level <= LOW  # then dead units do not matter
-        table = modules.table(stats)
+        is_low = measures.level <= LOW  # then dead units do not matter
+        others = judge(replace(measures, dead=np.full_like(measures.dead, np.nan)))
+        table, rows = (modules.table(stats, x) for x in (modules.parts, modules.units))
     lost: Any = np.isinf(table[:, :, :UNITS]).any(axis=2)
     table[lost, CHANGE:] = np.inf
     end = int(np.argmax([*lost.any(axis=1), True]))  # the first look that is not finite
     faults: dict[str, list[str]] = {name: [] for name in modules.parts}
-    found = [] if is_low else dead_layers(modules, steps[:end], table[:end], faults)
+    found = [] if is_low else dead_layers(modules, steps[:end], rows[:end], faults)
     owners = {modules.arrays[i].name: name for name, part in modules.parts.items() for i in part}
     for each in followed.record.notes:
         if each["kind"] in NOTED:
             kind, words = NOTED[each["kind"]]
             text, remedy = visible(each["text"].partition(": ")[2], 300), each.get("try")
             where = owners.get(each["where"], "")  # it may have been replaced since
-            found.append(Finding(kind, where, each["step"], text, remedy or FAULTS[kind][2]))
+            found.append(Finding(kind, where, each["step"], text, remedy or REMEDIES[kind]))
             if words and where:
                 faults[where].append(f"{words} {each['step']:,}")
     for name, bad in zip(faults, lost.T, strict=True):
         faults[name] += [f"not finite since {step:,}" for step in steps[bad][:1]]
         if all(modules.arrays[i].frozen for i in modules.parts[name]):
             faults[name].append("frozen")
-    found = found or [replace(x, step=x.step + 1) for x in diagnosis if x.kind != "dead"]
+    kinds = {each.kind for each in found}
+    new = set() if kinds & {"rate", "not finite"} else {"rate"} if kinds else {*FAULTS}
+    found += [replace(x, where=owners.get(x.where, "")) for x in others if x.kind in new]
     found = found or losses_found(losses)
     count, total = int(np.isfinite(losses).sum()), max(len(losses), int(steps[-1]))
-    known = counted(count, "loss", "es") if count else "no loss was reported"
-    known = "the loss of every step" if count >= max(1, total - 1) else known
+    said = counted(count, "loss", "es") if count else "no loss was reported"
+    said = "the loss of every step" if count >= max(1, total - 1) else said
     is_blind = bool(np.isnan(table[:, :, GRADIENT]).all())
     nothing = "No fault" if is_blind or not count else "Nothing wrong"
     lack = "; no gradient is known" if is_blind else gap_of(steps, table[:, :, GRADIENT], total)
@@ -189,8 +202,8 @@ def health_of(followed: Followed) -> Health:
         table,
         [", ".join(dict.fromkeys(words)) for words in faults.values()],
         sorted(found, key=lambda each: each.step),
-        f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {known}",
-        f"{nothing} was found in {diagnosis.looked_at}{lack}.",
+        f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {said}",
+        f"{nothing} was found in {diagnose(followed).looked_at}{lack}.",
     )
 
 
@@ -213,7 +226,7 @@ def losses_found(losses: FloatArray) -> list[Finding]:
     at, end = int(np.argmin(means)), float(means[-1])
     if end - means[at] > max(RISE * means[at], JUMP * usual):
         words = f"the loss rose from {means[at]:.2g} to {end:.2g}, which it is at the end"
-        return [Finding("rate", "", int(places[at]) + 1, words, FAULTS["rate"][2])]
+        return [Finding("rate", "", int(places[at]) + 1, words, REMEDIES["rate"])]
     return []
 
 
@@ -235,7 +248,8 @@ def dead_layers(
     """Return the dead layers behind which no other is dead, and add words on all modules.
 
     Args:
-        steps: looks at which everything is finite; `table`: their table of a Health
+        steps: looks at which everything is finite; `table`: their table of a Health,
+            of the arrays with units
         faults: words on each module
     """
     dead: dict[str, tuple[int, str, str]] = {}  # step at which it began, share, and former share
@@ -243,13 +257,14 @@ def dead_layers(
         last = int(max([*np.flatnonzero(shares <= DEAD), -1]))  # look at which it was alive
         looks = last + 1 + np.flatnonzero(shares[last + 1 :] > DEAD)
         if len(looks) >= LOOKS:
-            units = sum(modules.arrays[i].shape[0] for i in modules.parts[name])
+            units = sum(modules.arrays[i].shape[0] for i in modules.units[name])
             was = f" ({100 * shares[last]:.0f} % at step {steps[last]:,})" * (last >= 0)
             share = f"{100 * shares[looks[-1]]:.0f} % of its {units:,} units are"
             dead[name] = int(steps[looks[0]]), share, was
     behind, found = {name: modules.behind(name) for name in dead}, []
-    gradients = zip(modules.parts, table[:, :, GRADIENT].T, strict=True)
-    zeros = {name for name, numbers in gradients if newest(numbers) == 0.0} - {*dead}
+    newest_ones = map(newest, table[:, :, GRADIENT].T)
+    gradients = dict(zip(modules.parts, newest_ones, strict=True))
+    zeros = {name for name, gradient in gradients.items() if gradient == 0.0} - {*dead}
     for name, (step, share, was) in dead.items():
         if any(name not in behind[other] for other in behind[name] & {*dead}):
             continue  # a layer behind it is dead, so it gets no gradient
@@ -261,11 +276,13 @@ def dead_layers(
         for other in after:
             faults[other].append("gets only zeros")
         faults[name].append(f"{kind} since {step:,}")
-        words = f"{share} {kind}{was}: their gradients are 0"
+        is_fixed = np.isnan(gradients[name])
+        words = f"{share} {kind}{was}: "
+        words += "its weights are 0 and frozen" if is_fixed else "their gradients are 0"
         words += listed(before, "before it", "no gradient")
         words += listed(after, "behind it", "only zeros")
         remedy = FAULTS[kind][2] if kind == "saturated" else SIGNS[kind][2]
-        found.append(Finding(kind, name, step, words, remedy))
+        found.append(Finding(kind, name, step, words, REMEDIES["still"] if is_fixed else remedy))
     return found
 
 

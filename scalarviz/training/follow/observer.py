@@ -11,9 +11,12 @@ import copy
 import sys
 import threading
 import time
+import weakref
 from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import wraps
+from types import SimpleNamespace
 from typing import Any, final
 
 from scalarviz.training.follow.structure import Graph, is_compiled
@@ -26,7 +29,13 @@ CONTAINERS = "ModuleDict", "ModuleList"  # of models, which are not called thems
 
 @final
 class Hook:
-    """A hook of an observed module. In a copy or a saved model it does nothing, also by itself."""
+    """A hook of an observed module. In a saved model it does nothing, in a copy it is removed.
+
+    Attributes:
+        handle: the handle that PyTorch returns for it
+    """
+
+    handle: Any
 
     def __init__(self, call: Callable[..., None]) -> None:
         self._call = call
@@ -36,6 +45,13 @@ class Hook:
 
     def __reduce__(self) -> Any:
         return getattr, (nullcontext(), "__exit__")  # which a program without scalarviz also has
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """Return a hook that does nothing, which is removed when the whole copy is complete."""
+        end, hooks = Hook(self._call), memo.get(id(self.handle.hooks_dict_ref()), {})
+        memo[id(end)] = end  # until then
+        weakref.finalize(end, hooks.pop, self.handle.id, None)
+        return nullcontext().__exit__
 
 
 @final
@@ -70,18 +86,18 @@ class Observer:
         elif kind in NOT_INSIDE:
             self.lack = f"{kind} is not looked into"
         elif is_compiled(model):  # hooks inside would be compiled into it
-            self._handles = [
-                model.register_forward_pre_hook(Hook(self._before_compiled), with_kwargs=True)
-            ]
+            self._add(model.register_forward_pre_hook, self._before_compiled)
         else:
             self._graph, self._mode = Graph(model), function_mode(self._called)
             for each in self._graph.modules:
-                self._handles += [
-                    each.register_forward_pre_hook(Hook(self._before), with_kwargs=True),
-                    each.register_forward_hook(
-                        Hook(self._after), with_kwargs=True, always_call=True
-                    ),
-                ]
+                self._add(each.register_forward_pre_hook, self._before)
+                self._add(each.register_forward_hook, self._after, always_call=True)
+            self._handles.append(hidden_from_scripts(self._torch.jit._recursive))
+
+    def _add(self, register: Callable[..., Any], call: Callable[..., None], **more: bool) -> None:
+        hook = Hook(call)
+        hook.handle = register(hook, with_kwargs=True, **more)
+        self._handles.append(hook.handle)
 
     def is_done(self, steps: int) -> bool:
         """Return whether nothing new is expected after the first steps of an optimizer."""
@@ -182,14 +198,41 @@ class Observer:
             with fakes.FakeCopyMode(fake):
                 inner, args, kwargs = copy.deepcopy((model._orig_mod, args, kwargs))
             observer = Observer(inner)
-            with fake:
-                inner(*args, **kwargs)
+            try:
+                with fake:
+                    inner(*args, **kwargs)
+            finally:
+                observer.close()
             self._graph, self.lack = observer._graph, observer.lack
         except Exception as error:
             self.lack = (
                 "the way through this compiled model depends on its numbers "
                 f"({type(error).__name__})"
             )
+
+
+def hidden_from_scripts(recursive: Any) -> Any:
+    """Keep `torch.jit.script` from compiling each Hook; return a handle that ends this."""
+    get = recursive.get_hook_stubs
+
+    @wraps(get)  # which is then its __wrapped__
+    def get_hook_stubs(module: Any) -> Any:
+        names = "_forward_hooks", "_forward_pre_hooks"
+        before = {name: module.__dict__[name] for name in names}
+        bare = [{i: x for i, x in y.items() if type(x) is not Hook} for y in before.values()]
+        module.__dict__.update(zip(names, bare, strict=True))
+        try:
+            return get(module)
+        finally:
+            module.__dict__.update(before)
+
+    def remove() -> None:
+        get_hook_stubs.__dict__["is_over"] = True
+        while "is_over" in recursive.get_hook_stubs.__dict__:
+            recursive.get_hook_stubs = recursive.get_hook_stubs.__wrapped__
+
+    recursive.get_hook_stubs = get_hook_stubs
+    return SimpleNamespace(remove=remove)
 
 
 def function_mode(call: Callable[[Any, Any, Any], Any]) -> Any:

@@ -33,6 +33,8 @@ import weakref
 import zlib
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count
+from os.path import samestat
 from typing import IO, Any, final
 
 import numpy as np
@@ -114,20 +116,25 @@ class Recorder:
     """Writer of the record of a training run.
 
     Args:
-        path: path of the file; an existing file is replaced
+        path: path of the file; an existing file is replaced, unless another Recorder is writing it
         bound: maximum size of the file in bytes
         looks: bytes of it for LOOKs
+
+    Attributes:
+        path: path of the file, with a number if another Recorder is writing the given one
     """
 
     def __init__(self, path: str, bound: int, looks: float = 0.0) -> None:
-        self.path, self.bound, self._looks = path, bound, looks
+        self.path, self.bound, self._looks = free_path(path), bound, looks
         self.pages: dict[bytes, Pages] = {b"LOOK": Pages(1, 1.0)}  # until the first one
         self._end = self._heads = self._forms = 0
         self._form: bytes | None = None
         with suppress(FileNotFoundError):
-            os.unlink(path)  # not truncated: another process may be reading or writing it
-        self._file: IO[bytes] = open(path, "xb", buffering=0)  # noqa: SIM115  # closed by `close`
+            os.unlink(self.path)  # not truncated: another process may be reading it
+        self._file: IO[bytes] = open(self.path, "xb", buffering=0)  # noqa: SIM115  # until `close`
         weakref.finalize(self, self._file.close)
+        lock(self._file)
+        self._place = os.path.abspath(self.path)  # wherever the program goes
         self._put(0, MAGIC)
 
     def begin(self, header: dict[str, Any], page: int, full: int) -> None:
@@ -208,8 +215,37 @@ class Recorder:
                 left = left[self._file.write(left) :]
         self._end = max(self._end, self._file.tell())
 
+    def check(self) -> None:
+        """Raise FileError if the file was removed or replaced."""
+        is_there, file = False, self._file
+        with suppress(OSError):
+            is_there = file.closed or samestat(os.stat(self._place), os.fstat(file.fileno()))
+        require(is_there, "its file was removed or replaced", FileError)
+
     def close(self) -> None:
         self._file.close()
+
+
+def lock(file: IO[bytes]) -> bool:
+    """Lock a file until it is closed; return False if another one locks it."""
+    with suppress(ImportError):  # of Windows, which keeps an open file by itself
+        import fcntl
+
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:  # also of a file system without locks
+            return not isinstance(error, BlockingIOError)
+    return True
+
+
+def free_path(path: str) -> str:
+    """Return a path, with a number if a record is being written there."""
+    with suppress(OSError), open(path, "rb") as file:  # if it exists
+        if not lock(file):
+            start, end = os.path.splitext(path)
+            numbered = (f"{start}-{i}{end}" for i in count(2))
+            return next(each for each in numbered if not os.path.exists(each))
+    return path
 
 
 def is_record(path: object) -> bool:

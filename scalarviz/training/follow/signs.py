@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 from typing import Any, final
 
 import numpy as np
@@ -19,13 +20,13 @@ STILL = 1e-8  # ratio of a step to its weights; float32 resolves 6e-8
 DEAD = 0.95  # share of the units of a layer
 LOOKS = 5  # consecutive observations that show a vanished gradient or a dead layer
 LONG = 20  # observations that show a layer that does not learn; and of a usual gradient
+LOWER = (
+    "Try a rate that is 10 times lower, or clip the norm of the gradients, in PyTorch by "
+    "torch.nn.utils.clip_grad_norm_"
+)
 # For each kind: the consecutive observations that show it, a description, and a remedy.
 SIGNS = {
-    "leap": (
-        1,
-        "the step of {name} is {ratio:,.0f} times its weights",
-        "Try a rate that is 10 times lower, or clip the norm of the gradients",
-    ),
+    "leap": (1, "the step of {name} is {ratio:,.0f} times its weights", LOWER),
     "dead": (
         LOOKS,
         "{dead:.0f} % of the units of {name} are dead: their gradients are 0",
@@ -40,16 +41,26 @@ SIGNS = {
     "exploded": (
         1,
         "the gradient of {name} has exploded: it is {gradient:.2g}, and was {usual:.2g}",
-        "Try to clip the norm of the gradients, or a lower rate",
+        LOWER,
     ),
     "still": (
         LONG,
         "{name} does not learn: it has gradients, but no step changes it",
         "Check that its parameters are in an optimizer, and their rate",
     ),
-    "nan": (1, "", "Look at the batch of this step. Try a rate that is 10 times lower, or clip the "
-            "norm of the gradients"),
-}  # fmt: skip
+    "nan": (1, "", f"Look at the batch of this step. {LOWER}"),
+}
+# For kinds of faults in training/diagnosis.py: remedies in a program without scalarviz.
+REMEDIES = {
+    "not finite": SIGNS["nan"][2],
+    "still": "If it is frozen by mistake, set requires_grad_(True), and pass it to the optimizer",
+    "rate": LOWER,
+    "dead": SIGNS["dead"][2],
+    "vanishing": SIGNS["vanished"][2],
+    "exploding": LOWER,
+    "stuck": "Check whether inputs and targets still match, unless the targets are that noisy; try "
+    "another rate, or a larger model",
+}
 
 
 def rms(numbers: Numbers) -> float:
@@ -65,9 +76,11 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
         marks: whether each array has values and whether it has gradients, shape (2, arrays)
 
     The values are those before the step, if known. The fourth column is the fraction of dead units,
-    which are rows of a matrix whose gradients are all 0. Unknown numbers are UNKNOWN.
+    which are rows of a matrix whose gradients are all 0, or the units of a normalization whose two
+    gradients are 0, or all units of one that is frozen at 0. Unknown numbers are UNKNOWN.
     """
     found, alive = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32), np.zeros(0, bool)
+    home, factors, moved = None, found[:0], alive  # of a normalization
     with np.errstate(all="ignore"):
         for row, array, (has_values, has_gradient) in zip(found, arrays, marks.T, strict=True):
             value, gradient, before = numbers[: BEFORE + 1, array.numbers]
@@ -77,11 +90,18 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
                 row[2] = rms(value - before) if is_known else UNKNOWN
             if has_gradient:
                 row[1] = rms(gradient)
+                moves = gradient.reshape(prod(array.kept[:1]), -1).any(axis=1)
                 if array.has_units:
-                    last, alive = row, gradient.reshape(array.kept[0], -1).any(axis=1)
+                    last, alive = row, moves
                     last[3] = 1.0 - alive.mean()
                 elif array.kept == alive.shape:  # biases get gradients even if units get zeros
-                    last[3] = 1.0 - (alive | (gradient != 0.0)).mean()
+                    last[3] = 1.0 - (alive | moves).mean()
+                if array.module == home and array.kept == moved.shape:
+                    factors[3] = 1.0 - (moved | moves).mean()
+            if array.is_norm and array.module != home:
+                home, factors, moved = array.module, row, gradient != 0.0
+                if array.frozen and row[0] == 0.0:
+                    row[3] = 1.0
     return found
 
 
@@ -116,7 +136,9 @@ class Signs:
         self._gradients.append(gradient)
         largest, is_dead = gradient.max(initial=0.0), dead > DEAD
         is_layer = np.array([each.has_units and not each.frozen for each in arrays], bool)
-        is_layer[: max([*np.flatnonzero(is_dead), 0])] = False  # these get no gradient
+        last = max([*np.flatnonzero(is_dead), 0])
+        is_layer[:last] = False  # these get no gradient
+        is_layer[last : last + 1] |= is_dead[last : last + 1]  # also a normalization
         learns = update > STILL * value
         leaps = (update > LEAP * value) & (value > 0.0)
         for kind, shows in (

@@ -85,6 +85,11 @@ class Array:
         """Whether the rows of the array are units of a layer."""
         return len(self.shape) > 1 and not self.is_buffer and self.kind != "Embedding"
 
+    @property
+    def is_norm(self) -> bool:
+        """Whether it is a factor or a bias of a normalization, with a number for each unit."""
+        return len(self.shape) == 1 and not self.is_buffer and "norm" in self.kind.lower()
+
 
 def placed(arrays: Iterable[Array]) -> list[Array]:
     """Return copies of arrays at consecutive positions in a page."""

@@ -567,7 +567,7 @@ def test_a_training_that_ends_in_nan_is_never_called_healthy(
     said = f"step 7: {words} not finite; at step 3 all was finite"
     assert run.notes == [f"{said}. {signs.SIGNS['nan'][2]}."]
     [found] = run.diagnose()
-    assert (found.kind, found.step) == ("not finite", 6)
+    assert (found.kind, found.step) == ("not finite", 7), "the number of the step in run.notes"
     assert found.where == ("" if ends == "loss" else "2.weight")
 
 
@@ -612,6 +612,47 @@ def test_a_fork_of_the_training_writes_nothing(
         assert path.read_bytes() == before
         train(torch, net, 1, moved, run=run)
     assert sv.load(path).steps.tolist() == [0, 1, 2, 3]
+
+
+def test_two_runs_to_one_path_have_records_of_their_own(
+    torch: Any, net: Any, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    other = torch.nn.Sequential(torch.nn.Linear(3, 2))
+    runs = [sv.follow(each, path, show=None) for each in (net, other)]
+    for each, steps in ((net, 3), (other, 2), (net, 3)):
+        train(torch, each, steps, torch.optim.SGD(each.parameters(), 0.1))
+    assert [run.path for run in runs] == [str(path), str(path.with_stem("night-2"))]
+    assert sum("is the record of another run that is not closed" in x for x in caplog.messages) == 1
+    for run in runs:
+        run.close()
+    assert [len(sv.load(run.path).losses) for run in runs] == [6, 2]
+    with sv.follow(net, path, show=None) as run:
+        train(torch, net, 1, torch.optim.SGD(net.parameters(), 0.1))
+    assert run.path == str(path) and len(sv.load(path).losses) == 1
+
+
+@pytest.mark.parametrize("is_replaced", [False, True])
+def test_a_record_that_is_removed_while_it_is_written_is_told_once(
+    is_replaced: bool,
+    torch: Any,
+    net: Any,
+    path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moved = torch.optim.SGD(net.parameters(), 0.1)
+    monkeypatch.chdir(path.parent)
+    with sv.follow(net, path.name, show=None) as run:
+        train(torch, net, 2, moved)
+        monkeypatch.chdir("/")  # its file is still there
+        train(torch, net, 2, moved)
+        path.unlink()
+        if is_replaced:
+            path.write_bytes(b"")
+        train(torch, net, 3, moved)
+    assert run.lack == "recording ended at step 5: its file was removed or replaced"
+    assert sum(run.lack in each for each in caplog.messages) == 1
+    assert run.steps == 7 and path.exists() is is_replaced
 
 
 def test_bad_arguments_are_refused(torch: Any, net: Any, path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import OrderError
-from scalarviz.training.follow import health, keeping, scalars
+from scalarviz.training.follow import health, keeping, scalars, signs
 from scalarviz.training.follow.following import Following
 from tests.wording import refused
 
@@ -25,6 +25,8 @@ pytest.importorskip("torch", reason="make test-all installs PyTorch, make test d
 import torch
 from torch import nn
 from torch.nn import functional as F
+
+from tests.training.follow.structures import GPT
 
 pytestmark = [
     pytest.mark.usefixtures("dense"),
@@ -361,7 +363,7 @@ def test_a_layer_that_dies_and_a_later_nan_are_named_with_their_steps(
     assert f"dead since {dead}" in repr(health)
 
 
-def test_the_numbers_of_a_module_are_those_of_all_its_matrices(path: Path) -> None:
+def test_the_numbers_of_a_module_are_those_of_all_its_parameters(path: Path) -> None:
     model, two = nn.Module(), nn.Module()
     two.a, two.b = nn.Parameter(torch.ones(2, 3)), nn.Parameter(torch.full((4, 1), 2.0))
     two.c = nn.Parameter(torch.full((4,), 9.0))
@@ -377,7 +379,7 @@ def test_the_numbers_of_a_module_are_those_of_all_its_matrices(path: Path) -> No
         optimizer.step()
         health = run.health()
     assert [*health.modules] == ["two", "norm"]
-    size, gradient = 2.2**0.5, 0.4**0.5
+    size, gradient = (346 / 14) ** 0.5, (29 / 14) ** 0.5  # two matrices and a bias
     assert health.table[0, 0] == pytest.approx([size, gradient, 0.1 * gradient / size, 4 / 6])
     assert health.table[0, 1, :2] == pytest.approx([0.5**0.5, 0.125**0.5])
 
@@ -413,9 +415,9 @@ def test_what_lies_beside_a_dead_layer_is_not_blamed(
 class LastOf(nn.Module):
     """The last output of a recurrent layer, and a linear layer."""
 
-    def __init__(self, kind: Any) -> None:
+    def __init__(self, kind: Any, outputs: int = 1) -> None:
         super().__init__()
-        self.rnn, self.out = kind(3, 8, batch_first=True), nn.Linear(8, 1)
+        self.rnn, self.out = kind(3, 8, batch_first=True), nn.Linear(8, outputs)
 
     def forward(self, x: Any) -> Any:
         return self.out(self.rnn(x)[0][:, -1])
@@ -608,6 +610,134 @@ def test_the_look_at_the_end_is_only_at_the_weights(path: Path) -> None:
     assert np.isfinite(night.health().table[-1, 0, 0])
     assert night.health().table[-1, 0, 1:].tolist() == pytest.approx([np.nan] * 3, nan_ok=True)
     assert sv.diagnose(night).looked_at.endswith("the weights at 6 moments")
+
+
+def test_gradients_of_an_earlier_look_are_said_to_be_older_than_the_weights(path: Path) -> None:
+    model = mlp(3, 2)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+    with sv.follow(model, path, show=None) as run:
+        for i in range(8):
+            run._next = 0.0 if i < 6 else np.inf
+            model(torch.ones(1, 3)).square().sum().backward()
+            optimizer.step()
+        said = "weights after step 8; gradients, updates and dead units of step 6"
+        assert said not in repr(run.health())
+    night = sv.load(path)
+    assert repr(night.health()).splitlines()[1] == said and night.health().moments == [8, 6, 6, 6]
+
+
+def planted(model: Any, path: Path, shape: tuple[int, ...] = (1, 8, 8), rate: float = 1e-3) -> Any:
+    """Train a classifier for 30 steps; return its record."""
+    optimizer = ADAM(model.parameters(), rate)
+    with sv.follow(model, path, show=None):
+        for _ in range(30):
+            x = torch.randn(16, *shape)
+            optimizer.zero_grad()
+            F.cross_entropy(model(x), x.flatten(1)[:, :4].argmax(1)).backward()
+            optimizer.step()
+    return sv.load(path)
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_a_dead_normalization_is_blamed_and_not_the_convolution_before_it(
+    is_frozen: bool, path: Path
+) -> None:
+    conv, norm, out = nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.Linear(216, 4)
+    nn.init.constant_(norm.bias, 0.0 if is_frozen else -50.0)
+    if is_frozen:
+        nn.init.zeros_(norm.weight)
+        norm.requires_grad_(False)
+    night = planted(nn.Sequential(conv, norm, nn.ReLU(), nn.Flatten(), out), path)
+    health = night.health()
+    [found] = health.findings
+    assert (found.kind, found.where, found.step) == ("dead", "1", 1), health
+    assert ("its weights are 0 and frozen; 0 before it gets no" in found.text) is is_frozen
+    assert ("requires_grad_(True)" in found.remedy) is is_frozen
+    assert health.faults[0] == "no gradient since 1" and night.notes[0].startswith("step 1: 100 %")
+    assert "the units of 1.weight are dead" in night.notes[0]
+    assert ("dead", "1.weight", 1) in [(x.kind, x.where, x.step) for x in sv.diagnose(night)]
+
+
+def test_advice_is_about_pytorch_and_steps_are_numbered_as_in_notes(path: Path) -> None:
+    model = mlp(4, 8, 8, 4)
+    model[2].requires_grad_(False)
+    night = planted(model, path, (4,))
+    [found], [same] = sv.diagnose(night), night.health().findings
+    assert (found.kind, found.step) == (same.kind, same.step) == ("still", 1)
+    assert "requires_grad_(True)" in found.remedy and (found.where, same.where) == ("2.weight", "2")
+    assert not any(x in "".join(signs.REMEDIES.values()) for x in ("s.freeze", "clip_norm=", "sv."))
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.1])
+def test_a_step_that_replaces_most_weights_is_named_in_a_short_training(
+    rate: float, path: Path
+) -> None:
+    torch.manual_seed(0)
+    found = sv.diagnose(planted(convolving_classes(), path, rate=rate))
+    words = "a step changes its weights by 1.3 times their size, and losses reach 1.77 times the"
+    assert [each.text.startswith(words) for each in found[:1]] == [True][: int(rate == 0.1)]
+
+
+def convolving_classes() -> Any:
+    layers = nn.Conv2d(1, 6, 3), nn.BatchNorm2d(6), nn.ReLU(), nn.Conv2d(6, 8, 3), nn.ReLU()
+    return nn.Sequential(*layers, nn.AvgPool2d(4), nn.Flatten(), nn.Linear(8, 4))
+
+
+def of_images(model: Any, x: Any) -> Any:
+    means = F.avg_pool2d(x.abs(), 4).flatten(1)
+    return model(x), means.argmax(1)
+
+
+def of_rows(model: Any, x: Any) -> Any:
+    return model(x), x.flatten(1)[:, :4].argmax(1)
+
+
+def of_series(model: Any, x: Any) -> Any:
+    return model(x), x.mean(1).argmax(1)
+
+
+def of_words(model: Any, x: Any) -> Any:
+    words = (x[:, :1].abs() * 99.0).long() + torch.arange(6) * 2
+    return model(words[:, :5] % 11, words[:, 1:] % 11)[0].transpose(1, 2), words[:, 1:] % 11
+
+
+def of_codes(model: Any, x: Any) -> Any:
+    x = x @ MIX
+    return model(x), x
+
+
+MIX = torch.linspace(-2.0, 2.0, 64).sin().reshape(4, 16) * 9.0
+
+
+@pytest.mark.parametrize("rolls", [False, True])
+@pytest.mark.parametrize(
+    ("make", "shape", "part"),
+    [
+        (lambda: mlp(8, 64, 4), (8,), of_rows),
+        (convolving_classes, (1, 8, 8), of_images),
+        (lambda: mlp(16, 32, 4, 32, 16), (4,), of_codes),
+        (partial(GPT, 2, 16), (1,), of_words),
+        (partial(LastOf, nn.LSTM, 3), (8, 3), of_series),
+    ],
+    ids=["mlp", "cnn", "codes", "gpt", "lstm"],
+)
+def test_rolled_targets_of_new_samples_are_told_by_a_loss_on_a_plateau(
+    rolls: bool, make: Callable[[], Any], shape: tuple[int, ...], part: Any, path: Path
+) -> None:
+    """Of few samples, seen often, a model learns also wrong targets by heart."""
+    torch.manual_seed(0)
+    model = make()
+    optimizer = ADAM(model.parameters(), 5e-3)
+    with sv.follow(model, path, show=None) as run:
+        for _ in range(240):
+            out, wanted = part(model, torch.randn(32, *shape))
+            wanted = wanted.roll(1, 0) if rolls else wanted
+            optimizer.zero_grad()
+            (F.mse_loss if part is of_codes else F.cross_entropy)(out, wanted).backward()
+            optimizer.step()
+        found = run.health().findings
+    assert [each.kind for each in found] == ["stuck"][: int(rolls)], run.health()
+    assert all("whether inputs and targets still match" in each.remedy for each in found)
 
 
 def test_dead_layers_in_a_loop_are_both_named(path: Path) -> None:

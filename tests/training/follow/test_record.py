@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import FileError, OrderError, ScalarvizError
+from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow import record, sources
 from scalarviz.training.follow.followed import Head, Kept
 from scalarviz.training.follow.modules import FollowedModel
@@ -24,6 +24,7 @@ from scalarviz.training.follow.record import ENTRY, MAGIC, STEP, Recorder, check
 from tests.proofs.mutants import ODD, leaves
 from tests.training.follow.test_following import net, path, train
 from tests.training.follow.witness import bits
+from tests.wording import refused
 
 __all__ = ["net", "path"]
 pytestmark = pytest.mark.usefixtures("dense")
@@ -57,6 +58,19 @@ def numbers_in(path: Path) -> tuple[dict[tuple[str, int], Any], bytes]:
             kept = followed.kept(step)
             found["chosen", step] = bits({**kept.parts, "rates": kept.rates}, "<f8")
     return found, followed.losses.tobytes()
+
+
+def test_a_step_is_a_number_and_a_damaged_head_is_called_damaged(small: bytes, path: Path) -> None:
+    followed = sv.load(path)
+    for bad in ("a", None, [1], 0.5, True):
+        for read in (followed.parameters, followed.gradients, followed.probe):
+            refused(InputError, "step must be an integer of at least 0").by(read, bad)
+    place = small.index(b"HEAD") + ENTRY.size
+    path.write_bytes(small[:place] + b"?" + small[place + 1 :])
+    for read in (repr, sv.diagnose):
+        refused(FileError, f"from byte {place - ENTRY.size} on it is damaged").by(
+            read, sv.load(path)
+        )
 
 
 @pytest.fixture

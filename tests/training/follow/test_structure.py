@@ -70,6 +70,7 @@ def assert_clean(model: Any, hooks: int = 0) -> None:
     """No hook, no mode, and no other function of PyTorch is left."""
     assert hooks_of(model) == hooks and torch._C._len_torch_function_stack() == 0
     assert torch.Tensor.backward.__module__ == "torch._tensor"
+    assert "__wrapped__" not in torch.jit._recursive.get_hook_stubs.__dict__
 
 
 def structure_of(model: Any, *batch: Any, **named: Any) -> dict[str, Any]:
@@ -121,6 +122,7 @@ def test_an_observation_that_is_cut_anywhere_changes_nothing(
     monkeypatch.setattr(Observer, "_try", cut)
     known: list[Observer] = []
     train(case, lambda model: known.append(Observer(model)), 1)
+    known.pop().close()
     for end in range(1, count[0], max(1, count[0] // 12)):
         count[:] = 0, end
         assert train(case, lambda model: known.append(Observer(model)), 1) == wanted
@@ -172,7 +174,15 @@ def test_copies_and_other_observers_of_a_model_do_not_matter() -> None:
     model, batch = CASES["mlp"].make(), CASES["mlp"].batch()
     observers = [Observer(model), Observer(model)]
     saved = io.BytesIO()
-    torch.save(copy.deepcopy(model), saved)
+    copies = [copy.deepcopy(model), *copy.deepcopy([model[0]])]
+    assert hooks_of(copies[0]) == hooks_of(copies[1]) == 0 < hooks_of(model)
+    before = hooks_of(model)
+    for each in (model, model[0], *copies):
+        assert torch.equal(torch.jit.script(each)(*batch), each(*batch))
+    assert hooks_of(model) == before
+    for each in observers:
+        each._calls.clear()
+    torch.save(model, saved)
     assert b"scalarviz" not in saved.getvalue()  # a program without it can load the model
     saved.seek(0)
     torch.load(saved, weights_only=False)(*batch)
