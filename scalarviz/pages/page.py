@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from html import escape
+from math import isfinite, prod
 from pathlib import Path
 from string import Template
 from typing import Any
+
+import numpy as np
 
 from scalarviz.base import __version__
 from scalarviz.base.checks import answered, size, true_or_false
@@ -24,7 +27,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
-from scalarviz.errors import EngineError, InputError
+from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.bundle import (
     POLICY,
@@ -54,6 +57,7 @@ from scalarviz.scene.canvas.palette import (
 )
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import CurveView
+from scalarviz.scene.past_images import shares_of
 from scalarviz.stage.commands import (
     PAGE_BUTTONS,
     first_groups,
@@ -64,7 +68,7 @@ from scalarviz.stage.commands import (
 from scalarviz.stage.curves import earlier_losses, scalar_curves, scalar_numbers
 from scalarviz.stage.health_rows import health_of
 from scalarviz.stage.show import Show
-from scalarviz.training.follow.followed_session import RecordedRun
+from scalarviz.training.follow.followed_session import DRAWN, RecordedRun
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
@@ -73,6 +77,7 @@ WEB = str(Path(__file__).with_name("web") / "main.js")  # beside the modules of 
 LARGEST = 10_000_000  # maximum bytes of a page
 LARGEST_OF_RECORD = 2_000_000  # of a followed run, whose page can be attached to an issue
 STEPS = 500  # steps of a recording
+PROBE_BYTES, MOST_PROBES = 100_000, 20  # for maps of a probe, before they are compressed
 WATCHED = 30.0  # steps per second at which a small network can be watched
 SMALL = 2000  # weights of a small network
 PLAYED = 15.0  # minimum seconds that a recording lasts at its initial speed
@@ -241,9 +246,20 @@ def page_of(
 
 
 def made_page(
-    show: Show, theme: str | None, engine: bool | None, steps: int, every: int, links: str
+    show: Show,
+    theme: str | None,
+    engine: bool | None,
+    steps: int,
+    every: int,
+    links: str,
+    *,
+    maps: bool = True,
 ) -> Page:
-    """Return the page of a session that is paused; for the arguments, see `page_of`."""
+    """Return the page of a session that is paused; for the arguments, see `page_of`.
+
+    Args:
+        maps: whether it may have the maps of a probe; they are left out if space is short
+    """
     does_train = trains(show.session, engine)
     limit = LARGEST
     if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
@@ -253,9 +269,11 @@ def made_page(
     exhibit = exhibit_data(show.session)
     data: dict[str, Any] = {}
     parts: dict[str, str] = {}
-    scene = scene_data(show)
+    scene = scene_data(show, maps=maps)
     kinds = {each.kind for each in show.session.network.program.operations}
     spec = spec_of(show, theme or "", scene, exhibit)
+    if not maps:
+        spec["page"]["probe"] = None
     script = bundle("main.js", partial(module_for, exhibit, parts=parts_of(spec), kinds=kinds))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
@@ -287,7 +305,12 @@ def made_page(
         data["spare"] = None
         content = whole()
     if not does_train:
-        made = recording_of(show.session, probe, steps, every, limit - len(content))
+        try:
+            made = recording_of(show.session, probe, steps, every, limit - len(content))
+        except InputError:
+            if not maps or spec["page"]["probe"] is None:
+                raise
+            return made_page(show, theme, engine, steps, every, links, maps=False)
         spec |= {"engine": made.engine, "recording": made.spec}
         spec["page"]["about"] = " ".join(filter(None, (show.about, made.left_out)))
         speed = spec["page"]["speed"] or made.steps
@@ -332,6 +355,7 @@ def spec_of(
             **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}),
             **page_of_followed(show.session),
+            "probe": page_probe(show.session),
             "earlier": earlier_data(show.session.losses[:step], step),
         },
     }
@@ -344,6 +368,36 @@ def page_of_followed(session: Session) -> dict[str, Any]:
     health = None if rows is None else vars(rows) | {"shades": [*map(packed, rows.shades)]}
     scalars = {} if run.followed is None else run.followed.scalars
     return {"health": health, "scalars": scalar_numbers(scalar_curves(scalars, CurveView()))}
+
+
+def page_probe(session: Session) -> list[Any] | None:
+    """Return [step, rows by module] of some probes, which have PROBE_BYTES; None without a probe.
+
+    Maps are results of `shares_of` as bytes, 127 for 1; large ones of the last modules are omitted.
+    """
+    run, found = session.trainer.run, list[Any]()
+    probed = (run.structure or {}).get("probed", {})
+    if not isinstance(run, RecordedRun) or not probed:
+        return None
+    ends = np.cumsum([sum(map(prod, parts.values())) for parts in probed.values()])
+    some = {path for path, end in zip(probed, ends, strict=True) if end <= PROBE_BYTES}
+    steps = run.followed.probe_steps
+    most = min(len(steps), MOST_PROBES, PROBE_BYTES // int(ends[: len(some)].max(initial=1)))
+    for at in sorted({round(x) for x in np.linspace(len(steps) - 1, 0, most).tolist()}):
+        with suppress(FileError):  # it was dropped
+            rows = run.followed.probe(int(steps[at])).items()
+            found.append([int(steps[at]), {x: probe_row(row, x in some) for x, row in rows}])
+    return found
+
+
+def probe_row(row: Mapping[str, Any], has_maps: bool) -> dict[str, Any]:
+    """Return the finite numbers of a module, and its maps as bytes, -128 for NaN."""
+    made = {name: x for name, x in row.items() if name not in DRAWN and isfinite(x)}
+    for part in DRAWN if has_maps else ():
+        if part in row:
+            shares = np.clip(shares_of(row[part], part), -1.0, 1.0)
+            made[part] = packed(np.rint(np.nan_to_num(127.0 * shares, nan=-128.0)).astype(np.int8))
+    return made
 
 
 def filled(
@@ -585,12 +639,14 @@ def description(
     """
     session = show.session
     with session.doing():
-        exhibit = exhibit_data(session)
+        exhibit, run = exhibit_data(session), session.trainer.run
+        is_done = isinstance(run, RecordedRun) and run.followed.record.is_done
+        probe = page_probe(session) if is_done else None  # later ones are not sent
         spec = {
             "linked": True,
             "fixed": session.trainer.recorded is not None,
             "engine": engine_of(session, 0),
-            "scene": scene_data(show, opened=opened or {}),
+            "scene": scene_data(show, opened=opened or {}, maps=probe is not None),
             "facts": caption_data(session),
             "page": {
                 "title": show.title,
@@ -605,6 +661,7 @@ def description(
                 "tour": tour,
                 "earlier": earlier_data(earlier_losses(session)),
                 **page_of_followed(session),
+                "probe": probe,
             },
         }
         spec["facts"]["optimizers"] = [spec["facts"]["optimizer"]]

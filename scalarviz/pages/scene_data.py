@@ -9,6 +9,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, astuple
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,11 @@ REACH, STEP = 40.0, 0.01  # range and step of the sums at which slopes of activa
 
 
 def scene_data(
-    show: object, shapes: Sequence[float] = (), opened: Mapping[str, int] | None = None
+    show: object,
+    shapes: Sequence[float] = (),
+    opened: Mapping[str, int] | None = None,
+    *,
+    maps: bool = True,
 ) -> Any:
     """Return the data for drawing the picture of a Show in a page, for JSON.
 
@@ -64,10 +69,11 @@ def scene_data(
         shapes: aspect ratios for which layouts are computed; if empty (default), some of SHAPES
         opened: frames of a followed model that a click opened or closed, as in `ModelLayout`, in a
             page that asks for other layouts; None (default) adds the layouts that clicks lead to
+        maps: whether a followed model has the maps of its probe
     """
     session = Show.of(show).session
     program = session.network.program
-    placed, walls, layouts = layouts_of(session, shapes, opened)
+    placed, walls, layouts = layouts_of(session, shapes, opened, maps=maps)
     return {
         "count": len(session.network.bank),
         "frozen": packed(np.asarray(session.network.bank.frozen).astype(np.uint8)),
@@ -238,7 +244,11 @@ def moment_data(program: Program, moment: Moment) -> dict[str, Any]:
 
 
 def layouts_of(
-    session: Session, shapes: Sequence[float], opened: Mapping[str, int] | None = None
+    session: Session,
+    shapes: Sequence[float],
+    opened: Mapping[str, int] | None = None,
+    *,
+    maps: bool = True,
 ) -> tuple[Placed, Placed, list[dict[str, Any]]]:
     """Return layout indices by aspect ratio, the same for walls of weights, and the layouts.
 
@@ -250,16 +260,18 @@ def layouts_of(
     queue: list[tuple[float, dict[str, int], Layout]] = []  # layouts with frames
     frames: dict[int, dict[str, int]] = defaultdict(dict)  # where a click on each leads
     is_graph = session.network.program.is_graph
+    laid_out = partial(layout_of, session, walks=True, maps=maps)
     for every in (False, True)[: 1 + has_walls(session)]:
         is_large = every or shows_every_weight(session) or session.trainer.run.structure
         few = is_graph or is_large  # they are large and similar
         for shape in shapes or SHAPES[:: OF_LARGE if few else 1]:
-            layout = layout_of(session, shape, walks=True, every=every, opened=opened)
+            layout = laid_out(shape, every=every, opened=opened)
             place, is_new = put_in(found, layout)
             pairs[every].append((shape, place))
             if is_new and layout.marks and opened is None:
                 queue.append((shape, {}, layout))
-    most = len(found) + MOST_OPENED
+    has_maps = any(mark.kind == "map" for *_, layout in queue for mark in layout.marks)
+    most = len(found) + MOST_OPENED // (1 + has_maps)
     for shape, before, layout in queue:  # grows
         at = put_in(found, layout)[0]
         looks = {x.key: x.look for x in layout.marks if x.key and x.look != "badge"}
@@ -267,7 +279,7 @@ def layouts_of(
             if len(found) >= most:
                 break
             after = {**before, key: looks[key] != "frame"}
-            turned = layout_of(session, shape, walks=True, opened=after)
+            turned = laid_out(shape, opened=after)
             frames[at][key], is_new = put_in(found, turned)
             if is_new:
                 frames[frames[at][key]][key] = at
@@ -310,21 +322,21 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         ],
         "written": [words_data(each) for each in layout.written],
         "heads": [words_data(each) for each in layout.heads],
-        **({"marks": [asdict(each) for each in layout.marks]} if layout.marks else {}),
+        **({"marks": shorter([*map(asdict, layout.marks)], 3)} if layout.marks else {}),
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 
 
-def shorter(value: Any) -> Any:
-    """Round the numbers in a layout to DIGITS decimals, and make whole ones integers.
+def shorter(value: Any, digits: int = DIGITS) -> Any:
+    """Round the numbers in a layout, and make whole ones integers.
 
     A pixel is about 0.02 cells.
     """
     if isinstance(value, dict):
-        return {name: shorter(each) for name, each in value.items()}
+        return {name: shorter(each, digits) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
-        return [shorter(each) for each in value]
-    rounded = round(value, DIGITS) if isinstance(value, float) else value
+        return [shorter(each, digits) for each in value]
+    rounded = round(value, digits) if isinstance(value, float) else value
     return int(rounded) if isinstance(rounded, float) and rounded.is_integer() else rounded
 
 

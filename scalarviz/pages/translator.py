@@ -94,6 +94,7 @@ SOURCES = {
     "story/wall_lines.js": "scene/wall_lines.py",
     "story/labels.js": "scene/labels.py",
     "story/diagram.js": "scene/diagram.py",
+    "story/probe_maps.js": "scene/probe_maps.py",
     "story/opened_rows.js": "scene/opened_rows.py",
     "story/callout.js": "scene/callout.py",
     "story/long_rows.js": "scene/long_rows.py",
@@ -141,6 +142,7 @@ BY_HAND = {
         "past_images.js",
         {
             "draw_map": Meaning("function"),
+            "draw_probe_map": Meaning("function"),
             "draw_shades": Meaning("function"),
             "draw_tiles": Meaning("function"),
             "known_of": Meaning("function", signature=Signature(result="FloatArray")),

@@ -92,8 +92,9 @@ def draw_numbers_beside(
     else:
         x, top = plot.right + 14.0 * scale, box.y + 0.5 * (box.height - 3.0 * row)
         room = box.right - x - 4.0 * scale
-        if wide > room and " → " in loss:
-            loss, better = loss.replace(" → ", "\n→ ").split("\n")
+        for mark in (" → ", " ("):
+            if wide > room and mark in loss:
+                loss, better = loss.replace(mark, "\n" + mark[1:]).split("\n")
         canvas.text(x, top + 0.8 * row, loss, bold=True, room=room, **look)
         for i, (words, color) in enumerate([(better, theme.quiet), (step, quiet)]):
             canvas.text(x, top + (i + 1.8) * row, words, size=size, color=color, room=room)

@@ -481,6 +481,11 @@ class FrameData:
         is_alone = all(each is None for each in (*away, *neurons))
         return is_alone and (self.words.is_first or self.marks)
 
+    @property
+    def is_health(self) -> bool:
+        """Whether the health of a followed model is drawn instead of its network."""
+        return isinstance(self.curve.below, HealthRows)
+
     def division(self, width: float, height: float) -> Division:
         """Return the boxes of the parts of a picture of this size, in logical pixels."""
         if (width, height) not in self._divisions:
@@ -510,7 +515,7 @@ class FrameData:
             menus=self.menus,
             panel=self.panel,
             chart=self.curve.large,
-            tall=isinstance(self.curve.below, HealthRows),
+            tall=self.is_health,
         )
 
 

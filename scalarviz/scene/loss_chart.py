@@ -209,6 +209,7 @@ AXIS = 92.0  # pixels left of a curve for the names of its ends; in narrow chart
 BELOW = 18.0  # height of these names in pixels
 NARROW = 900.0  # width in pixels below which a chart is narrow
 LETTERS = 12.0
+ROOM, MOST_TOLD = 4.0, 0.75  # height of a plot with text in it, in letters; part of its width
 SHARES = 44.0  # right of a curve, for the scale of fractions
 LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
 BALL = 14.0  # pixels around the ball of the current weights for hitting it
@@ -521,9 +522,8 @@ def write_scale(
         said.append(text("chart.log"))
     told = "   ".join(said)
     wide = canvas.measure(told, size=size)
-    if said and plot.width > 20.0 * size and wide <= right - plot.x:
-        there = free(right, wide)
-        canvas.text(right, there, told, anchor="right", **look)
+    if said and wide < MOST_TOLD * plot.width and plot.height > ROOM * size:
+        canvas.text(right, free(right, wide), told, anchor="right", **look)
     left, right = words_from, plot.right
     is_over = len(about) == 1 and about[0][1] != theme.quiet
     is_over = is_over and canvas.measure(about[0][0], size=size) > right - left
@@ -581,6 +581,10 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
         losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
         return losses, text("chart.by"), text("chart.steps", old=step - 1.0, new=step)
     said, at = said_loss(loss), text("chart.step", step=step)
+    if not said and len(curve.steps):  # the last known one
+        last: int = max(0, count_up_to(curve.steps, step) - 1)
+        known, said = float(curve.steps[last]), said_loss(float(curve.losses[last]))
+        return text("chart.known", loss=said, step=known), better, at
     if not said or curve.pointed is not None:
         return f"{text('chart.title')} {said}".rstrip(), better, at
     return text("chart.now", loss=said), better, at

@@ -124,7 +124,7 @@ def draw_head(
         titled: whether the title is drawn; its space is reserved in any case; default True
     """
     box, scale = division.head, division.scale
-    if not box.height or frame_data.present:
+    if not box.height or frame_data.present or frame_data.is_health:
         return None
     if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)
@@ -318,8 +318,7 @@ def draw_large_loss(
     orders = (*TABS_OF_PAST, *(SCALARS, HEALTH) * curve.followed)
     if isinstance(below, HealthRows):
         draw_health(canvas, strip, below, curve, *look)
-        told = [(below.head, theme.quiet)]
-        tabs = draw_tabs(canvas, row, (orders,), (HEALTH,), told, *look)
+        tabs = draw_tabs(canvas, row, (orders,), (HEALTH,), (), *look)
         return replace(chart, strip=strip, tabs=tabs)
     if isinstance(below, ScalarCharts):
         draw_scalars(canvas, strip, below, curve, *look)

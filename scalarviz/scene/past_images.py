@@ -1,4 +1,7 @@
-"""Images of weights over time and of the loss plane, by numpy; pages use web/past_images.js."""
+"""Images of weights over time, of the loss plane, and of a probe, by numpy.
+
+Pages use web/past_images.js.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,17 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.scales import heights_of
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import Theme, class_colors, faded, rgb, to_bytes
+from scalarviz.scene.canvas.palette import (
+    Theme,
+    class_colors,
+    faded,
+    largest,
+    rgb,
+    to_bytes,
+)
 from scalarviz.scene.frame_data import PastWeights, Terrain
 from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.loss_chart import ChartScales
 
 NEAR_END = 0.02  # fraction of the shown steps within which the last moment extends to the end
@@ -48,9 +59,15 @@ def draw_tiles(
 
 
 def draw_shades(
-    canvas: Canvas2D, scales: ChartScales, health: Any, measure: int, color: str, theme: Theme
+    canvas: Canvas2D,
+    scales: ChartScales,
+    health: Any,
+    rows: Sequence[int],
+    measure: int,
+    color: str,
+    theme: Theme,
 ) -> None:
-    """Draw rows of codes of a measure, see stage/health_rows.py, over the steps.
+    """Draw some rows of codes of a measure, see stage/health_rows.py, over the steps.
 
     Black is exactly 0, striped is not finite. A row ends at its last known number.
     """
@@ -59,7 +76,7 @@ def draw_shades(
     if places[-1] < steps[0]:
         return
     places = places[places >= steps[0]]
-    codes = np.asarray(health.shades[measure]).reshape(len(health.names), -1)
+    codes = np.asarray(health.shades[measure]).reshape(len(health.names), -1)[rows]
     at = np.searchsorted(steps, places, side="right") - 1
     after = np.searchsorted(steps, places - LEAST_SHADE * (places[-1] - places[0]) / len(places))
     known = np.hstack([codes, np.full((len(codes), 1), NOT_KNOWN)])
@@ -91,6 +108,29 @@ def on_map(box: Box, span: tuple[float, float, float, float], given: Any) -> Flo
     across = (places[:, 0] - left) / (right - left)
     up = (places[:, 1] - bottom) / (top - bottom)
     return np.stack([box.x + across * box.width, box.bottom - up * box.height], axis=1)
+
+
+def draw_probe_map(canvas: Canvas2D, box: Box, probe: Any, mark: DiagramMark, theme: Theme) -> None:
+    """Draw the map of a mark in a box, if the probe has it."""
+    maps = {} if probe is None else probe[1].get(mark.words, {})
+    shares = shares_of(maps[mark.look], mark.look) if mark.look in maps else ()
+    if mark.size < len(shares):
+        numbers, (ground, ink) = shares[int(mark.size)], rgb((theme.ground, theme.ink))
+        grey = ground + np.nan_to_num(numbers)[..., np.newaxis] * (ink - ground)
+        canvas.image(*box.place, grey if mark.look == "attention" else theme.map(numbers))
+
+
+def shares_of(maps: Any, part: str) -> FloatArray:
+    """Return maps of a probe as parts of the largest number; outputs are one map of a column.
+
+    For attention it is the largest number of each row, and the root of the part.
+    """
+    numbers = np.asarray(maps, np.float64)
+    if part == "attention":
+        shares = np.nan_to_num(numbers).clip(1e-9, 1.0)
+        return np.asarray(np.sqrt(shares / shares.max(axis=2, keepdims=True)))
+    top = largest(np.ravel(numbers)) or 1.0
+    return (numbers if part == "maps" else numbers.reshape(1, -1, 1)) / top
 
 
 def known_of(losses: FloatArray) -> FloatArray:

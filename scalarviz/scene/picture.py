@@ -446,7 +446,7 @@ class Picture:
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_diagram(part, theme, see, frame_data.layout)
-            draw_maps(part, see, frame_data, theme)
+            draw_maps(part, see, frame_data.layout, frame_data.probe, theme)
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
             draw_long_rows(part, see, frame_data, theme)
@@ -468,7 +468,7 @@ class Picture:
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
             draw_guess(part, see, frame_data, theme, scale)
-            draw_large_map(part, see, frame_data, theme, division.view)
+            draw_large_map(part, see, frame_data.map, frame_data.probe, theme, division.view)
             return taken.boxes, taken.panel, sheets
 
         doors = partial(
@@ -497,6 +497,9 @@ class Picture:
         arrows: bool,
     ) -> OnTop:
         theme, scale = self.theme, division.scale
+        if frame_data.is_health:
+            words = replace(frame_data.words, caption=None, task="")
+            frame_data = replace(frame_data, words=words)
         tray, card = tray_box(frame_data, division), division.card
         if tray is not None:
             taken.boxes.append(tray)

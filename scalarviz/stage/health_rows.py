@@ -57,12 +57,13 @@ def health_of(run: Run) -> HealthRows | None:
 def label_of(name: str, kind: str, count: int) -> str:
     """Return a short name of successive modules, given the name and kind of the first one.
 
-    A long name is reduced to its last number and its last part.
+    A long name is reduced to its last number and its last part, which has a word.
     """
     whole = f"{name} {kind}".strip() + f" + {count - 1}" * (count > 1)
-    *parts, last = name.split(".")
-    numbers = [each for each in parts if each.isdigit()]
-    return whole if len(whole) <= MOST_LETTERS else ".".join([*numbers[-1:], last])
+    parts = name.split(".")
+    last = next((i for i, each in enumerate(parts[::-1]) if not each.isdigit()), 0) + 1
+    numbers = [each for each in parts[:-last] if each.isdigit()]
+    return whole if len(whole) <= MOST_LETTERS else ".".join([*numbers[-1:], *parts[-last:]])
 
 
 def worst_of(table: FloatArray) -> FloatArray:

@@ -86,6 +86,7 @@ def layout_of(
     every: bool = False,
     room: tuple[float, float] | None = None,
     opened: Mapping[str, int] | None = None,
+    maps: bool = True,
 ) -> Layout:
     """Return the layout of a session's network, given the session or its state.
 
@@ -97,6 +98,7 @@ def layout_of(
         walks: whether operations are shown one by one; then a compiled function is shown as a
             graph instead of a formula or walls
         every: whether to choose walls, with a cube for every weight, if there is another layout
+        maps: whether a followed model has room for the maps of its probe
     """
     now = TrainingState.of(session)
     network, program, own = now.network, now.network.program, names_of(now)
@@ -108,10 +110,9 @@ def layout_of(
     hidden = [each.name for each in program.buffers if not is_output(program, each)]
     squares = hidden if sees_places(now) else []
     if now.run.structure is not None and now.run.structure["nodes"]:
-        size = room or (shape * HIGH, HIGH)
-        structure = now.run.structure if room else {**now.run.structure, "probed": {}}
+        structure = now.run.structure if maps else {**now.run.structure, "probed": {}}
         known = structure, program, now.run.named_arrays
-        return layout_of_model(*known, size, opened or {})
+        return layout_of_model(*known, room or (shape * HIGH, HIGH), opened or {})
     if isinstance(network.layers[0], ModuleArray):  # too many modules for that
         return without_balls(walls(program, about, {}, shape))
     if every or shows_every_weight(now):

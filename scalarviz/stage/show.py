@@ -170,7 +170,9 @@ class Show:
         if isinstance(shown, Session):
             end = shown.current_branch.end.step + MOST_STEPS
             steps = STEPS if shown.trainer.recorded is None else end
-            shown = Show(shown, speed=speed_of(shown), steps=steps)
+            has_tiles = bool((shown.trainer.run.structure or {}).get("nodes"))
+            begin = text("captions.start.tiles") if has_tiles else text("captions.start")
+            shown = Show(shown, about=begin, speed=speed_of(shown), steps=steps)
         if isinstance(shown, Value):
             session = session_of(shown)
             trace = session.network.program.trace

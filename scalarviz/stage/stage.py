@@ -17,7 +17,6 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short
 from scalarviz.core.perceptron import Perceptron
 from scalarviz.core.program import Moment
 from scalarviz.core.weight import Weight
@@ -44,7 +43,7 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
-from scalarviz.scene.probe_maps import map_at
+from scalarviz.scene.probe_maps import map_at, probe_facts
 from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController
@@ -574,12 +573,7 @@ class Stage(Messages):
             return card
         before = [x.name for x in run.named_arrays if x.first <= card.row]
         row = run.probe[1].get(before[-1].rpartition(".")[0] if before else "", {})
-        if "mean" not in row:
-            return card
-        numbers = text("probe.numbers", mean=short(row["mean"]), spread=short(row["std"]))
-        zeros = text("probe.zeros", percent=round(100.0 * row["zeros"]), step=run.probe[0])
-        facts = (text("probe.result"), numbers), ("", zeros)
-        return replace(card, facts=[*card.facts, *facts])
+        return replace(card, facts=[*card.facts, *probe_facts(row, run.probe[0])])
 
     def _with_new_numbers(self) -> FrameData | None:
         """Return the last frame data with new numbers; None if anything else may have changed.
@@ -656,18 +650,19 @@ class Stage(Messages):
             hint=not (self.common.silent or self.common.present or self.pane is not None),
             instead=instead,
         )
-        structure = self.reading.now.run.structure
-        lack = structure["lack"] if structure is not None else ""
-        key = marks_meaning(self.plan) if self._extent[0] >= WIDE else ""
-        probe = self.reading.now.run.probe
-        if probe is not None and any(each.kind == "map" for each in self.plan.marks):
-            key = f"{text('structure.key.rows')}; {text('probe.key', step=probe[0])}"
-        task = text("structure.lack", why=lack) if lack else key
-        if task and not found.task:
-            found = replace(found, task=task)
+        found = replace(found, task=found.task or self._key())
         if self.guess is not None and instead is None and found.caption is not None:
             return replace(found, caption=replace(found.caption, title=self.guess.title))
         return found
+
+    def _key(self) -> str:
+        """Return the meaning of the marks of a followed model, or why they are missing."""
+        run = self.reading.now.run
+        lack = run.structure["lack"] if run.structure is not None else ""
+        key = marks_meaning(self.plan) if self._extent[0] >= WIDE else ""
+        if run.probe is not None and any(each.kind == "map" for each in self.plan.marks):
+            key = f"{text('structure.key.rows')}; {text('probe.key', step=run.probe[0])}"
+        return text("structure.lack", why=lack) if lack else key
 
     def _scale_in_legend(self, row: int | None) -> tuple[float, str]:
         """Return the end of the legend's scale, and which module of a followed model has it.
@@ -713,8 +708,12 @@ class Stage(Messages):
             if opens and self._shape_for(replace(seen, layout=self.plan))[0] != shape:
                 self._shape = self._shape_for(replace(seen, layout=self.plan))[0]
                 self._lay_out(thread=self.plan.thread)
+            self.common.scales.follow([each.shown() for each in self.peers], self._now)
             cubes = self.common.scales.laid_out(seen.cubes, self.plan.plates)
-            self._seen = seen = replace(seen, layout=self.plan, cubes=cubes, thread=self._thread)
+            words = replace(seen.words, task=self.show.task or self._key())
+            self._seen = seen = replace(
+                seen, layout=self.plan, cubes=cubes, words=words, thread=self._thread
+            )
         self.eyes.frame(self._extent, seen.division(*self._extent).inner)
         if opens:
             self.eyes.unfold()

@@ -211,6 +211,16 @@ def test_every_keeps_some_steps_and_the_losses_of_all() -> None:
     assert steps == [0, 1, 25, 26, 50, 51, 75, 76, 100] and len(losses) == 100
 
 
+def test_a_click_on_the_curve_leads_to_the_nearest_recorded_step() -> None:
+    body = """
+        const found = [];
+        for (const step of [20, 35, 44, 99, 1e6])
+          found.push((await own.ask("seek", { step })).step);
+        return found;
+    """
+    assert shown(small(), body, steps=100, every=25) == [25, 26, 50, 100, 100]
+
+
 @pytest.mark.usefixtures("no_kernels")
 @pytest.mark.parametrize("operations", [0, 2])
 @pytest.mark.parametrize(

@@ -37,7 +37,15 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.inspector import draw_inspector, wrapped
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import Layout
-from scalarviz.scene.loss_chart import AXIS, BELOW, SHARES, TOP, curve_scale, loss_scale
+from scalarviz.scene.loss_chart import (
+    AXIS,
+    BELOW,
+    SHARES,
+    TOP,
+    curve_scale,
+    loss_scale,
+    words_beside,
+)
 from scalarviz.scene.overlay import draw_band
 from scalarviz.scene.strip import draw_hovered, draw_strip
 from scalarviz.story.caption import Caption, Card, CardLine, CardTable
@@ -181,6 +189,16 @@ def test_numbers_beside_the_loss_end_where_the_chart_does() -> None:
         assert chart is not None and max(box.right for _, box in canvas.found) <= width + 10.0
         over = [each for each, box in canvas.found if box.meets(chart.plot)]
         assert not any(each.startswith("metric") for each in over)  # no word lies on the curve
+
+
+@pytest.mark.parametrize(("at", "said"), [(0.0, "(step 1)"), (12.0, "(step 11)")])
+def test_beside_a_step_without_a_loss_is_the_last_known_one(at: float, said: str) -> None:
+    seen = replace(curve(), at=at, loss=math.nan)
+    loss, *_ = words_beside(seen)
+    assert loss.startswith("loss ") and loss.endswith(said)
+    for width in (700.0, 1400.0):
+        draw_loss(canvas := Canvas2D(1420, HEIGHT), replace(BOX, width=width), LEFT, seen, DARK)
+        assert not {"loss", f"{loss[:9]}..."} & {*canvas.words}
 
 
 def test_losses_below_zero_have_a_curve_and_numbers(canvas: Canvas2D) -> None:

@@ -4,6 +4,7 @@ import json
 import lzma
 import zlib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +18,7 @@ from scalarviz.pages import scene_data as scene_data_module
 from scalarviz.pages.page import page_of_followed
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.health_strip import rows_shown
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
 from scalarviz.scene.look import Look
@@ -135,6 +137,22 @@ def test_each_module_has_its_own_scale_and_the_legend_shows_the_one_of_the_selec
     assert (cubes.common, cubes.module, news_of(cubes)) == (3.0, words, words)
 
 
+def test_the_first_picture_of_closed_repetitions_has_the_scale_of_each(
+    studio: Studio, tmp_path: Path
+) -> None:
+    numbers = {"transformer.h.5.attn.c_attn.weight": 0.5}
+    found = recorded(tmp_path, "nanogpt", numbers)
+    found.record.tree = tree("nanogpt")
+    stage = Stage(Show(found.session), Look(), reduced_motion=True)
+    stage.opened["transformer.h.0"] = 0
+    studio.stage(stage, 0.0, (800, 500))
+    first = {each.name: each.first for each in found.session.trainer.run.named_arrays}
+    places = {each.first: at for at, each in enumerate(stage.plan.plates)}
+    seen = stage._seen
+    assert seen is not None and seen.layout is stage.plan
+    assert seen.cubes.color_scales[places[first["transformer.h.5.attn.c_attn.weight"]]] == 0.5
+
+
 def test_the_cube_under_the_mouse_is_the_weight_that_is_named(
     studio: Studio, stage: Stage, followed: Any
 ) -> None:
@@ -172,6 +190,7 @@ def test_the_marks_are_explained_and_so_is_a_missing_structure(
 ) -> None:
     studio.stage(stage, 0.0, SIZE)
     assert stage.frame_data().words.task == "row: unit, column: input; frame: module or method"
+    assert Show.of(stage.session).about.startswith("Each tile is one weight, or several")
     plain = recorded(tmp_path, "nanogpt")
     other = Stage(Show(plain.session, title="night"), Look(), reduced_motion=True)
     studio.stage(other, 0.0, SIZE)
@@ -203,10 +222,10 @@ def test_a_structure_that_is_recorded_later_is_shown_then(studio: Studio, tmp_pa
 
 
 TURNED = """
-setTexts({ "page.frame.left_out": "not here" });
+setTexts({ "page.frame.left_out": "not here", "page.frame.others": "others" });
 const { shapes } = data.scene;
 const layouts = data.scene.layouts;
-const [picture, told] = [{ layouts, scene: data.scene, laid: null }, []];
+const [picture, told] = [{ layouts, scene: data.scene, laid: null, eyes: {} }, []];
 const app = { picture, spec: {}, tell: (words) => told.push(words), request: () => null };
 const frames = Object.assign(Object.create(ModelFrames.prototype), { app, firsts: new Map() });
 return data.clicks.map((key) => {
@@ -236,9 +255,25 @@ def test_a_page_has_the_marks_of_a_window_and_opens_its_frames(
     assert turned(followed.session, *clicks) == [(each, 0) for each in wanted[1:]]
     monkeypatch.setattr(scene_data_module, "MOST_OPENED", 3)  # each by itself: others open again
     found = turned(followed.session, ".encode", ".decode", ".decode")
-    assert found == [(every | {".encode": False}, 0), (every | {".decode": False}, 0), (every, 0)]
+    assert found == [(every | {".encode": False}, 0), (every | {".decode": False}, 1), (every, 1)]
     monkeypatch.setattr(scene_data_module, "MOST_OPENED", 0)
     assert turned(followed.session, ".encode") == [(every, 1)]
+
+
+def test_a_page_enlarges_an_opened_frame_with_small_words() -> None:
+    script = """
+    const mark = { key: "h.0", look: "frame", points: [[10, 20], [110, 70]] };
+    const moves = [];
+    const move = (...by) => moves.push(by);
+    const eyes = { inner: { x: 0, y: 0, width: 400, height: 600 }, move };
+    const see = { one: ([x, y]) => ({ x, y, unit: data.unit }) };
+    const app = { picture: { see, placed: { marks: [mark] }, eyes }, move };
+    Object.assign(Object.create(ModelFrames.prototype), { app }).enlarge("h.0");
+    return moves;
+    """
+    found = in_web("model_frames", script, unit=10.0)
+    assert found == [[140, 255], ["zoom", 0.95 * 4, 200, 300]]
+    assert in_web("model_frames", script, unit=30.0) == []
 
 
 def test_a_page_of_a_session_in_python_asks_for_its_frames(followed: Any) -> None:
@@ -281,6 +316,7 @@ def test_the_health_is_drawn_over_the_steps_of_the_loss(studio: Studio, tmp_path
     assert rows.causes == [True, True, False]
     assert label_of("0", "Linear", 1) == "0 Linear"
     assert label_of("encoder.layers.1.linear2", "Linear", 3) == "1.linear2"
+    assert label_of("transformer.h.3.mlp.2", "Linear", 1) == "3.mlp.2"
     update, gradient, _, dead = (np.array(each).reshape(3, -1) for each in rows.shades)
     assert not gradient[0, 19:].any() and gradient[0, 0] == 1 and gradient[2, 0] == STRONGEST
     assert (gradient[1, 29:] == LOST).all() and gradient[1, 0] == 126
@@ -295,6 +331,15 @@ def test_the_health_is_drawn_over_the_steps_of_the_loss(studio: Studio, tmp_path
     chart = stage.chart
     assert chart is not None and [name for _, name in chart.tabs][-1] == "health"
     assert chart.strip is not None and chart.strip.height > 2.0 * chart.plot.height
+    studio.stage(stage, 1.0, (800, 500))
+    said = stage.picture().words
+    assert {*rows.names} <= {*said} and not {"b", "Each cube is one weight."} & {*said}
+    sentence = next(each for each in said if each.startswith("step 20, 0: 100 %"))
+    assert said.index(sentence) < said.index(rows.names[0])
+    assert rows_shown(rows, 3) == [0, 1, 2] and rows_shown(rows, 2) == [0, 1]
+    names = [f"{k}" for k in range(9)]
+    wrong = replace(rows, names=names, faulty=[k == 7 for k in range(9)], causes=[False] * 9)
+    assert rows_shown(wrong, 3) == [0, 4, 7]
 
 
 def test_a_picture_of_health_is_black_where_a_gradient_is_0_and_striped_at_nan(

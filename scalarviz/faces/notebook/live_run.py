@@ -40,12 +40,14 @@ def show_followed(run: Any) -> None:
 class LiveRun(CellOutput):
     """The page of a training run that may be recorded by a later cell.
 
-    Until the first step, a sentence is shown. While cells run, a thread sends its states.
+    Until the first step, a sentence is shown. While cells run, a thread sends its states. It ends
+    with the page, or with a run without steps.
     """
 
     def __init__(self, run: Following) -> None:
         self._run = run
         self._view: PageView | None = None
+        self._words = text("notebook.follow")
         self._cell_of_view = loop_of_cells(), run_of(shell())
         self._key = self._cell_of_view[1][0] or str(id(self))
         _waiting[self._key] = self
@@ -59,15 +61,21 @@ class LiveRun(CellOutput):
 
     def _repr_mimebundle_(self) -> dict[str, Any]:
         """Return the sentence that is shown until the first step."""
-        return {"text/html": f"<p class='scalarviz-page'>{text('notebook.follow')}</p>"}
+        return {"text/html": f"<p class='scalarviz-page'>{self._words}</p>"}
 
     def _work(self) -> None:
         from scalarviz.faces.notebook import page_view
 
-        show = None
+        show, is_over = None, False
         while show is None:
-            if _waiting[self._key] is not self:
+            if _waiting.get(self._key) is not self:
                 return  # the cell has run again
+            if is_over:
+                self._words = text("notebook.follow.none")
+                self._publish_live(self, update=True)
+                del _waiting[self._key]
+                return
+            is_over = self._run.is_closed  # then this is the last time
             sleep(LATE)
             with suppress(ScalarvizError, OSError):  # nothing can be shown yet
                 if self._run.steps:  # before, the file may have an earlier run
@@ -84,4 +92,4 @@ class LiveRun(CellOutput):
                 view.push()
 
     def __repr__(self) -> str:
-        return text("notebook.follow") if self._view is None else repr(self._view)
+        return self._words if self._view is None else repr(self._view)

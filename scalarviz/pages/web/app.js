@@ -18,7 +18,7 @@ import {
   unitLength,
 } from "./dom.js";
 import { CaptionBox, captionFor, showSide } from "./caption_box.js";
-import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
+import { cardOf, pinnedFor, rowsBeside, withBeside, withProbe } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
 import { can_choose, clearest_sample } from "./story/clearest.js";
@@ -286,7 +286,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null, arrays: this.spec.facts.arrays,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), probe: this.modelFrames.probeOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null, arrays: this.spec.facts.arrays,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     this.modelFrames.show();
@@ -362,7 +362,12 @@ export class App {
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
     const { facts } = this.spec;
-    const alone = withBeside(facts, state, cardOf(this.spec, state, this.pinned), this.beside);
+    const own = withProbe(
+      facts,
+      cardOf(this.spec, state, this.pinned),
+      this.modelFrames.probeOf(state),
+    );
+    const alone = withBeside(facts, state, own, this.beside);
     const card = this.moved.with(alone, row, state);
     this.card.show(this.guess.covered(card, row), row, {
       value: row < 0 ? 0 : numberAt(state, row), scale, layer: rowsBeside(facts, row), frozen: state.frozen ?? [],

@@ -263,7 +263,7 @@ export class RecordingClient extends TrainingClient {
     return Math.max(0, place - (walks ? 2 : 1));
   }
 
-  /** Go to the last recorded step up to `step`, or to an operation if it was recorded. */
+  /** Go to the recorded step that is nearest to `step`, or to an operation if it was recorded. */
   seek(step, operation) {
     if (operation > 0) {
       const found = this.places.findIndex(
@@ -271,7 +271,11 @@ export class RecordingClient extends TrainingClient {
       );
       if (found < 0) this.onrefused("page.recorded.whole", { steps: this.walked.join(", ") });
       else this.place = found;
-    } else this.place = this.restUpTo(step);
+    } else {
+      const apart = (place) => Math.abs(this.places[place].step - step);
+      const [before, after] = [this.restUpTo(step), this.restFrom(step)];
+      this.place = apart(after) < apart(before) ? after : before;
+    }
   }
 
   /** Return the first position between steps at or after a step, or else the last position. */

@@ -124,6 +124,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     pinned_neuron: pinned?.neuron ?? null,
     pointed: pointed ?? null,
     maps: options.maps ?? null,
+    probe: options.probe ?? null,
     walked: neurons?.neuron ?? null,
     thread: [], // the strongest path through strips
     held: (!moment && options.held) || null, // what a hand drags, and what was before

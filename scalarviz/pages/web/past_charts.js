@@ -207,7 +207,6 @@ export class Past {
       settings: view.settings,
     };
     if (isHealth) {
-      status = [[this.health.head, theme.quiet]];
       draw_health(canvas, box, this.health, curve, theme, canvas.scale);
       more = { strip: box };
     } else if (isScalars) {

@@ -33,9 +33,9 @@ export function draw_tiles({ context }, scales, past, end) {
   context.drawImage(images.canvas, left, scales.plot.y, wide, scales.plot.height);
 }
 
-/** Draw rows of codes of a measure over the steps, each up to its last known number: black is
+/** Draw some rows of codes of a measure over the steps, each up to its last known number: black is
  * exactly 0, striped is not finite. */
-export function draw_shades({ context }, scales, { steps, names, shades }, measure, color, theme) {
+export function draw_shades({ context }, scales, { steps, shades }, rows, measure, color, theme) {
   const { plot, first, last } = scales;
   const left = Math.max(plot.x, scales.x(steps[0]));
   const wide = Math.round(plot.right - left);
@@ -48,11 +48,16 @@ export function draw_shades({ context }, scales, { steps, names, shades }, measu
   const lost = stripes.map(packed);
   const each = (last - first) / plot.width;
   const places = Array.from({ length: wide }, (_, j) => first + (left + j - plot.x) * each);
-  const moments = places.map((place) => Math.max(0, steps.findLastIndex((step) => step <= place)));
+  const moments = places.map((place) =>
+    Math.max(
+      0,
+      steps.findLastIndex((step) => step <= place),
+    ),
+  );
   const least = LEAST_SHADE * each;
   const after = places.map((place) => steps.findIndex((step) => step >= place - least));
-  const image = imageOf(wide, names.length, (i, j) => {
-    const row = i * steps.length;
+  const image = imageOf(wide, rows.length, (i, j) => {
+    const row = rows[i] * steps.length;
     const isKnown = after[j] >= 0 && shades[measure][row + after[j]] !== NOT_KNOWN;
     const code = isKnown ? shades[measure][row + moments[j]] : NOT_KNOWN;
     return code === LOST ? lost[Math.floor(j / STRIPE) % 2] : colors[code];
@@ -75,6 +80,31 @@ export function on_map(box, [left, right, bottom, top], places) {
     box.x + ((x - left) / (right - left)) * box.width,
     box.bottom - ((y - bottom) / (top - bottom)) * box.height,
   ]);
+}
+
+/** Draw the map of a mark in a box, if the probe has it. */
+export function draw_probe_map(paper, { x, y, right, bottom }, probe, mark, palette) {
+  const maps = probe?.[1][mark.words]?.[mark.look] ?? { shape: [0] };
+  const [count, height, width] = maps.shape;
+  if (mark.size >= count) return;
+  const { groundColor, inkColor, ground } = palette;
+  const colorAt = (code) => {
+    if (mark.look === "attention")
+      return mixedColor(groundColor, inkColor, Math.max(0, code) / 127);
+    return palette.map(code === -128 ? NaN : code / 127);
+  };
+  const images = (maps.images ??= {}); // by theme and number
+  const size = height * width;
+  images[`${ground} ${mark.size}`] ??= {
+    ...{ width, height },
+    bytes: new Uint8Array(
+      Uint32Array.from(maps.subarray(size * mark.size, size * (mark.size + 1)), (code) =>
+        packed(colorAt(code)),
+      ).buffer,
+    ),
+  };
+  const corners = [x, y, right, y, x, bottom];
+  paper.image(corners, images[`${ground} ${mark.size}`], [0, 0, 1, 1], [-1, -1]);
 }
 
 export function known_of(losses) {

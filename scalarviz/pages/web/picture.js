@@ -22,6 +22,7 @@ import { LARGEST, draw_tray, size_of, tray_of } from "./story/tray_card.js";
 import { paint_walls, walls_seen } from "./story/wall_lines.js";
 import { draw_call_outs, draw_held } from "./story/held.js";
 import { draw_diagram } from "./story/diagram.js";
+import { draw_large_map, draw_maps } from "./story/probe_maps.js";
 import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
 import { ALONE } from "./story/trays.js";
@@ -69,6 +70,7 @@ export class Picture {
     this.calm = false; // whether the camera jumps instead of moving by itself
     this.thread = []; // of squares, see threads.js
     this.eyes = null;
+    this.map = null; // the mark of the enlarged map of a probe
     this.seen = null; // the eyes of a picture before this one
     this.frame = null;
     this.focus = null;
@@ -367,6 +369,7 @@ export class Picture {
     const thread = () => threadIn(frame).map(rowOf);
     const walls = this.walls.of(see, layout, scale);
     draw_diagram(paper, palette, see, layout);
+    draw_maps(paper, see, layout, frame.probe, palette);
     paint_walls(...seen, walls, (fan) => said_to(fan, layout, values), thread);
     const above = draw_lines(paper, see, frame, view.lit, palette);
     draw_long_rows(...seen);
@@ -387,6 +390,7 @@ export class Picture {
     this.mark = frame.guess?.place ? marks.mark_of(frame, see, frame.guess, scale) : null;
     if (this.mark) marks.draw_guess(...seen, scale);
     if (this.mark) this.mark[2] += marks.AROUND * scale; // from there it is dragged
+    draw_large_map(paper, see, this.map, frame.probe, palette, this.eyes.inner);
   }
 
   /** Draw the weights of a neuron in a free corner; return the boxes and rows of its cubes. */

@@ -25,8 +25,7 @@ CARD_HIGH = 400.0  # height that the exhibit below leaves for a card
 FOOT = 100.0  # minimum height of that exhibit, half the requirement of card and exhibit
 SHARE = 0.42  # maximum fraction of the width for the exhibit, and for the card
 LEAST = 120.0  # width in pixels below which there is no exhibit and no card
-CHART = 0.58  # fraction of the network's remaining height for a large chart, and for a tall one
-TALL = 0.86
+CHART = 0.58  # fraction of the network's remaining height for a large chart
 SHALLOW = 200.0  # height in pixels below which there is no strip and no band
 PANE_HEAD = 26.0  # height of the head of a pane, and its maximum fraction of the pane
 PANE_SHARE = 0.25
@@ -108,7 +107,7 @@ class Division:
             panel: width of a panel at the right end of the stage, above the exhibit, which replaces
                 the card; 0 (default) for none
             chart: whether a large chart below the network replaces the band; default False
-            tall: whether this chart takes most of the height; default False
+            tall: whether this chart replaces the network; default False
         """
         scale = max(1.0, min(width / WIDTH, height / HEIGHT)) * (PRESENTED if present else 1.0)
         low = height < LOW
@@ -126,8 +125,10 @@ class Division:
             is_below=is_below,
             panel=panel,
         )
-        part = TALL if tall else CHART
-        free, large = below(free, margin, LEAST, part * free.height if chart else 0.0)
+        whole = free
+        free, large = below(free, margin, LEAST, CHART * free.height if chart else 0.0)
+        if tall and large.height:  # nothing of the network is in the view
+            free, large = replace(free, y=scene.y - margin, height=1.0), whole
         line, room = HEADLINE * scale, at_end.height - HEADLINE * scale
         line = 0.0 if room < LEAST_EXHIBIT or not at_end.width else line
         headline = replace(at_end, height=line)

@@ -51,9 +51,12 @@ ROWS = (
     (2, 26.0, 0.59),
     (2, 18.0, 0.53),
     (3, 20.0, 0.38),
+    (4, 20.0, 0.3),
+    (5, 20.0, 0.25),
 )
 AREAS = [120_000.0 * 0.82**i for i in range(22)]  # square pixels of the largest wall
 CELL, ENOUGH = 2.0, 90.0  # least cell, or least root of the area of the largest wall
+LEAST_SCALE = 0.7  # at which all words are legible
 FINEST = 0.66  # pixels of cells below which several share a pixel
 RATIO = 24.0  # largest area of a wall relative to the smallest
 PAD, SIDE, LANE, FIRST = 11.0, 10.0, 12.0, 9.0  # of frames, and their lanes
@@ -68,6 +71,7 @@ NUMBERS = 20.0  # below closed repetitions
 BRACKET = 14.0  # room for the skip connections of a closed frame
 CARD, LETTER = 9.0, 14.0  # margin of a closed frame; room for names of parts
 MAP, HEAD_MAP, BESIDE_MAP = 27.0, 40.0, 3.0  # pixels of the maps of a probe, and between them
+FOOT = 0.0, 6.0  # corner of the outputs of a probe, from the lower end of their item
 ATTENDING = frozenset(("attention", "softmax", "MultiheadAttention"))
 MAPPED = frozenset(("Conv2d", "ConvTranspose2d"))
 Point = tuple[float, float]
@@ -80,7 +84,7 @@ class Maps:
     """The maps of a probe at an item, as small squares in rows.
 
     Attributes:
-        path: the module that has them; `part`: "maps" or "attention"
+        path: the module that has them; `part`: "maps", "attention" or "output"
         side: pixels of a square
         corners: upper left corners of the squares, which have words above them if there is room
     """
@@ -243,12 +247,17 @@ class ModelLayout:
             each.is_open = bool(self.opened.get(each.key, True))
         depths = {each: len(each.parents()) for each in frames}
         for level in sorted({*depths.values()}, reverse=True):
-            if self.count <= MOST and self._fit() and self._is_large():
+            if self.count <= MOST and self._fit() >= 1.0 and self._is_large():
                 return
             for each in frames:
                 if depths[each] == level:
                     each.is_open = any(self.opened.get(x.key, False) for x in each.frames())
-        self._fit()
+        is_small = self._fit() < LEAST_SCALE and self._probed
+        for probed in ({}, self._probed) if is_small else ():  # without maps, if that helps
+            self._probed = probed
+            self._wall.cache_clear()
+            if self._fit() >= LEAST_SCALE:
+                break
 
     @property
     def count(self) -> int:
@@ -261,16 +270,17 @@ class ModelLayout:
         area, cell = max(((x.width * x.height, x.cell) for x in walls), default=(0.0, CELL))
         return cell >= CELL or sqrt(area) >= ENOUGH
 
-    def _fit(self) -> bool:
-        """Place all items with the largest walls that fit; return False if none do."""
-        best, most = (AREAS[-1], 12.0, 1), 0.0
+    def _fit(self) -> float:
+        """Place all items with the largest walls that fit; return the scale, below 1 if none do."""
+        best, most = None, 0.0
         for rows, gap, worth in ROWS:
             larger = [area for area in AREAS if sqrt(area) * worth > most]
-            fits = partial(self._place, gap=gap, rows=rows)
-            first = bisect_left(larger, True, key=fits)
+            scale = partial(self._place, gap=gap, rows=rows)
+            first = bisect_left(larger, 1.0, key=scale)
             if first < len(larger):
                 best, most = (larger[first], gap, rows), sqrt(larger[first]) * worth
-        return self._place(*best)
+        smallest = [(AREAS[-1], gap, rows) for rows, gap, _ in ROWS]
+        return self._place(*(best or max(smallest, key=lambda each: self._place(*each))))
 
     # Sizes.
 
@@ -286,12 +296,16 @@ class ModelLayout:
         """Return the place of an item, with its size only."""
         if item.kind in ("wall", "frame"):
             return self._measure_wall(item, areas.get(item, 1.0))
-        if (maps := self._maps(item, 0.0)) is not None:
+        maps, is_output = self._maps(item, 0.0), item.kind == "output"
+        if maps is not None and not is_output:
             up = 0.5 * (maps.height + maps.corners[0][1])
             return Place(width=maps.width, height=maps.height, up=up, maps=maps)
         margin = 14.0 if item.kind == "function" else 16.0
         wide, high = max(map(text_width, item.words)) + margin, LINE * len(item.words) + margin - 10
         wide, high = (RING, RING) if is_ring(item) else (wide, high)
+        if maps is not None:
+            size = max(wide, maps.width + margin), high + maps.height + BESIDE_MAP
+            return Place(width=size[0], height=size[1], up=0.5 * high, maps=maps, corner=FOOT)
         return Place(width=wide, height=high, up=0.5 * high)
 
     def _measure_wall(self, item: Item, area: float) -> Place:
@@ -319,9 +333,11 @@ class ModelLayout:
             width: width of the arrays of the item
         """
         attends, node = bool(ATTENDING & {item.name, *item.words}), item.node
-        if item.units or not (attends or item.is_closed or item.name in MAPPED):
+        is_output = item.kind == "output"
+        if item.units or not (attends or is_output or item.is_closed or item.name in MAPPED):
             return None
         path, parts = item.path, ("attention",) if attends else ("maps", "attention")
+        parts = ("maps", "output") if is_output else parts
         if node is not None:
             frame = self._paths_of[node["frame"]] if node["frame"] >= 0 else ""
             path = node["path"] if node["path"] or node["arrays"] else frame
@@ -329,8 +345,8 @@ class ModelLayout:
         part = next((each for each in parts if each in known), "")
         if not part:
             return None
-        side, label = (HEAD_MAP, LABEL) if part == "attention" else (MAP, 0.0)
-        count, step = known[part][0], side + BESIDE_MAP
+        side, label = (MAP if part == "maps" else HEAD_MAP), LABEL * (part == "attention")
+        count, step = 1 if part == "output" else known[part][0], side + BESIDE_MAP
         columns = 4 if part == "maps" and count * step - BESIDE_MAP <= width else 2
         places = [divmod(number, columns) for number in range(count)]
         corners = [(column * step, row * (step + label) + label) for row, column in places]
@@ -347,15 +363,18 @@ class ModelLayout:
 
     # Places.
 
-    def _place(self, largest: float, gap: float, rows: int) -> bool:
-        """Compute all places, with a largest wall of this area; return whether they fit."""
+    def _place(self, largest: float, gap: float, rows: int) -> float:
+        """Compute all places, with a largest wall of this area.
+
+        Return the scale at which they fit, 0 if this number of rows is impossible.
+        """
         self.places = {}
         self._place_frame(self.root, self._areas(largest), gap)
         place = self.places[self.root]
         is_even = rows == 1 or self._wrap(place, rows)
         place.y = place.up
         self._move(self.root)
-        return is_even and place.width <= self.width and place.height <= self.height
+        return is_even * min(self.width / place.width, self.height / place.height)
 
     def _place_frame(self, frame: Item, areas: Mapping[Item, float], gap: float) -> None:
         """Place the children of an open frame relative to its left end and its level line."""
@@ -681,9 +700,16 @@ class ModelLayout:
         A line from above or below ends up to `port` beside the level line.
         """
         place, (x, y) = self.places[item], points[-1]
+        high, low = sorted((y, place.y))
+        found = self._order(item.parents()[0])
+        column = [self.places[x] for x in found.columns[found.ranks[item]] if x is not item]
+        is_free = not any(high < each.low and each.high < low for each in column)
         if item.kind == "function" and abs(y - place.y) > 1.0:
-            points += [(place.middle, y), (place.middle, place.high if y < place.y else place.low)]
-            return
+            if is_free:
+                end = place.high if y < place.y else place.low
+                points += [(place.middle, y), (place.middle, end)]
+                return
+            port = min(PORT, 0.3 * place.height)  # apart from a line on the level
         end = min(max(y, place.y - port), place.y + port)
         if abs(y - end) > 0.5:
             x = max(self._column(item)[0] - TURN, x)

@@ -74,7 +74,9 @@ def layout_of_model(
         for first in firsts.get(grid.array, ())
     ]
     whole = made.places[made.root]
-    aside, below = 0.5 * (size[0] - whole.width), 0.5 * (size[1] - whole.height)
+    aside, below = (
+        max(0.0, 0.5 * each) for each in (size[0] - whole.width, size[1] - whole.height)
+    )
     corners = [(-aside, -below), (whole.width + aside, whole.height + below)]
     room = mark("room", "", corners)  # text is never larger
     marks = [room, *frames_of(made), *lines_of(made), *items_of(made)]
@@ -178,8 +180,9 @@ def lines_of(made: ModelLayout) -> Iterator[DiagramMark]:
 
 
 def word_at(path: Path) -> Iterator[DiagramMark]:
-    """Yield the word at a line that goes around items, or back, on its longest level part."""
-    start, end = max(pairwise(path.points), key=lambda two: abs(two[1][0] - two[0][0]))
+    """Yield the word at a line that goes around items, or back, on the longest such part."""
+    way = -1.0 if path.kind == "loop" else 1.0  # to the next row, other lines go back
+    start, end = max(pairwise(path.points), key=lambda two: way * (two[1][0] - two[0][0]))
     x, y = 0.5 * (start[0] + end[0]), start[1]
     if path.kind == "around" and abs(end[0] - start[0]) >= HINT:
         yield words("line", x, y, text("structure.skip"), SMALL)
@@ -204,7 +207,7 @@ def items_of(made: ModelLayout) -> Iterator[DiagramMark]:
         elif each.is_closed:
             yield mark("box", "closed", [edges[:2], edges[2:]], size=ROUND, key=each.key)
             yield from closed_marks(made, each, place)
-        elif place.maps is None:
+        elif place.maps is None or each.kind == "output":
             is_end = each.kind in ("input", "output")
             look = "input" if is_end else "ring" if is_ring(each) else "chip"
             yield box(look, *edges, 6.0 if is_end else CHIP if look == "chip" else 9.5)
@@ -228,7 +231,7 @@ def map_marks(place: Place) -> Iterator[DiagramMark]:
     if maps is None:
         return
     left = place.middle - 0.5 * maps.width
-    top = place.low - maps.height - (place.corner[1] if place.wall is not None else 0.0)
+    top = place.low - maps.height - place.corner[1]
     for number, (dx, dy) in enumerate(maps.corners):
         x, y = left + dx, top + dy
         corners = [(x, y), (x + maps.side, y + maps.side)]

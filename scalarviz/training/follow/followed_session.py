@@ -34,6 +34,7 @@ from scalarviz.training.session.session import MEMORY, Session
 from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import Settings, Trainer
 
+DRAWN = "maps", "attention", "output"  # parts of a probe
 # A step has two moments: its loss, with gradients, and its update of the weights.
 MOMENTS = Moment("loss", "loss", "loss"), Moment("step", "step", "step")
 
@@ -115,7 +116,7 @@ class RecordedRun(Run):
     def _probed(self) -> dict[str, dict[str, tuple[int, ...]]]:
         with suppress(ScalarvizError):  # without a probe
             return {
-                path: {part: row[part].shape for part in ("maps", "attention") if part in row}
+                path: {part: row[part].shape for part in DRAWN if part in row}
                 for path, row in self.followed.probe(self.followed.record.steps[-1]).items()
             }
         return {}

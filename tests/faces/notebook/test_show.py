@@ -7,6 +7,7 @@ import json
 import re
 import struct
 import sys
+import threading
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -158,6 +159,21 @@ async def test_a_followed_run_has_a_page_that_is_live_while_a_later_cell_trains(
     sv.load(tmp_path / "night.sv")._ipython_display_()
     assert_stands_apart(shown[-3:], "image/png")
     page_view._open[-1].close()
+
+
+async def test_a_run_that_ends_before_its_first_step_leaves_no_thread(
+    shown: PUBLISHED, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(live_run, "shell", notebook_cells.shell)
+    before = {*threading.enumerate()}
+    run = sv.follow(path=tmp_path / "night.sv", show=None)
+    run._ipython_display_()
+    waiting = [x for x in {*threading.enumerate()} - before if "_work" in x.name]
+    run.close()
+    for each in waiting:
+        each.join(10.0)
+    assert len(waiting) == 1 and not waiting[0].is_alive()
+    assert text("notebook.follow.none") in shown[-1]["text/html"]
 
 
 @pytest.mark.usefixtures("_quick")

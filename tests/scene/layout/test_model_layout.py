@@ -315,6 +315,29 @@ def test_a_line_crosses_no_other_item_of_its_frame() -> None:
                 ), each
 
 
+@pytest.mark.parametrize("name", ["branch", "vae"])
+def test_a_line_to_a_function_runs_through_no_other_item_of_its_column(name: str) -> None:
+    made = ModelLayout(STRUCTURES[name], {})
+    for path in made.paths:
+        (x, y), (right, low) = path.points[-2:]
+        others = [made.places[each] for each in path.end.parent.children if each is not path.end]
+        inner = [each for each in others if each.x < x < each.right and x == right]
+        assert not [x for x in inner if min(y, low) < x.low and x.high < max(y, low)], path
+
+
+def test_small_pictures_have_more_rows_and_no_maps_if_their_words_are_legible_then() -> None:
+    structure = STRUCTURES["resnet18"]
+    paths = {each["path"] for each in [*structure["nodes"], *structure["frames"]]}
+    probed = {path: {"maps": (4, 9, 9)} for path in paths} | {"": {"output": (10,)}}
+    made = ModelLayout({**structure, "probed": probed}, {}, 360.0, 552.0)
+    whole = made.places[made.root]
+    assert min(360.0 / whole.width, 552.0 / whole.height) > 0.9
+    assert max(each.row for each in made.places.values()) >= 2
+    large = ModelLayout({**structure, "probed": probed}, {}, *SIZES[0])
+    [(item, place)] = [(x, y) for x, y in large.places.items() if x.kind == "output"]
+    assert place.maps is not None and place.maps.part == "output" and item.words
+
+
 def test_a_line_to_the_next_row_is_beside_the_words_of_its_start() -> None:
     made = ModelLayout(STRUCTURES["resnet18"], {}, *SIZES[3])
     rows = [(x, row_of(made, x.start), row_of(made, x.end)) for x in made.paths]

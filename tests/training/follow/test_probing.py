@@ -17,9 +17,9 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import FileError, InputError
-from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.pages.page import page_probe
 from scalarviz.scene.look import Look
-from scalarviz.scene.probe_maps import colors_of
+from scalarviz.scene.past_images import shares_of
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -328,15 +328,22 @@ def test_the_picture_has_the_maps_of_the_last_probe(studio: Studio, path: Path) 
     studio.stage(stage, 0.0, SIZE)
     maps = [each for each in stage.plan.marks if each.kind == "map"]
     known = {(each.look, each.words): each.size + 1 for each in maps}
-    assert known == {("maps", "conv"): 4, ("attention", "attn"): 2}
+    assert known == {("maps", "conv"): 4, ("attention", "attn"): 2, ("output", ""): 1}
     assert any(each.endswith("squares: probe at step 3") for each in stage.picture().words)
-    assert not any(each.kind == "map" for each in layout_of(session).marks)  # of a page
+    assert not any(each.kind == "map" for each in layout_of(session, maps=False).marks)
     for each in maps:
-        colors = colors_of(stage.frame_data(), each, THEMES["dark"])
-        shape = session.trainer.run.probe[1][each.words][each.look].shape
-        assert colors.shape == (*shape[1:], 3) and np.ptp(colors) > 0.1
+        numbers = session.trainer.run.probe[1][each.words][each.look]
+        shares = shares_of(numbers, each.look)
+        assert shares.shape == (numbers.shape if numbers.ndim == 3 else (1, len(numbers), 1))
+        assert np.ptp(shares) > 0.1 and np.abs(shares).max() == 1.0
+    rows = dict(page_probe(session) or [])
+    assert rows[3]["conv"]["maps"]["dtype"] == "int8" and rows[3]["conv"]["mean"]
     see = stage.picture().see(stage.frame_data(), stage.eyes.camera, *SIZE)
-    for mark, said in ((maps[1], "conv: map 1 at step 3"), (maps[-1], "attn: head 1 at step 3")):
+    for mark, said in (
+        (maps[1], "conv: map 1 at step 3"),
+        (maps[-2], "attn: head 1 at step 3"),
+        (maps[-1], "outputs at step 3, first on top"),
+    ):
         before = studio.stage(stage, 0.0, SIZE)
         stage.hover_at(*see(np.array(mark.points)).xy.mean(axis=0).tolist())
         after = studio.stage(stage, 1.0, SIZE)
