@@ -19,6 +19,8 @@ import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import wraps
+from stat import S_ISFIFO, S_ISSOCK
+from subprocess import DEVNULL
 from traceback import format_exception_only
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Self, final
 from weakref import ReferenceType, WeakKeyDictionary, ref
@@ -786,9 +788,21 @@ def show_record(path: str, in_browser: bool | None, calm: bool, is_temporary: bo
         f"    if {is_temporary} and os.getppid() != {os.getpid()}:\n"
         f"        shutil.rmtree({os.path.dirname(path)!r}, ignore_errors=True)\n"
     )
-    viewer = start(["-c", program], stdout=None, stderr=None, env={**os.environ, VIEWER: "1"})
+    out, error = map(for_a_viewer, (1, 2))
+    viewer = start(["-c", program], stdout=out, stderr=error, env={**os.environ, VIEWER: "1"})
     let_go(viewer)
     return viewer
+
+
+def for_a_viewer(stream: int) -> int | None:
+    """Return None if a viewer can write to a descriptor of this process, otherwise DEVNULL.
+
+    Whoever reads a pipe waits until every process that can write to it has ended.
+    """
+    with suppress(OSError):
+        mode = os.fstat(stream).st_mode
+        return DEVNULL if S_ISFIFO(mode) or S_ISSOCK(mode) else None
+    return DEVNULL
 
 
 @final

@@ -348,6 +348,24 @@ def test_a_killed_training_leaves_what_it_has_written(lines: int, tmp_path: Path
     assert_counts(followed)
 
 
+def those_with(word: str) -> list[int]:
+    """The processes with a word in their command line."""
+    found = [each for each in Path("/proc").glob("[0-9]*") if (each / "cmdline").exists()]
+    return [int(each.name) for each in found if word in (each / "cmdline").read_text()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_who_reads_what_a_training_prints_does_not_wait_for_its_viewer(tmp_path: Path) -> None:
+    path = str(tmp_path / "a.sv")
+    words = [sys.executable, "-c", KILLED, path, "browser", "300"]
+    try:
+        child = subprocess.run(words, capture_output=True, timeout=60, check=False)
+        assert not child.returncode and those_with(path)  # it outlives the training
+    finally:
+        for each in those_with(path):
+            os.kill(each, signal.SIGKILL)
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
 def test_a_killed_viewer_ends_no_training(tmp_path: Path) -> None:
     path = str(tmp_path / "a.sv")
@@ -355,11 +373,7 @@ def test_a_killed_viewer_ends_no_training(tmp_path: Path) -> None:
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        viewers = [
-            int(each.name)
-            for each in Path("/proc").glob("[0-9]*")
-            if path in (each / "cmdline").read_text() and int(each.name) != child.pid
-        ]
+        viewers = [each for each in those_with(path) if each != child.pid]
         time.sleep(2.0)
         for each in viewers:
             os.kill(each, signal.SIGKILL)
