@@ -189,7 +189,10 @@ def health_of(followed: Followed) -> Health:
     kinds = {each.kind for each in found}
     new = set() if kinds & {"rate", "not finite"} else {"rate"} if kinds else {*FAULTS}
     found += [replace(x, where=owners.get(x.where, "")) for x in others if x.kind in new]
-    found = found or losses_found(losses)
+    for of_loss in losses_found(losses):
+        # What vanishes after a jump is a result of it.
+        if all(each.kind == "vanishing" and of_loss.step < each.step for each in found):
+            found = [of_loss]
     count, total = int(np.isfinite(losses).sum()), max(len(losses), int(steps[-1]))
     said = counted(count, "loss", "es") if count else "no loss was reported"
     said = "the loss of every step" if count >= max(1, total - 1) else said
@@ -216,13 +219,19 @@ def losses_found(losses: FloatArray) -> list[Finding]:
     sums = np.cumsum([0.0, *known])
     means = (sums[FEW:] - sums[:-FEW]) / FEW  # of FEW losses, by the first of them
     before, after = means[:-FEW], means[FEW:]
-    rise = after - before
-    at = int(np.argmax(rise))
-    usual = np.abs(np.diff(known)).mean()
-    if rise[at] > max(RISE * before[at], JUMP * usual):
-        words = f"the loss jumped from {before[at]:.2g} to {after[at]:.2g}"
-        remedy = "Look at the samples and labels from this step on, or clip the gradients"
-        return [Finding("jump", "", int(places[at + FEW]) + 1, words, remedy)]
+    changes = np.abs(np.diff(known))
+    steady = np.cumsum(changes)[FEW - 2 : -FEW] / np.arange(FEW - 1, count - FEW)  # up to there
+    jumps = np.flatnonzero(after - before > np.maximum(RISE * before, JUMP * steady))
+    if len(jumps):
+        at = int(jumps[0])
+        place = at + FEW + int(np.argmax(np.diff(known[at + FEW - 1 : at + 2 * FEW])))
+        highest = means[place : place + FEW].max(initial=after[at])
+        words = f"the loss jumped from {before[at]:.2g} to {highest:.2g}"
+        remedy = (
+            "Look at the samples, the labels and the rate from this step on, or clip the gradients"
+        )
+        return [Finding("jump", "", int(places[place]) + 1, words, remedy)]
+    usual = changes.mean()
     at, end = int(np.argmin(means)), float(means[-1])
     if end - means[at] > max(RISE * means[at], JUMP * usual):
         words = f"the loss rose from {means[at]:.2g} to {end:.2g}, which it is at the end"
