@@ -5,18 +5,20 @@
     one by one    Weight Perceptron Bank
     layers        Network Layer Dense Conv2d Conv1d MaxPool2d AvgPool2d Flatten Reshape Activation
                   Softmax LogSoftmax PReLU BatchNorm LayerNorm GroupNorm RMSNorm Dropout Residual
-                  Product Concatenate FrequencyEncoding Slice Spread Elementwise Affine
+                  Product Concatenate FrequencyEncoding Slice Spread Elementwise Affine Embedding
+                  Attention
     start         Init Precision
     loss          Loss
     optimizers    Optimizer SGD Momentum Nesterov RMSProp Adam AdamW Schedule
     custom        activation layer loss optimizer schedule
-    samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits and more
+    samples       data: data.Arrays, data.from_csv, data.Rgb, data.Digits, data.Names and more
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
     elsewhere     follow: a training run in PyTorch or any other program; SummaryWriter
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
+                  ablated
     seeing        watch picture record storyboard page Show Cubes shader
     lessons       predict predictions check
     files         load from_torch onnx: onnx.load, onnx.save, onnx.save_step
@@ -85,6 +87,7 @@ _HOMES = {
     "diagnose": "training.diagnosis",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
+    "ablated": "training.network.grown_networks",
     "add_neurons": "training.session.growth",
     "remove_neuron": "training.session.growth",
     "insert_layer": "training.session.growth",
@@ -163,6 +166,7 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training.follow.following import follow as follow
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck
+    from scalarviz.training.network.grown_networks import ablated as ablated
     from scalarviz.training.network.network import Network as Network
     from scalarviz.training.session.callbacks import EarlyStopping as EarlyStopping
     from scalarviz.training.session.callbacks import ReduceOnPlateau as ReduceOnPlateau

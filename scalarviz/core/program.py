@@ -291,6 +291,11 @@ def convolution_uses(operation: Operation, place: int) -> tuple[Places, Places]:
     return kernel * windows.pixels + written, read
 
 
+def places_of(operation: Operation) -> int:
+    """Return the number of places of a sequence at which an operation uses a formula."""
+    return int(operation.settings[-1])
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """One kind of operation; the functions get an Operation.
@@ -339,6 +344,21 @@ KINDS = table(
             "y = f(x), sample by sample",
             formulas=ROW_FORMULAS,
             memo=lambda operation: 1,
+        ),
+        Kind(
+            "each_place",
+            "y = f(x) of the numbers of each place of a sequence",
+            formulas=ROW_FORMULAS,
+            outputs_per_bias=places_of,
+            memo=places_of,
+        ),
+        Kind(
+            "embedding",
+            "y = row x of W, at each place of a sequence, plus the bias of each number",
+            shape=lambda operation: (
+                int(operation.settings[0]),
+                operation.target.size // operation.source.size,
+            ),
         ),
         Kind(
             "scale",

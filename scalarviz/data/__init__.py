@@ -11,6 +11,7 @@ from scalarviz.data.data_set import Arrays as Arrays
 from scalarviz.data.data_set import DataSet as DataSet
 from scalarviz.data.data_set import Generated as Generated
 from scalarviz.data.digits import Digits as Digits
+from scalarviz.data.names import Names as Names
 from scalarviz.data.plane import Circle as Circle
 from scalarviz.data.plane import Gaussians as Gaussians
 from scalarviz.data.plane import Moons as Moons
@@ -29,7 +30,7 @@ from scalarviz.data.texture import pixel_centres as pixel_centres
 from scalarviz.data.texture import psnr as psnr
 
 __all__ = """
-    DATA_SETS MAPS PALETTE TRANSFORMS Arrays Circle DataSet Digits Gaussians Generated Moons
+    DATA_SETS MAPS PALETTE TRANSFORMS Arrays Circle DataSet Digits Gaussians Generated Moons Names
     Quadrants Rgb Spiral Texture Xnor Xor from_csv from_npz pixel_centres psnr remake
 """.split()
 
@@ -45,6 +46,7 @@ DATA_SETS: dict[str, type[DataSet]] = table(
         Quadrants,
         Texture,
         Digits,
+        Names,
         Arrays,
         Generated,
     ]
@@ -63,9 +65,10 @@ def remake(name: str, settings: dict[str, Any], budget: Budget | None = None) ->
     store.
     """
     kind = pick(DATA_SETS, name, "data set")
+    paths = isinstance(settings.get("picture"), str), "folder" in settings, "file" in settings
     require(
-        not (isinstance(settings.get("picture"), str) or settings.get("folder") is not None),
-        f"a saved data set {name} must have its pictures in an array, not a path: save it again",
+        not any(paths),
+        f"a saved data set {name} must contain its samples, not a path: save it again",
     )
     if budget is not None:
         budget.take(kind.cost(settings), f"its data set {name}")

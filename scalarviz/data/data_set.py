@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, ClassVar, final
 
 import numpy as np
+import numpy.typing as npt
 
 from scalarviz.base.checks import (
     FloatArray,
@@ -69,6 +70,8 @@ from scalarviz.errors import InputError
 STREAM_PLACES = 16
 STREAM_NOISE = 17
 STREAM_COLORS = 18
+
+Rows = npt.NDArray[np.int64]
 
 DOUBLE = 8  # bytes of a float64
 NEVER_TRAINED = 2**32 - 1  # an epoch never reached by training: its permutation splits a table
@@ -391,6 +394,21 @@ class TableSet(DataSet):
             made = ORDERS[self.order](*self.training, batch, seed)
         made.weights = self.weights
         return made
+
+
+def divided(count: int, held_out: float, seed: int, things: str) -> tuple[Rows, Rows]:
+    """Return the indices of the training samples and of the held-out samples."""
+    rows = np.arange(count)
+    if held_out < 1.0:
+        rows = shuffled(seed, NEVER_TRAINED, rows, count)
+        first = count - round(held_out * count)
+    elif held_out == int(held_out) and held_out < count:
+        first = count - int(held_out)
+    else:
+        raise InputError(
+            f"held_out is a share below 1 or a number of {things} below {count:,}, not {held_out:g}"
+        )
+    return rows[:first], rows[first:]
 
 
 @final

@@ -25,15 +25,14 @@ import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, number, refuse_mask, require, shorten
 from scalarviz.base.limits import Budget
-from scalarviz.core.formulas.randomness import check_seed, shuffled
+from scalarviz.core.formulas.randomness import check_seed
 from scalarviz.data.batches import Pair
-from scalarviz.data.data_set import NEVER_TRAINED, TableSet
+from scalarviz.data.data_set import TableSet, divided
 from scalarviz.data.samples import check_within
 from scalarviz.data.table_files import called, readable, unreadable
 from scalarviz.errors import InputError, ShapeError
 
 ALL = "0123456789"
-Rows = npt.NDArray[np.int64]
 
 
 @final
@@ -100,7 +99,9 @@ class Digits(TableSet):
             "labels": named if own else None,
         }
         self.shape = (1, *found.shape[1:])
-        parts = [rows[np.isin(named[rows], wanted)] for rows in divided(len(named), kept, seed)]
+        parts = [
+            rows[np.isin(named[rows], wanted)] for rows in divided(len(named), kept, seed, "digits")
+        ]
         training, held = [table(found[rows], named[rows], highest) for rows in parts]
         require(
             len(training[0]),
@@ -119,21 +120,6 @@ class Digits(TableSet):
     def cost(cls, settings: Mapping[str, Any]) -> int:
         pictures, labels = [np.size(settings.get(key, ())) for key in ("pictures", "labels")]
         return BECOMES[IMAGES] * pictures + BECOMES[LABELS] * labels
-
-
-def divided(count: int, held_out: float, seed: int) -> tuple[Rows, Rows]:
-    """Return the indices of the training samples and of the held-out samples."""
-    rows = np.arange(count)
-    if held_out < 1.0:
-        rows = shuffled(seed, NEVER_TRAINED, rows, count)
-        first = count - round(held_out * count)
-    elif held_out == int(held_out) and held_out < count:
-        first = count - int(held_out)
-    else:
-        raise InputError(
-            f"held_out is a share below 1 or a number of digits below {count:,}, not {held_out:g}"
-        )
-    return rows[:first], rows[first:]
 
 
 def table(pictures: Bytes, labels: Bytes, highest: int) -> Pair:

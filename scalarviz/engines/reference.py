@@ -12,7 +12,7 @@ import pickle
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from math import prod
 from typing import Any, NamedTuple, TypeVar, final
@@ -27,7 +27,15 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.layers.elementwise_layers import dropout_factors
 from scalarviz.core.layers.layer import Batch, Layer
-from scalarviz.core.program import NONE, Buffer, Operation, Program, Windows, parametric_counts
+from scalarviz.core.program import (
+    NONE,
+    Buffer,
+    Operation,
+    Program,
+    Windows,
+    parametric_counts,
+    places_of,
+)
 from scalarviz.errors import InputError
 
 Key = TypeVar("Key", str, Buffer)
@@ -170,6 +178,9 @@ def parameter_gradients(operation: Operation, numbers: OperationArrays) -> Float
         by_weight: FloatArray = (by_kernels @ seen).sum(0)
     elif operation.kind == "affine":
         by_weight = g.T @ x
+    elif operation.kind == "embedding":
+        by_place = g.reshape(len(g), -1, operation.source.size)
+        by_weight = np.einsum("npc,nfp->cf", chosen(operation, numbers), by_place)
     else:
         by_weight = (g * x).sum(0).reshape(-1, shared).sum(1)
     by_bias = g.sum(0).reshape(-1, shared).sum(1) if operation.biases != NONE else g[0, :0]
@@ -244,6 +255,47 @@ def row_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
     return np.array(
         [formula.gradient(g, settings, x, *formula.run(x, size, settings)) for x, g in pairs]
     )
+
+
+def at_one_place(operation: Operation, batch: FloatArray) -> tuple[Operation, FloatArray]:
+    """Return the operation on the numbers of one place, and these numbers of all places."""
+    places = places_of(operation)
+    target = replace(operation.target, size=operation.target.size // places)
+    rows = batch.reshape(len(batch), -1, places).swapaxes(1, 2).reshape(len(batch) * places, -1)
+    return replace(operation, target=target, settings=operation.settings[:-1]), rows
+
+
+def from_places(operation: Operation, rows: FloatArray) -> FloatArray:
+    """Return the samples from the numbers of all places, the inverse of `at_one_place`."""
+    places = places_of(operation)
+    by_sample = rows.reshape(len(rows) // places, places, -1)
+    return by_sample.swapaxes(1, 2).reshape(len(by_sample), -1)
+
+
+def chosen(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    """Return 1 for the row that each place of each sample chooses, 0 for the others."""
+    is_chosen: npt.NDArray[np.bool_] = np.floor(numbers.x)[..., np.newaxis] == np.arange(
+        operation.shape[0]
+    )
+    return is_chosen.astype(np.float64)
+
+
+def embedding_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    rows = chosen(operation, numbers) @ weights(operation, numbers)
+    found: FloatArray = rows.swapaxes(1, 2).reshape(len(rows), -1) + biases(operation, numbers)
+    return found
+
+
+def each_place_forward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    inner, rows = at_one_place(operation, numbers.x)
+    return from_places(operation, row_forward(inner, numbers._replace(inputs=(rows,))))
+
+
+def each_place_backward(operation: Operation, numbers: OperationArrays) -> FloatArray:
+    inner, rows = at_one_place(operation, numbers.x)
+    _, upstream = at_one_place(operation, not_none(numbers.upstream))
+    found = row_backward(inner, numbers._replace(inputs=(rows,), upstream=upstream))
+    return from_places(operation, found)
 
 
 def parametric_given(operation: Operation, numbers: OperationArrays) -> list[list[float]]:
@@ -443,6 +495,8 @@ REFERENCES = {
     ),
     "activation": Reference(activation_forward, activation_backward),
     "row": Reference(row_forward, row_backward),
+    "each_place": Reference(each_place_forward, each_place_backward),
+    "embedding": Reference(embedding_forward, lambda _, n: np.zeros_like(n.x)),
     "scale": Reference(
         lambda operation, n: n.x * gains(operation, n) + biases(operation, n),
         lambda operation, n: not_none(n.upstream) * gains(operation, n),

@@ -35,6 +35,7 @@ from scalarviz.stage.data_exhibits import (
     some_pixels,
     varying_inputs,
 )
+from scalarviz.stage.network_layout import reads_signs
 from scalarviz.training.session.branches import Series
 from scalarviz.training.session.measurements import Metrics
 from scalarviz.training.session.reading import class_names, output_names, side_names
@@ -72,7 +73,7 @@ def exhibit_data(session: Session) -> dict[str, Any] | None:
     - outputs: number of outputs
     """
     made = exhibit_of(session)
-    if made is None:
+    if made is None or reads_signs(session.network.program):
         return None
     return {
         "things": session.data.things,

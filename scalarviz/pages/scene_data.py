@@ -23,6 +23,7 @@ from scalarviz.scene import neuron_images
 from scalarviz.scene.canvas.palette import NOT_A_NUMBER, THEMES, Theme, heat_of
 from scalarviz.scene.frame_data import BEYOND, FAINT, PERCENTILE
 from scalarviz.scene.layout.plates import HALF, LEAST, Fan, Layout, Neurons, Plate, WrittenWords
+from scalarviz.scene.layout.sequence_places import SCALE
 from scalarviz.scene.layout.threads import turned_cube
 from scalarviz.scene.lights import lit_buffers
 from scalarviz.scene.marks import LEAST_GHOST
@@ -109,6 +110,7 @@ def scene_data(
         "tints": tints_data(session),
         "raw": program.raw,
         "apart": [[each.parameters.start, each.parameters.stop] for each in program.apart.values()],
+        "usual": SCALE if layouts and "sequence" in layouts[0] else None,
         "logits": session.trainer.loss.row.logits,
         "squared": session.trainer.loss.row.name == "mse",
     }
@@ -323,6 +325,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         "written": [words_data(each) for each in layout.written],
         "heads": [words_data(each) for each in layout.heads],
         **({"marks": shorter([*map(asdict, layout.marks)], 3)} if layout.marks else {}),
+        **({"sequence": asdict(layout.sequence)} if layout.sequence is not None else {}),
         "views": {name: astuple(camera) for name, camera in layout.views.items()},
     }
 

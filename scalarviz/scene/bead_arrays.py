@@ -80,6 +80,10 @@ def grounds_of(frame_data: FrameData) -> Sequence[FloatArray]:
 def trays_of(layout: Layout) -> list[tuple[FloatArray, FloatArray]]:
     """Return the centers and half side lengths of the trays."""
     parts = [(np.zeros((0, 3)), np.zeros((0, 3)))]
+    for plate in layout.plates if layout.sequence is not None else ():
+        half = 0.5 * plate.columns * plate.along + 1.1 * plate.seat * NEAR
+        places = plate.point(0.5 * plate.columns, np.arange(plate.rows) + 0.5) + plate.seat * DOWN
+        parts.append((places, np.tile(half, (plate.rows, 1))))
     for fan in layout.fans:
         found = layout.plate_of(fan.weights)
         if found is not None and found[0].seat and fan.form != "upright":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,8 +16,9 @@ from scalarviz.core.past_numbers import LossPlane, OverTime
 from scalarviz.core.program import Moment
 from scalarviz.scene.curve_points import nothing
 from scalarviz.scene.exhibits.exhibit import Exhibit
-from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.plates import DiagramMark, Layout, Step
+from scalarviz.scene.layout.sequence_places import MARGIN, Choice
 from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import BranchLine as BranchLine
 from scalarviz.scene.loss_chart import Curve as Curve
@@ -405,6 +406,7 @@ class FrameData:
             or None
         chosen: key whose change redraws all texts and charts immediately
         thread: the path with the largest contribution if some rows are strips, else ()
+        choice: chosen place, letter and head of a sequence
     """
 
     layout: Layout
@@ -449,6 +451,7 @@ class FrameData:
     thread: Sequence[Step] = ()
     probe: tuple[int, Mapping[str, Mapping[str, Any]]] | None = None
     map: DiagramMark | None = None
+    choice: Choice = Choice()  # noqa: RUF009  # frozen
     _divisions: dict[tuple[float, float], Division] = field(default_factory=dict, init=False)
 
     def with_numbers(self, **numbers: object) -> FrameData:
@@ -505,6 +508,15 @@ class FrameData:
     def _divide(
         self, width: float, height: float, exhibit: float = 0.0, *, card: bool = False
     ) -> Division:
+        found = self._divided(width, height, exhibit, card=card)
+        if self.layout.sequence is None:
+            return found
+        aside, scene = MARGIN * found.scale, found.scene
+        right = found.inner.right if card or self.panel else scene.right - aside
+        left, low = scene.x + aside, found.inner.bottom if self.curve.large else scene.bottom
+        return replace(found, inner=Box(left, scene.y, right - left, low - scene.y))
+
+    def _divided(self, width: float, height: float, exhibit: float, *, card: bool) -> Division:
         if self.pane is not None:
             return Division.of_pane(width, height, self.pane.scale, exhibit=exhibit, card=card)
         return Division.of(

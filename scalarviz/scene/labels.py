@@ -116,7 +116,8 @@ def draw_labels(
     boxes = [] if tied is None else [tied]
     taken = Obstacles(boxes, spheres_in_sight(see, layout), polygons_seen(see, layout))
     lines = layout.neurons
-    if len(lines) < 2 or layout.signs or (layout.written and not lines[0].shape):
+    is_plain = layout.sequence is None and not layout.signs
+    if len(lines) < 2 or not is_plain or (layout.written and not lines[0].shape):
         return taken
     top = max(see.box.y - margin, 0.0)
     for line, key in [(lines[0], "in"), (lines[-1], "out")][: 1 if has_result else 2]:

@@ -130,13 +130,19 @@ def draw_head(
         news = news or news_of(frame_data.cubes)
     if division.headline.height and box.height <= (CUBES_LOW + NEWS) * scale:
         news = ""  # the headline is there
-    wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
-    wide = max(wide, canvas.measure(frame_data.words.task, size=task_letters(box, scale)))
-    left = TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
+    left = title_right(canvas, division, frame_data)
     if titled:
         draw_title(canvas, division, frame_data, theme)
     flat = bool(frame_data.layout.marks)
     return draw_legend(canvas, box, scale, frame_data.cubes, theme, left, news, flat=flat)
+
+
+def title_right(canvas: Canvas2D, division: Division, frame_data: FrameData) -> float:
+    """Return the right end of the title and the task, with a margin."""
+    box, scale = division.head, division.scale
+    wide = canvas.measure(frame_data.words.title, size=HEAD * scale, bold=True)
+    wide = max(wide, canvas.measure(frame_data.words.task, size=task_letters(box, scale)))
+    return TITLE_LEFT * scale * 1.6 + min(wide, box.width - 3.0 * TITLE_LEFT * scale)
 
 
 # The legend: the rule of lines as a drawing, the marks in use, cubes on their scale.

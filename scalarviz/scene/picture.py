@@ -75,6 +75,14 @@ from scalarviz.scene.offscreen import drawing
 from scalarviz.scene.overlay import Button, OnTop, draw_chips
 from scalarviz.scene.pace import seam
 from scalarviz.scene.probe_maps import draw_large_map, draw_maps
+from scalarviz.scene.sequence_choice import brightness_of
+from scalarviz.scene.sequence_lines import draw_sequence_lines
+from scalarviz.scene.sequence_picture import (
+    draw_sequence_legend,
+    draw_sequence_marks,
+    draw_sequence_part,
+    draw_sequence_row,
+)
 from scalarviz.scene.side_panel import Side, side_of, side_room
 from scalarviz.scene.strip import Place, draw_hovered, draw_strip
 from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
@@ -342,7 +350,7 @@ HEAD = attrgetter(
 )
 # Inputs of cubes, balls and their light, besides the view.
 SOLID = attrgetter(
-    *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "walked")
+    *("layout", "cubes", "buffers", "moment", "part", "focus", "attention", "walked", "choice")
 )
 
 
@@ -446,6 +454,7 @@ class Picture:
 
         def lines(part: Canvas2D) -> LinePaint:
             draw_diagram(part, theme, see, frame_data.layout)
+            draw_sequence_lines(part, see, frame_data, theme)
             draw_maps(part, see, frame_data.layout, frame_data.probe, theme)
             draw_walls(part, see, frame_data, theme)
             above = draw_lines(part, see, frame_data, lit, theme)
@@ -453,6 +462,7 @@ class Picture:
             return above
 
         def marks(part: Canvas2D) -> tuple[list[Box], Box | None, list[Box]]:
+            taken.boxes += draw_sequence_marks(part, see, frame_data, theme)
             draw_chosen(part, see, frame_data, theme)
             frozen = frame_data.cubes.frozen
             rows = (
@@ -519,6 +529,8 @@ class Picture:
                 news = text("legend.ways") if blame_in_formula(frame_data) else news
                 look = frame_data, theme, news
                 legend = overlay.draw_head(part, division, *look, titled=False)
+                left = overlay.title_right(part, division, frame_data)
+                draw_sequence_legend(part, frame_data, legend, left, theme)
             return legend, draw_strip(part, division, frame_data, theme)
 
         def band(part: Canvas2D) -> tuple[Chart | None, list[PieceBox], list[Button], list[Box]]:
@@ -581,7 +593,10 @@ class Picture:
             canvas.by_turns("words", (see, key), lambda part: taken.write(part, theme, boxes))
         draw_hovered(canvas, cells, frame_data, theme, scale)
         pairs = [] if tray is None else draw_tray(canvas, see, frame_data, tray, theme)
-        over = [*boxes, *taken.sheets, *([] if tray is None else [tray])]
+        pairs += draw_sequence_part(canvas, see, frame_data, theme)
+        row = draw_sequence_row(canvas, see, frame_data, theme)
+        pairs += row
+        over = [*boxes, *taken.sheets, *([] if tray is None else [tray]), *[box for box, _ in row]]
         draw_hover(canvas, see, frame_data, theme, division, over)
         told = [*draw_opened(canvas, division, frame_data, theme), *told]
         overlay.draw_marks_key(canvas, division, frame_data, theme)
@@ -608,7 +623,11 @@ class Picture:
             cubes.numbers(shown.colors, shown.sizes)
             self._shown = shown
         cells = {} if lit.focus is None else {"focus": np.reshape(lit.focus.cells, (-1, 4))}
-        cubes.lights(lit.plates, lit.outside, **cells)
+        outside = lit.outside
+        if lit.focus is None and frame_data.layout.sequence is not None:
+            bright, own = brightness_of(frame_data)
+            outside, cells = lit.plates * bright, {"focus": np.reshape(own, (-1, 4))}
+        cubes.lights(lit.plates, outside, **cells)
 
     def _node(self, frame_data: FrameData) -> Any:
         """Return the node of the cubes, which is a new one if the layout has changed."""

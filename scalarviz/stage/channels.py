@@ -168,10 +168,12 @@ class Scales:
         look: view options: the shown channels, and whether each layer has a separate scale, which
             Affine layers and recorded modules always have
         stops: the scales, by channel and layer; layer -1 is the whole network
+        usual: the scale of values if it stays the same; None if it follows them
     """
 
     def __init__(self, look: Look) -> None:
         self.look, self.stops = look, GrowingStops()
+        self.usual: float | None = None
         self._apart: set[int] = set()  # operations with separate scales
 
     def choose(self, shown: Sequence[Shown]) -> None:
@@ -191,6 +193,8 @@ class Scales:
         self._apart = {number for source, _ in shown for number in source.program.apart}
         for source, plates in shown:
             largest = largest_of(plates, self._layers(plates), read(channel, source))
+            if self.usual is not None and channel == "value":
+                largest = dict.fromkeys(largest, self.usual)
             for layer, number in largest.items():
                 found[channel, layer] = max(number, found.get((channel, layer), 0.0))
         return found

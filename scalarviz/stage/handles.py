@@ -29,11 +29,16 @@ from scalarviz.training.session.session import Session
 
 
 def handle_at(
-    frame_data: FrameData, see: Projection, values: FloatArray, row: int
+    frame_data: FrameData, see: Projection, values: FloatArray, row: int, *, is_large: bool = False
 ) -> Handle | None:
-    """Return the handle of a cube; None if its image is too small to be dragged."""
+    """Return the handle of a cube; None if its image is too small to be dragged.
+
+    Args:
+        is_large: whether the cube is drawn large elsewhere; default False
+    """
     box = box_of(see, frame_data, row, None, 0.5)
-    if box is None or min(box.width, box.height) < SMALLEST_HANDLE or not np.isfinite(values[row]):
+    is_small = box is None or min(box.width, box.height) < SMALLEST_HANDLE
+    if (is_small and not is_large) or not np.isfinite(values[row]):
         return None
     largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
     answers = None if frame_data.current else frame_data.buffers.answers

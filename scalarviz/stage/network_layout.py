@@ -17,11 +17,15 @@ from scalarviz.core.formulas.formula import pick
 from scalarviz.core.layers import Dense, Elementwise
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
+from scalarviz.data import DataSet
+from scalarviz.data.data_set import TableSet
+from scalarviz.data.names import Names as NamesOfPeople
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
 from scalarviz.scene.layout.model_picture import layout_of_model
-from scalarviz.scene.layout.plates import Layout
+from scalarviz.scene.layout.plates import Layout, Neurons
+from scalarviz.scene.layout.sequence_layout import sequence_layout, sequence_of
 from scalarviz.scene.layout.squares import squares_layout
 from scalarviz.scene.layout.trays import About, Layered, Names, trays_layout
 from scalarviz.scene.layout.walls import walls
@@ -113,6 +117,13 @@ def layout_of(
         structure = now.run.structure if maps else {**now.run.structure, "probed": {}}
         known = structure, program, now.run.named_arrays
         return layout_of_model(*known, room or (shape * HIGH, HIGH), opened or {})
+    plan = sequence_of(program, signs_of(now.data), first_counted(now.data))
+    if plan is not None:
+        return sequence_layout(program, plan, shape)
+    if reads_signs(program):  # of several blocks: only its cubes
+        nobody = Neurons(np.zeros((0, 3)), "", "")
+        made = walls(program, about, {}, shape)
+        return replace(made, neurons=[nobody], wires=(), fans=())
     if isinstance(network.layers[0], ModuleArray):  # too many modules for that
         return without_balls(walls(program, about, {}, shape))
     if every or shows_every_weight(now):
@@ -121,6 +132,25 @@ def layout_of(
         return squares_layout(program, own, shape, squares)
     made = kept_layout(program, about, own, shape, tied=tied, squares=squares)
     return made if now.computes else without_balls(made)
+
+
+def reads_signs(program: Layered) -> bool:
+    """Return whether the inputs are indices of signs, so that outputs are no plain answers."""
+    return any(each.kind == "embedding" for each in program.operations)
+
+
+def signs_of(data: DataSet) -> list[str]:
+    """Return how the letters of names are written; [] for other data."""
+    return ["·", *data.letters[1:]] if isinstance(data, NamesOfPeople) else []
+
+
+def first_counted(data: DataSet) -> int:
+    """Return the first place of a sequence whose error counts in the first sample."""
+    if isinstance(data, NamesOfPeople) or not isinstance(data, TableSet):
+        return 0
+    inputs, targets = (np.asarray(each[0]) for each in data.training)
+    by_place = targets.reshape(-1, 1 if targets.size % inputs.size else inputs.size)
+    return int((by_place > 0.0).any(axis=0).argmax())
 
 
 def without_balls(layout: Layout) -> Layout:
@@ -152,6 +182,7 @@ def has_walls(session: Session | TrainingState) -> bool:
     """Return whether a network with long rows has walls (a cube per weight) as a second layout."""
     network = session.network
     is_long = bool(network.layers) and longest_row(network.program) > LONG_ROW
+    is_long = is_long and sequence_of(network.program) is None  # it has all its cubes
     return is_long and not shows_every_weight(session)
 
 

@@ -13,6 +13,7 @@ from scalarviz.errors import InputError
 from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Box, Projection
 from scalarviz.scene.layout.plates import Layout, Plate
+from scalarviz.scene.layout.sequence_places import AT_PLACE
 from scalarviz.scene.visuals.picking import DIRECTIONS, next_place, seen_at
 from scalarviz.story.facts import Neuron, NeuronLine
 from scalarviz.training.network.model import Model
@@ -78,11 +79,22 @@ def neuron_of(network: Model, layout: Layout, part: object) -> Neuron | None:
     for line in layout.neurons:
         if name in line.buffers and place in range(len(line.points)):
             return line.buffer, place
+    if layout.sequence is not None and name in layout.sequence.buffers.values():
+        return name, place
     raise InputError(f"this network has no neuron {shorten(part)}: pass a perceptron of a layer")
 
 
 def neuron_lines(layout: Layout) -> list[NeuronLine]:
-    """Return the rows of neurons in a picture, as cards use them."""
+    """Return the rows of neurons in a picture, as cards use them.
+
+    Of a sequence, cards may show the neurons of all places.
+    """
+    plan = layout.sequence
+    if plan is not None:
+        return [
+            NeuronLine(each.values.removesuffix(AT_PLACE), "", (), each.count * plan.places)
+            for each in layout.neurons
+        ]
     return [NeuronLine(each.values, each.sums, each.also, each.count) for each in layout.neurons]
 
 

@@ -26,6 +26,7 @@ from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.plots import Plane
 from scalarviz.scene.focus import Focus, focus_of
 from scalarviz.scene.frame_data import (
+    Buffers,
     CubeValues,
     FrameData,
     Guess,
@@ -37,6 +38,7 @@ from scalarviz.scene.frame_data import (
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.division import Division, Projection, what_at
 from scalarviz.scene.layout.plates import DiagramMark, Step
+from scalarviz.scene.layout.sequence_places import SCALE, Choice
 from scalarviz.scene.layout.threads import thread_of, with_thread
 from scalarviz.scene.legend import module_words
 from scalarviz.scene.look import Look
@@ -44,6 +46,7 @@ from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.probe_maps import map_at, probe_facts
+from scalarviz.scene.sequence_choice import at_place, choice_at, choice_by_key, of_place
 from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController
@@ -73,7 +76,14 @@ from scalarviz.stage.handles import (
 from scalarviz.stage.live_values import LiveValues
 from scalarviz.stage.motion import Motion, blanked, magnified, pushes
 from scalarviz.stage.narration import Cards, Narration
-from scalarviz.stage.network_layout import has_walls, layout_of, marks_meaning, room_of, shape_of
+from scalarviz.stage.network_layout import (
+    has_walls,
+    layout_of,
+    marks_meaning,
+    reads_signs,
+    room_of,
+    shape_of,
+)
 from scalarviz.stage.neuron_maps import SessionMaps
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.pointing import (
@@ -113,6 +123,7 @@ CHOSEN = attrgetter(
         "held",
         "hidden",
         "_extent",
+        "choice",
     ),
     *("look", "common.help", "marks", "common.present", "common.panel", "common.menus", "adding"),
     "reading.now.playing",
@@ -224,6 +235,7 @@ class Stage(Messages):
     def _begin(self) -> None:
         self.reading = LiveValues(self.show.session, self.patience)
         self.opened: dict[str, int] = {}
+        self.choice = Choice()
         division = Division.of(*self._extent)
         self._shape, self._room = shape_of(division.inner), room_of(division)
         self._structure = self.reading.now.run.structure
@@ -234,6 +246,7 @@ class Stage(Messages):
         self.motion = Motion(self.reading, cuts=self.reduced_motion)
         self._cards, self._maps = Cards(self.reading), SessionMaps(self.reading)
         self.narration = Narration(self.reading)
+        self.common.scales.usual = None if self.plan.sequence is None else SCALE
         self.part_of_tour, self.adding = "", 0.0
         self._is_read = False  # whether the session was read for the next picture
         self.seconds_a_step = math.nan  # as measured, for the table of several
@@ -342,6 +355,8 @@ class Stage(Messages):
             return
         elif self.pinned is not None or self.pinned_neuron is not None:
             self.pin(None)
+        elif self.choice != Choice():
+            self.choice = Choice()
         else:
             self.eyes.look(self.look.preset)
 
@@ -351,6 +366,7 @@ class Stage(Messages):
         return (
             *self.common.curve_view.looks,
             self.beside,
+            self.choice,
             self.guess,
             tuple(self.motion.by_neuron.shown.items()),
             self.reading.curves.past.progress,
@@ -375,7 +391,18 @@ class Stage(Messages):
                 if box.has(x, y):
                     self.open_frame(key, self.opened.get(key, 1) + 1 if badges else not is_open)
                     return
+        chosen = None if see is None or self._seen is None else choice_at(see, self._seen, x, y)
+        is_map = self.plan.sequence is not None and self.plan.sequence.is_upright
+        if chosen is not None and (is_map or not self.target_at(x, y)):
+            self.choice = chosen
+            return
         self.pin(self.target_at(x, y).part)
+
+    def choose(self, key: str) -> bool:
+        """Choose a place or a head of a sequence by a key; return whether the key was used."""
+        chosen = None if self._seen is None else choice_by_key(self._seen, key)
+        self.choice = chosen or self.choice
+        return chosen is not None
 
     def open_frame(self, key: str, number: int) -> None:
         """Open a frame of a followed model, given by its key, or close it.
@@ -484,7 +511,7 @@ class Stage(Messages):
             followed = () if words.caption is None else words.caption.rows
             after, top_size = self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             sizes, moving = magnified(before, sizes, after, top_size, followed)
-        buffers = reading.buffers(self.motion.done)
+        buffers = self._with_place(reading.buffers(self.motion.done))
         exhibit, maps = self._learned(awaits=moment is not None and buffers.answers is None)
         score = None if exhibit is None else exhibit.score()
         if score is not None and moment is not None and moment.kind != "step":
@@ -558,6 +585,7 @@ class Stage(Messages):
             now=None if self._turn is None else self._now,
             chosen=self._chosen,
             thread=self._thread,
+            choice=self.choice,
         )
         self._fit(self._seen)
         found = focus_of(self._seen)
@@ -565,6 +593,15 @@ class Stage(Messages):
         self._focus = found or (self._focus if level else None)
         self._seen = replace(self._seen, focus=self._focus, attention=level)
         return self._seen
+
+    def _with_place(self, buffers: Buffers) -> Buffers:
+        """Return buffers with the numbers of the chosen place of a sequence."""
+        plan = self.plan.sequence
+        if plan is None:
+            return buffers
+        found = at_place(plan, {**buffers.values}, self.reading.numbers.value, self.choice)
+        own = {name: np.array(each) for name, each in found.items()}
+        return replace(buffers, values={**buffers.values, **own})
 
     def _with_probe(self, card: Card | None) -> Card | None:
         """Return a card about a weight with numbers of its module for the probe, if known."""
@@ -591,7 +628,8 @@ class Stage(Messages):
         if reading.numbers is not self._numbers:
             colors, sizes, _ = self.motion.mixed(look.color, look.cubes, self._source())
             new["cubes"] = replace(seen.cubes, colors=colors, sizes=sizes)
-            new["buffers"] = replace(reading.buffers(0), scale=seen.buffers.scale)
+            found = self._with_place(reading.buffers(0))
+            new["buffers"] = replace(found, scale=seen.buffers.scale)
             new["weights"] = colors if look.color == "value" else reading.numbers.value
             self._numbers = reading.numbers
         self._seen = seen.with_numbers(**new)
@@ -617,6 +655,8 @@ class Stage(Messages):
     def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return the exhibit, and the functions of the neurons if they are shown."""
         look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
+        if reads_signs(self.reading.program):  # the scores are bars
+            return None, None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
         shows = look.neuron_maps and any(line.square for line in self.plan.neurons)
@@ -829,7 +869,10 @@ class Stage(Messages):
         covered = any(box.width and box.has(x, y) for box in (parts.exhibit, parts.card))
         if not parts.scene.has(x, y) or covered or self.on_top.on_chart(x, y):
             return NOTHING
-        return target_at(self._seen, self._see(self._seen), x, y)
+        found = target_at(self._seen, self._see(self._seen), x, y)
+        if found.neuron is not None:
+            return replace(found, neuron=of_place(self._seen, found.neuron))
+        return found
 
     def place_of(self, row: int) -> FloatArray | None:
         """Return the pixel (x, y) of a cube's center; None before the first picture."""
@@ -853,7 +896,9 @@ class Stage(Messages):
             return guess_at(seen, self._see(seen), self.hidden, x, y)
         if row is None or seen is None:
             return None
-        return handle_at(seen, self._see(seen), self.reading.numbers.value, row)
+        is_large = what_at(self.on_top.pairs, x, y) is not None
+        values = self.reading.numbers.value
+        return handle_at(seen, self._see(seen), values, row, is_large=is_large)
 
     @property
     def own(self) -> FloatArray | None:

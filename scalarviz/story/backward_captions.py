@@ -447,6 +447,8 @@ BACKWARD_KINDS: dict[str, CaptionFn] = {
     "scale": weighted_back,
     "parametric": parametric_back,
     "row": row_formula_back,
+    "each_place": row_back,
+    "embedding": row_back,
     "branch": branch_back,
     "sum": unchanged_back,
     "product": product_back,

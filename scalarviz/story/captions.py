@@ -650,6 +650,8 @@ FORWARD_KINDS: dict[str, CaptionFn] = {
     "parametric": parametric,
     "activation": activation,
     "row": row_formula,
+    "each_place": plain,
+    "embedding": plain,
     "branch": unchanged,
     "sum": joined,
     "product": product,

@@ -36,6 +36,7 @@ SETS = [
     data.Texture(transform="flip", size=16, samples=100),
     data.Texture(np.full((2, 3, 3), 200, np.uint8), color_space="linear"),
     data.Digits(pictures=np.arange(240).reshape(20, 4, 3), labels=np.arange(20) % 10, digits="358"),
+    data.Names(names=["mara", "tarn", "ida", "bo"], held_out=1, seed=1, letters="abdimnort"),
     data.Arrays(*TABLE, share=0.5, seed=4, source="numbers.csv"),
 ]
 every_set = pytest.mark.parametrize("known", SETS, ids=[str(known) for known in SETS])

@@ -57,6 +57,15 @@ NETWORKS: dict[str, list[sv.Layer]] = {
     "stride and padding": [sv.Conv2d((3, 4, 7), 5, (2, 3), stride=2, padding=1)],
     "far apart": [sv.Conv2d((2, 6, 3), 9, (3, 2), stride=3, padding=1, bias=False)],
     "five channels": [sv.Conv2d((5, 3, 3), 4, 3, padding=1)],
+    "letters": [
+        sv.Embedding(3, 6, 5, positions=True), sv.RMSNorm((6, 5), gain=False),
+        sv.Residual(sv.Conv1d((6, 5), 18, 1), sv.Attention(6, 2, places=5)),
+        sv.LayerNorm((6, 5)), sv.Conv1d((6, 5), 3, 1, activation="tanh"), sv.LogSoftmax((3, 5)),
+    ],
+    "no order": [
+        sv.Embedding(4, 6, 4), sv.Attention(2, places=4, causal=False), sv.Dense(8, 2)
+    ],
+    "one letter": [sv.Embedding(2, 4), sv.Dense(4, 2)],
     "sequence": [sv.Conv1d((3, 9), 5, 4, stride=2, padding=3)],
     "tall window": [sv.Conv2d((2, 3, 5), 3, (4, 2), padding=1)],
     "depthwise": [sv.Conv2d((3, 4, 4), 6, (3, 2), (2, 1), 1, groups=3)],

@@ -42,7 +42,9 @@ def test_the_matrix_has_every_kind() -> None:
     operations = [each for name in NETWORKS for each in network(name).program.operations]
     assert [*KERNELS, "convolution"] == list(WHOLE_BATCH)
     assert {each.kind for each in operations} == set(WHOLE_BATCH) == set(KINDS) - {"own"}
-    assert {each.formula for each in operations if each.kind == "row"} == set(ROW_FORMULAS)
+    assert {each.formula for each in operations if each.kind in ("row", "each_place")} == set(
+        ROW_FORMULAS
+    )
     assert max(len(each.settings) for each in operations) <= gpu_layout.MOST_SETTINGS
 
 

@@ -52,6 +52,7 @@ SETTINGS = {
     "spread": [6.0],
     "slice": [2.0],
     "max_pool": [1.0, 5.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 1.0 / 9.0],
+    "attention": [1.0, 1.0, 2.0, 1.0, 0.5],
     "average_pool": [1.0, 5.0, 3.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 5.0, 1.0 / 9.0],
 }
 
@@ -63,13 +64,14 @@ def test_a_row_formula_does_the_samples_that_count(kernels: Kernels, name: str, 
     if rows == "row":  # those of one row are soon compiled
         kernels = Kernels(kernels.dtype, ROW_FORMULAS[name])
     number, settings = list(ROW_FORMULAS).index(name), np.array(SETTINGS[name])
-    outputs = {"frequency_encoding": 30, "spread": 30, "slice": 3}.get(name, 5)
-    x, y, memo = tile(5), tile(outputs), RANDOM.normal(size=21)
+    outputs = {"frequency_encoding": 30, "spread": 30, "slice": 3, "attention": 2}.get(name, 5)
+    inputs = 6 if name == "attention" else 5
+    x, y, memo = tile(inputs), tile(outputs), RANDOM.normal(size=21)
     arguments = (number, x, y, memo, settings, 19)
     kernels.check("row_forward", *arguments, near=64)
     _, after, *_ = kernels.compiled("row_forward", *arguments)
     assert (after[:, 19:] == y[:, 19:].astype(kernels.dtype)).all()
-    backward = (number, x, y, memo, tile(outputs), tile(5), settings, 19)
+    backward = (number, x, y, memo, tile(outputs), tile(inputs), settings, 19)
     kernels.check("row_backward", *backward, near=256)
 
 

@@ -33,7 +33,16 @@ def test_a_budget_counts_bytes_and_things() -> None:
 
 @pytest.mark.parametrize("limit", [0, -1, 1.5, "1", True])
 @pytest.mark.parametrize(
-    "load", [sv.load, sv.Session.load, data.from_csv, data.from_npz, data.Texture, sv.onnx.load]
+    "load",
+    [
+        sv.load,
+        sv.Session.load,
+        data.from_csv,
+        data.from_npz,
+        data.Texture,
+        data.Names,
+        sv.onnx.load,
+    ],
 )
 def test_a_limit_is_a_whole_number(load: Callable[..., object], limit: Any, tmp_path: Path) -> None:
     if load is sv.onnx.load:
@@ -48,6 +57,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "rgb": [{}, {"levels": 30}, {"samples": 5000}, {"samples": 10, "levels": 128}],
     "texture": [{}, {"picture": np.zeros((40, 50, 3))}, {"picture": np.zeros((40, 50), np.uint8)}],
     "digits": [{"pictures": PIXELS, "labels": PIXELS[:, 0, 0] % 10}],
+    "names": [{}, {"names": "mara\ntarn\nida", "places": 40, "letters": "adimnrt"}],
     "arrays": [
         {"inputs": np.zeros((1000, 5), np.float32), "targets": np.zeros(1000, bool)},
         {"inputs": np.zeros((1000, 5)), "targets": np.zeros((1000, 1)), "share": 0.5},

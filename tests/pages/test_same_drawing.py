@@ -32,6 +32,7 @@ from scalarviz.scene.canvas.canvas2d import (
     RADIUS,
     SMOOTH,
 )
+from scalarviz.scene.layout.sequence_places import Choice
 from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
 from scalarviz.scene.picture import beside_network
@@ -107,7 +108,9 @@ class Recorded(OneByOne):
         return np.concatenate([rows[quads] for _, quads, _ in kept]), said
 
 
-def window(show: Show, asked: Asked) -> tuple[Recorded, Stage, dict[str, Any]]:
+def window(
+    show: Show, asked: Asked, *, choice: Choice | None = None
+) -> tuple[Recorded, Stage, dict[str, Any]]:
     """Draw a state as a window does; return the canvas, and what a page is told of the state."""
     stage = Stage(show, Look(neuron_maps=False, **asked.look), reduced_motion=True)
     stage.resize(*SIZE)
@@ -115,6 +118,7 @@ def window(show: Show, asked: Asked) -> tuple[Recorded, Stage, dict[str, Any]]:
     stage.pin(asked.row)
     stage.hover_neuron = asked.neuron
     stage.marks = asked.marks
+    stage.choice = choice or stage.choice
     stage.frame_data()  # the camera is fitted
     data, held = stage.frame_data(), None
     if asked.held is not None:

@@ -22,6 +22,7 @@ from scalarviz.faces.controller.train import train
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import RUNNING, SHARED, make_show, own_options
 from scalarviz.scene.exhibits.classified import Sorting
+from scalarviz.scenes import adder
 from scalarviz.stage.data_exhibits import exhibit_of, plane_points
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -33,6 +34,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "texture": {"hidden": 4, "depth": 1, "batch": 8, "size": 16},
     "digits": {"channels": "1,1", "batch": 2},
     "retrain": {"batch": 4},
+    "names": {"width": 4, "heads": 1, "hidden": 4},
+    "adder": {"batch": 2},
 }
 
 every_scene = pytest.mark.parametrize("name", sorted(scenes()))
@@ -93,6 +96,8 @@ ALIKE = 0.98  # cosine of what two neurons of a layer have or say, from which on
 
 def error_of(session: sv.Session) -> float:
     """The share of samples that are wrong, or how far the answers are off."""
+    if session.trainer.loss.name == "negative_log_likelihood":  # outputs are logarithms
+        return 1.0 - float(adder.right(session.network, session.data.held_out))
     shown = exhibit_of(session)
     assert shown is not None
     score, off = shown.score(), shown.off()
@@ -125,8 +130,9 @@ def most_alike(session: sv.Session) -> float:
     return max(cosines)
 
 
+# The next letter of a name is never certain: see test_names.py.
 @pytest.mark.slow
-@every_scene
+@pytest.mark.parametrize("name", sorted({*scenes()} - {"names"}))
 def test_a_scene_is_learned_in_a_minute_and_no_neuron_has_a_twin(name: str) -> None:
     scene = load(find(name))
     show = Show.of(scene(engine="cpu"), scene)
@@ -388,6 +394,7 @@ FINE = {
     ("circle", "hidden", ""),  # no hidden layer
     *(("rgb", each, "") for each in ("sizes", "colours")),  # the sizes of hidden, and the map
     ("digits", "folder", ""),  # the digits of the package
+    ("names", "file", ""),  # the names of the package
     ("digits", "channels", ""),  # no convolution at all
     ("retrain", "freeze", ""),  # nothing stands still
     ("retrain", "digits", "9" * 30),  # nines

@@ -305,6 +305,94 @@ def part_backward(
         gradient[i] = upstream[i - first] if i >= first and i < first + len(y) else 0.0
 
 
+# Attention: each place of a sequence takes shares of the values of other places. The channels of x
+# are a query, a key and a value of `size` numbers for each head, with one number per place.
+
+
+def attention(
+    x: Row, y: MutableRow, heads: int, size: int, places: int, causal: int, scale: float
+) -> float:
+    """Write the sum of share * value over the places, for each head and place.
+
+    The shares are the softmax of query * key * `scale`; with `causal`, later places have none.
+    """
+    for head in range(heads):
+        query = 3 * head * size * places
+        key = query + size * places
+        value = key + size * places
+        out = head * size * places
+        for here in range(places):
+            end = here + 1 if causal else places
+            largest = 0.0
+            for other in range(end):
+                score = 0.0
+                for d in range(size):
+                    score += x[query + d * places + here] * x[key + d * places + other] * scale
+                largest = score if other == 0 or score > largest else largest
+            total = 0.0
+            for d in range(size):
+                y[out + d * places + here] = 0.0
+            for other in range(end):
+                score = 0.0
+                for d in range(size):
+                    score += x[query + d * places + here] * x[key + d * places + other] * scale
+                part = exp(score - largest)
+                total += part
+                for d in range(size):
+                    y[out + d * places + here] += part * x[value + d * places + other]
+            for d in range(size):
+                y[out + d * places + here] = y[out + d * places + here] / total
+    return 0.0
+
+
+def attention_backward(
+    x: Row, y: Row, scale: float, upstream: Row, gradient: MutableRow, heads: int, size: int,
+    places: int, causal: int, factor: float,
+) -> None:  # fmt: skip
+    """Write the gradients of queries, keys and values; the shares are computed again.
+
+    A score gets its share times what it gains beyond the mean of all: the shares add up to 1.
+    """
+    for i in range(len(gradient)):
+        gradient[i] = 0.0
+    for head in range(heads):
+        query = 3 * head * size * places
+        key = query + size * places
+        value = key + size * places
+        out = head * size * places
+        for here in range(places):
+            end = here + 1 if causal else places
+            largest = 0.0
+            for other in range(end):
+                score = 0.0
+                for d in range(size):
+                    score += x[query + d * places + here] * x[key + d * places + other] * factor
+                largest = score if other == 0 or score > largest else largest
+            total = 0.0
+            for other in range(end):
+                score = 0.0
+                for d in range(size):
+                    score += x[query + d * places + here] * x[key + d * places + other] * factor
+                total += exp(score - largest)
+            mean = 0.0
+            for d in range(size):
+                mean += upstream[out + d * places + here] * y[out + d * places + here]
+            for other in range(end):
+                score = 0.0
+                gain = 0.0
+                for d in range(size):
+                    score += x[query + d * places + here] * x[key + d * places + other] * factor
+                    gain += upstream[out + d * places + here] * x[value + d * places + other]
+                share = exp(score - largest) / total
+                slope = share * (gain - mean) * factor
+                for d in range(size):
+                    gradient[query + d * places + here] += slope * x[key + d * places + other]
+                    gradient[key + d * places + other] += slope * x[query + d * places + here]
+                    gradient[value + d * places + other] += (
+                        share * upstream[out + d * places + here]
+                    )
+
+
 @dataclass(frozen=True, slots=True)
 class RowFormula:
     """One operation on a row of numbers.
@@ -350,6 +438,7 @@ ROW_FORMULAS = table(
         RowFormula("slice", part, part_backward),
         RowFormula("max_pool", max_pool, max_pool_backward),
         RowFormula("average_pool", average_pool, average_pool_backward),
+        RowFormula("attention", attention, attention_backward),
     ]
 )
 

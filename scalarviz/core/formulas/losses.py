@@ -127,6 +127,22 @@ def softmax_cross_entropy_gradient(
         gradient[i] = mass * exp(z[i] - normalizer) - t[i]
 
 
+def negative_log_likelihood(z: Sequence[float], t: Sequence[float]) -> float:
+    """Return minus the sum of t * z over one row; z are logarithms of probabilities."""
+    loss = -t[0] * z[0]
+    for i in range(1, len(z)):
+        loss -= t[i] * z[i]
+    return loss
+
+
+def negative_log_likelihood_gradient(
+    z: Sequence[float], t: Sequence[float], gradient: MutableSequence[float]
+) -> None:
+    """Write the derivative of the error with respect to each z of a row into `gradient`."""
+    for i in range(len(z)):
+        gradient[i] = -t[i]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AboutLoss:
     """Common attributes of the rows of `LOSSES` and `ROW_LOSSES`.
@@ -258,6 +274,13 @@ ROW_LOSSES = table(
             logits="softmax",
             error="(-sum of t * log softmax(p))",
             slope="(softmax(p) - t)",
+        ),
+        RowLossRow(
+            "negative_log_likelihood",
+            negative_log_likelihood,
+            negative_log_likelihood_gradient,
+            error="(-sum of t * p)",
+            slope="-t",
         ),
     ]
 )

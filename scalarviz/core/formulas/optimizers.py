@@ -139,6 +139,10 @@ def staircase(step: float, every: float, factor: float) -> float:
     return power(factor, step // every)
 
 
+def linear(step: float, steps: float, floor: float) -> float:
+    return floor if step >= steps else 1.0 - (1.0 - floor) * (step / steps)
+
+
 def cosine(step: float, steps: float, floor: float) -> float:
     if step >= steps:
         return floor
@@ -198,6 +202,7 @@ SCHEDULES = table(
     [
         ScheduleRow("constant", constant),
         ScheduleRow("step", staircase, (("every", None), ("factor", 0.1))),
+        ScheduleRow("linear", linear, (("steps", None), ("floor", 0.0))),
         ScheduleRow("cosine", cosine, (("steps", None), ("floor", 0.0))),
         ScheduleRow(
             "warmup_cosine", warmup_cosine, (("warmup", None), ("steps", None), ("floor", 0.0))
@@ -223,11 +228,12 @@ class Schedule:
 
     Args:
         name: "constant" (default): always 1; "step": multiplied by `factor` after every `every`
-            steps; "cosine": half a cosine from 1 down to `floor`, reached after `steps` steps;
-            "warmup": linear up to 1 over `warmup` steps; "warmup_cosine": "warmup", then half a
-            cosine that ends after `steps` steps; "one_cycle": half a cosine from `factor` up to 1
-            at step `warmup`, then half a cosine down to `floor` at the last step, `steps`, like
-            PyTorch's OneCycleLR(total_steps=steps)
+            steps; "linear": from 1 down to `floor`, reached after `steps` steps; "cosine": half a
+            cosine from 1 down to `floor`, reached after `steps` steps; "warmup": linear up to 1
+            over `warmup` steps; "warmup_cosine": "warmup", then half a cosine that ends after
+            `steps` steps; "one_cycle": half a cosine from `factor` up to 1 at step `warmup`, then
+            half a cosine down to `floor` at the last step, `steps`, like PyTorch's
+            OneCycleLR(total_steps=steps)
         every: number of steps between two multiplications, at least 1
         factor: factor of the rate, at least 0; by default 0.1, for "one_cycle" 0.04
         steps: number of steps of the schedule, at least 1

@@ -16,6 +16,8 @@ from scalarviz.core.layers.rowwise_layers import Flatten as Flatten
 from scalarviz.core.layers.rowwise_layers import Reshape as Reshape
 from scalarviz.core.layers.normalization import BatchNorm as BatchNorm
 from scalarviz.core.layers.normalization import Affine as Affine
+from scalarviz.core.layers.sequence_layers import Embedding as Embedding
+from scalarviz.core.layers.sequence_layers import Attention as Attention
 from scalarviz.core.layers.elementwise_layers import Dropout as Dropout
 from scalarviz.core.layers.rowwise_layers import Spread as Spread
 from scalarviz.core.layers.rowwise_layers import Slice as Slice

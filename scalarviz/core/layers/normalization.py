@@ -9,7 +9,7 @@ from typing import Any, final
 
 import numpy as np
 
-from scalarviz.base.checks import FloatArray, as_batch, as_floats, number, require, size
+from scalarviz.base.checks import FloatArray, as_batch, as_floats, number, require, true_or_false
 from scalarviz.base.messages import inform
 from scalarviz.core.bank_arrays import number_on
 from scalarviz.core.formulas.elementary import sqrt
@@ -18,6 +18,14 @@ from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
 from scalarviz.core.layers.dense import WeightedLayer
 from scalarviz.core.layers.layer import Batch
 from scalarviz.core.layers.parameters import checked_array, own_states
+from scalarviz.core.layers.rowwise_layers import (
+    backward_formula,
+    by_place,
+    features_of,
+    forward_formula,
+    lower_formula,
+    whole,
+)
 from scalarviz.core.layers.shapes import groups_of, numbers_of, shape_setting
 from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.weight import Weight
@@ -30,13 +38,17 @@ class ScaledLayer(WeightedLayer):
     Args:
         shape: number of features, or the shape (channels, height, width) of a picture
         shift: whether each feature has a shift; by default True
+        gain: whether each feature has a gain; by default True
     """
 
-    def __init__(self, shape: int | Sequence[int], *, shift: bool = True) -> None:
+    def __init__(
+        self, shape: int | Sequence[int], *, shift: bool = True, gain: bool = True
+    ) -> None:
         picture, count = numbers_of(shape, f"the features of {type(self).__name__}")
         self.features = picture[0] if picture else count
         self.pixels = prod(picture[1:]) if picture else 1
-        shapes = dict.fromkeys(("weight", "bias") if shift else ("weight",), (self.features,))
+        names = [*["weight"][:gain], *["bias"][:shift]]
+        shapes = dict.fromkeys(names, (self.features,))
         super().__init__(picture or count, picture or count, parameters=shapes)
         self.has_shift = shift
 
@@ -50,7 +62,8 @@ class ScaledLayer(WeightedLayer):
     @cached_property
     def gains(self) -> tuple[Weight, ...]:
         """The factors of the features, as Weights."""
-        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(self.features)])
+        count = self.features if self.size else 0
+        return tuple([Weight.on(self.bank, self.first_row + i) for i in range(count)])
 
     @final
     @cached_property
@@ -79,7 +92,9 @@ class ScaledLayer(WeightedLayer):
 
     @final
     def _lower_scale(self, program: Program) -> None:
-        """Append the operation that applies gains and shifts to a `program`."""
+        """Append the operation that applies gains and shifts, if there are any, to a `program`."""
+        if not self.size:
+            return
         program.add(
             "scale",
             size=self.outputs,
@@ -93,6 +108,8 @@ class ScaledLayer(WeightedLayer):
     def _scaled(self, rows: Batch, verb: Callable[[Weight, float], float]) -> Batch:
         """Return each number times the gain of its feature, plus its shift if present."""
         p = self.pixels
+        if not self.size:
+            return rows
         found = [[verb(self.gains[i // p], y) for i, y in enumerate(row)] for row in rows]
         if not self.has_shift:
             return found
@@ -102,6 +119,8 @@ class ScaledLayer(WeightedLayer):
     def _unscaled(self, upstream: Batch) -> Batch:
         """Run backward of gains and shifts, from the last sample; return the input gradients."""
         p = self.pixels
+        if not self.size:
+            return upstream
         inner: Batch = []
         for sample in reversed(upstream):
             row = [0.0] * self.inputs
@@ -121,20 +140,28 @@ class Norm(ScaledLayer):
         eps: positive number added before taking the square root
         formula: row of core/formulas/layer_formulas.py that normalizes
         shift: whether each feature has a shift
+        gain: whether each feature has a gain
     """
 
     def __init__(
-        self, shape: int | Sequence[int], eps: float, formula: RowFormula, *, shift: bool
-    ) -> None:
-        super().__init__(shape, shift=shift)
+        self, shape: int | Sequence[int], eps: float, formula: RowFormula, *, shift: bool,
+        gain: bool = True,
+    ) -> None:  # fmt: skip
+        super().__init__(shape, shift=shift, gain=true_or_false(gain, "gain"))
         self.eps = number(eps, "eps", 0.0, open_low=True)
         self.formula = formula
-        self._given: dict[str, Any] = {"features": self.inputs}
+        self._places = 0
+        self._given: dict[str, Any] = {"features": self.shape}
         self.numbers: tuple[Any, ...] = (float(self.inputs), self.eps)
+
+    def _at_each_place(self, shape: int | Sequence[int], what: str) -> None:
+        """Normalize the numbers of each place if the shape is that of a sequence."""
+        _, count, self._places = features_of(shape, what)
+        self.numbers = float(count), self.eps
 
     @final
     def initialize(self, init: Init, seed: int) -> None:
-        self.bank.value[self.first_row : self.first_row + self.features] = 1.0
+        self.bank.value[self.rows][: self.features] = 1.0
 
     @final
     def settings(self) -> dict[str, Any]:
@@ -143,30 +170,23 @@ class Norm(ScaledLayer):
     @final
     def lower(self, program: Program) -> None:
         program.set_shape(self.input_shape)
-        program.add(
-            "row",
-            self.formula.name,
-            size=self.outputs,
-            settings=tuple(map(float, self.numbers)),
-            shape=self.output_shape,
-        )
+        lower_formula(self, program, self.numbers, self._places)
         self._lower_scale(program)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        done = [(x, *self.formula.run(x, self.outputs, self.numbers)) for x in batch]
-        self.kept.extend(done)
-        return self._scaled([y for _, y, _ in done], Weight.forward)
+        normal = forward_formula(self, batch, self.numbers, self._places)
+        return self._scaled(normal, Weight.forward)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
-        gradient, settings, inner = self.formula.gradient, self.numbers, self._unscaled(upstream)
-        return [gradient(each, settings, *self.kept.pop()) for each in reversed(inner)][::-1]
+        return backward_formula(self, self._unscaled(upstream), self.numbers, self._places)
 
     @final
     def evaluate_rows(self, batch: Batch) -> Batch:
-        normal = [self.formula.run(x, self.outputs, self.numbers)[0] for x in batch]
-        return self._scaled(normal, Weight.evaluate)
+        count, rows = self.outputs // (self._places or 1), by_place(batch, self._places)
+        normal = [self.formula.run(x, count, self.numbers)[0] for x in rows]
+        return self._scaled(whole(normal, self._places), Weight.evaluate)
 
 
 @final
@@ -174,14 +194,14 @@ class LayerNorm(Norm):
     """Normalize each sample to mean 0 and variance 1, then apply a gain and a shift per feature.
 
     Args:
-        features: number of features, at least 1
+        features: number of features, at least 1, or the shape (features, places) of a sequence,
+            of which each place is normalized
         eps: positive number added to the variance before the square root; by default 1e-5
     """
 
-    def __init__(self, features: int, eps: float = 1e-5) -> None:
-        super().__init__(
-            size(features, "the inputs of LayerNorm"), eps, ROW_FORMULAS["layer_norm"], shift=True
-        )
+    def __init__(self, features: int | Sequence[int], eps: float = 1e-5) -> None:
+        super().__init__(features, eps, ROW_FORMULAS["layer_norm"], shift=True)
+        self._at_each_place(features, "the inputs of LayerNorm")
 
 
 @final
@@ -215,14 +235,18 @@ class RMSNorm(Norm):
     """Divide each sample by its root mean square, then apply a gain for each feature.
 
     Args:
-        features: number of features, at least 1
+        features: number of features, at least 1, or the shape (features, places) of a sequence,
+            of which each place is normalized
         eps: positive number added to the mean square before the square root; by default 1e-5
+        gain: whether each feature has a gain; by default True
     """
 
-    def __init__(self, features: int, eps: float = 1e-5) -> None:
-        super().__init__(
-            size(features, "the inputs of RMSNorm"), eps, ROW_FORMULAS["rms_norm"], shift=False
-        )
+    def __init__(
+        self, features: int | Sequence[int], eps: float = 1e-5, *, gain: bool = True
+    ) -> None:
+        super().__init__(features, eps, ROW_FORMULAS["rms_norm"], shift=False, gain=gain)
+        self._at_each_place(features, "the inputs of RMSNorm")
+        self._given |= {} if gain else {"gain": False}
 
 
 @final

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any, final
 
@@ -22,6 +22,7 @@ class Rowwise(Layer):
         outputs: number of outputs, at least 1, or the shape of a picture
         formula: row of core/formulas/layer_formulas.py
         numbers: settings passed to the formula
+        places: if not 0, the formula is applied to the numbers of each of so many places
     """
 
     def __init__(
@@ -30,33 +31,81 @@ class Rowwise(Layer):
         outputs: int | Shape,
         formula: RowFormula,
         numbers: tuple[float, ...],
+        places: int = 0,
     ) -> None:
         super().__init__(inputs, outputs)
         self.formula = formula
         self.numbers = numbers
+        self._places = places
         self._typed = typed(formula.forward, numbers)
 
     @final
     def lower(self, program: Program) -> None:
         program.set_shape(self.input_shape)
-        program.add(
-            "row",
-            self.formula.name,
-            size=self.outputs,
-            settings=self.numbers,
-            shape=self.output_shape,
-        )
+        lower_formula(self, program, self.numbers, self._places)
 
     @final
     def forward_rows(self, batch: Batch) -> Batch:
-        done = [(x, *self.formula.run(x, self.outputs, self._typed)) for x in batch]
-        self.kept.extend(done)
-        return [y for _, y, _ in done]
+        return forward_formula(self, batch, self._typed, self._places)
 
     @final
     def backward_rows(self, upstream: Batch) -> Batch:
-        gradient, settings = self.formula.gradient, self._typed
-        return [gradient(each, settings, *self.kept.pop()) for each in reversed(upstream)][::-1]
+        return backward_formula(self, upstream, self._typed, self._places)
+
+
+# A layer with a row formula, for the whole sample or for the numbers of each place.
+
+
+def lower_formula(layer: Any, program: Program, numbers: Iterable[float], places: int) -> None:
+    """Append the operation of a layer's row formula to `program`."""
+    program.add(
+        "each_place" if places else "row",
+        layer.formula.name,
+        size=layer.outputs,
+        settings=(*map(float, numbers), *([float(places)] if places else [])),
+        shape=layer.output_shape,
+    )
+
+
+def forward_formula(layer: Any, batch: Batch, settings: Sequence[float], places: int) -> Batch:
+    """Return the results of a layer's row formula; keep what `backward_formula` needs."""
+    rows = by_place(batch, places)
+    done = [(x, *layer.formula.run(x, layer.outputs // (places or 1), settings)) for x in rows]
+    layer.kept.extend(done)
+    return whole([y for _, y, _ in done], places)
+
+
+def backward_formula(layer: Any, upstream: Batch, settings: Sequence[float], places: int) -> Batch:
+    """Return the gradients of the inputs of a layer's row formula."""
+    gradient, rows = layer.formula.gradient, by_place(upstream, places)
+    return whole([gradient(g, settings, *layer.kept.pop()) for g in reversed(rows)][::-1], places)
+
+
+def by_place(batch: Batch, places: int) -> Batch:
+    """Return the numbers of each place of each sample; without `places`, the samples."""
+    return [row[place::places] for row in batch for place in range(places)] if places else batch
+
+
+def whole(rows: Batch, places: int) -> Batch:
+    """Return samples from the numbers of each of their places, the inverse of `by_place`."""
+    if not places:
+        return rows
+    samples = [rows[first : first + places] for first in range(0, len(rows), places)]
+    return [[x for channel in zip(*each, strict=True) for x in channel] for each in samples]
+
+
+def features_of(shape: int | Sequence[int], what: str) -> tuple[Shape, int, int]:
+    """Return the picture shape of a sequence, its features and places; (), `shape`, 0 for a size.
+
+    Raises ShapeError for the shape of a picture that is higher than 1 pixel.
+    """
+    picture, count = numbers_of(shape, what)
+    require(
+        not picture or picture[1] == 1,
+        f"{what} are a number, or the shape (features, places) of a sequence, not {shorten(shape)}",
+        ShapeError,
+    )
+    return (picture, picture[0], picture[2]) if picture else ((), count, 0)
 
 
 @final
@@ -89,18 +138,20 @@ class LogSoftmax(Rowwise):
     includes it. No parameters.
 
     Args:
-        features: number of features, at least 1
+        features: number of features, at least 1, or the shape (features, places) of a sequence,
+            which has probabilities at each place
 
     >>> LogSoftmax(2)([0.0, 0.0]).round(3).tolist()
     [-0.693, -0.693]
     """
 
-    def __init__(self, features: int) -> None:
-        count = size(features, "the features of LogSoftmax")
-        super().__init__(count, count, ROW_FORMULAS["log_softmax"], (float(count),))
+    def __init__(self, features: int | Sequence[int]) -> None:
+        picture, count, places = features_of(features, "the features of LogSoftmax")
+        whole = picture or count
+        super().__init__(whole, whole, ROW_FORMULAS["log_softmax"], (float(count),), places)
 
     def settings(self) -> dict[str, Any]:
-        return {"features": self.inputs}
+        return {"features": shape_setting(self)}
 
 
 @final

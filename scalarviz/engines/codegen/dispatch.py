@@ -30,6 +30,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.core.formulas.activations import ACTIVATIONS
+from scalarviz.core.formulas.elementary import exp
 from scalarviz.core.formulas.formula import Formula, table
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS, typed
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
@@ -45,7 +46,7 @@ __all__ = [
     "scalar_loss_forward", "scalar_loss_backward", "row_loss_forward", "row_loss_backward",
     "optimizer_update", "condition_gradients", "schedule_factor", "optimizer_constants",
     "operation_forward", "operation_backward", "philox", "scramble", "unit", "uniform", "normal",
-    "drop_word", "lowered_scale", "raised_scale",
+    "drop_word", "lowered_scale", "raised_scale", "exponentials",
 ]  # fmt: skip
 
 BLOCK = 64
@@ -183,6 +184,12 @@ def row_backward(
             gradient[:, n],
             *typed(row.backward, settings),
         )
+
+
+def exponentials(x: FloatArray) -> None:
+    """x[i] = exp(x[i]); 1-D."""
+    for i in range(len(x)):
+        x[i] = exp(x[i])
 
 
 def scalar_loss_forward(formula: Index, p: FloatArray, t: FloatArray, samples: Index) -> Any:

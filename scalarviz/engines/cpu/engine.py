@@ -137,7 +137,7 @@ class CpuEngine(StackEngine[FloatArray]):
         todo = whole_pass(program, plans.DO_LOAD | plans.DO_FORWARD | plans.DO_KEEP)
         made.run(todo, data=self.array(batch))
         return {
-            each.name: numbers_in(spaces, samples, each.offset, each.size)
+            each.name: numbers_in(spaces, samples, each.offset, each.size, self.tables)
             for each in program.buffers
         }
 
@@ -376,10 +376,12 @@ class CpuRun(Run):
         before.end_step(self._statistics.error, overflowed=bad == OVERFLOW)
 
     def values(self, buffer: Buffer) -> FloatArray:
-        return numbers_in(self._room.spaces, self._samples, buffer.offset, buffer.size)
+        row, size = buffer.offset, buffer.size
+        return numbers_in(self._room.spaces, self._samples, row, size, self._tables)
 
     def gradients(self, buffer: Buffer) -> FloatArray:
-        flows = numbers_in(self._room.flows, self._samples, self._tables.flows[buffer], buffer.size)
+        row, size = self._tables.flows[buffer], buffer.size
+        flows = numbers_in(self._room.flows, self._samples, row, size, self._tables)
         flows /= flows.dtype.type(self._work.loss_scale)
         return flows
 
@@ -387,9 +389,12 @@ class CpuRun(Run):
         return self._targets
 
 
-def numbers_in(spaces: FloatArray, samples: int, row: int, size: int) -> FloatArray:
+def numbers_in(spaces: FloatArray, samples: int, row: int, size: int, tables: Tables) -> FloatArray:
     """Return a buffer of all samples of a batch, from the workspaces of its tiles."""
-    width, counts = stride_of_rows(samples), np.diff(tile_starts(samples))
+    width, counts = (
+        stride_of_rows(samples, int(tables.plan["alone"][0])),
+        np.diff(tile_starts(samples)),
+    )
     first = row * width
     tiles = [space[first : first + size * width].reshape(size, width) for space in spaces]
     return np.concatenate([t[:, :n].T for t, n in zip(tiles, counts, strict=True)])

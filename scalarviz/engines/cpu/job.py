@@ -54,7 +54,7 @@ from scalarviz.engines.cpu.records import (
     SamplesRecord,
     UpdateRecord,
 )
-from scalarviz.engines.cpu.table import units_of_optimizer
+from scalarviz.engines.cpu.table import stride_alone, units_of_optimizer
 from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 
 
@@ -247,6 +247,7 @@ def make_tables(
         np.zeros(1, PLAN), out=program.outputs.offset, out_size=program.outputs.size, goals=goals,
         flow_out=flows[program.outputs], flow_in=flows[program.inputs], half=precision.mixed,
         dynamic=precision.mixed and precision.dynamic, patience=precision.patience,
+        alone=stride_alone(program),
     )  # fmt: skip
     return Tables(
         plan,

@@ -371,6 +371,12 @@ def add_lanes(target: Any, builder: Any, signature: Any, a: Any, b: Any) -> Any:
     return builder.fadd(a, b)
 
 
+@instruction(first_of)
+def larger_lanes(target: Any, builder: Any, signature: Any, a: Any, b: Any) -> Any:
+    """Return the larger number in each lane; NaN in `b` is ignored."""
+    return builder.select(builder.fcmp_ordered(">", b, a), b, a)
+
+
 @instruction(types.void)
 def add_sums(
     target: Any, builder: Any, signature: Any, x: Any, at: Any, count: Any, a: Any, b: Any, c: Any,

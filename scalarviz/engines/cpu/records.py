@@ -71,10 +71,10 @@ OPERATION = record_type(
 # A plan: rows of outputs, targets and gradients in the workspaces of a tile, and addresses of the
 # loss's kernels. Operations before `first_needed` do not compute the gradient of their inputs.
 # `half` is 1 in mixed precision, `dynamic` if the loss scale is dynamic, `refuse` if a gradient
-# that is not finite stops the training.
+# that is not finite stops the training. `alone` is the stride of rows for a single sample, or 0.
 PLAN = record_type(
     "out", "out_size", "goals", "flow_out", "flow_in", "first_needed", "loss", "loss_back",
-    "refuse", "half", "dynamic", "patience", "mean_of",
+    "refuse", "half", "dynamic", "patience", "mean_of", "alone",
 )  # fmt: skip
 
 # A pass: the flags `what` (see `tiles.py`), the operations from `low` to before `high`, and the

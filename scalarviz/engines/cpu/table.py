@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cache
+from math import gcd, prod
 from typing import Any
 
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES, Loss, LossRow
@@ -20,7 +21,7 @@ from scalarviz.engines.codegen.dispatch import Real, by_address
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import lanes, tiles, training_kernels
 from scalarviz.engines.cpu.lanes import forward_of_lanes, inputs_of_lanes, parameters_of_lanes
-from scalarviz.engines.cpu.products import Index
+from scalarviz.engines.cpu.products import SHORTEST, Index
 from scalarviz.engines.cpu.records import (
     MOST_SETTINGS,
     OPERATION,
@@ -38,6 +39,8 @@ from scalarviz.engines.cpu.tile_kernels import (
     affine_forward,
     affine_inputs,
     affine_parameters,
+    attention_inputs,
+    attention_tile,
     batch_norm_forward,
     batch_norm_inputs,
     branch_forward,
@@ -49,11 +52,19 @@ from scalarviz.engines.cpu.tile_kernels import (
     convolution_parameters,
     dropout_forward,
     dropout_inputs,
+    each_place_inputs,
+    each_place_tile,
+    embedding_forward,
+    embedding_inputs,
+    embedding_parameters,
     gather_batch_norm,
     gather_batch_norm_back,
     parametric_inputs,
     parametric_parameters,
     parametric_tile,
+    pointwise_forward,
+    pointwise_inputs,
+    pointwise_parameters,
     product_forward,
     product_inputs,
     row_inputs,
@@ -88,6 +99,10 @@ KERNELS: dict[str, Kernels] = {
     },
     "activation": {"forward": activation_tile, "back": activation_inputs},
     "row": {"forward": row_tile, "back": row_inputs},
+    "each_place": {"forward": each_place_tile, "back": each_place_inputs},
+    "embedding": {
+        "forward": embedding_forward, "back": embedding_inputs, "parameters": embedding_parameters,
+    },
     "scale": {"forward": scale_forward, "back": scale_inputs, "parameters": scale_parameters},
     "parametric": {
         "forward": parametric_tile, "back": parametric_inputs, "parameters": parametric_parameters,
@@ -105,6 +120,10 @@ KERNELS: dict[str, Kernels] = {
         "forward": batch_norm_forward, "back": batch_norm_inputs, "gather": gather_batch_norm,
         "gather_back": gather_batch_norm_back,
     },
+}  # fmt: skip
+ATTENTION: Kernels = {"forward": attention_tile, "back": attention_inputs}
+POINTWISE: Kernels = {
+    "forward": pointwise_forward, "back": pointwise_inputs, "parameters": pointwise_parameters,
 }  # fmt: skip
 WIDE_AFFINE: Kernels = {
     "forward": wide_forward, "back": wide_inputs, "parameters": wide_parameters,
@@ -133,7 +152,50 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
     """
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
         return "wide_affine", WIDE_AFFINE
+    if is_pointwise(operation):
+        return "pointwise", POINTWISE
+    if operation.formula == "attention":
+        return "row", ATTENTION
     return operation.kind, KERNELS.get(operation.kind, {})
+
+
+def is_pointwise(operation: Operation) -> bool:
+    """Return whether an operation is a convolution that computes each pixel from itself."""
+    if operation.kind != "convolution":
+        return False
+    windows = operation.windows
+    sides = windows.height, windows.width
+    return windows.groups == 1 == prod(windows.extent) and sides == (
+        windows.out_height,
+        windows.out_width,
+    )
+
+
+# Kinds whose kernels write nothing beyond the places of a sample.
+EXACT = {
+    "each_place",
+    "row",
+    "embedding",
+    "activation",
+    "branch",
+    "sum",
+    "product",
+    "concatenation",
+}
+
+
+def stride_alone(program: Program) -> int:
+    """Return the stride of rows for a batch of one sample if a place can be a lane, else 0.
+
+    The places of a sample then lie side by side, and a feature at all places fills whole vectors.
+    """
+    points = [each for each in program.operations if is_pointwise(each)]
+    if not points or any(
+        each.kind not in EXACT for each in program.operations if each not in points
+    ):
+        return 0
+    shortest = int(SHORTEST)
+    return max(shortest // gcd(shortest, each.outputs_per_bias) for each in points)
 
 
 def on_tile(kernel: KernelFunction) -> KernelFunction:
@@ -340,6 +402,7 @@ def every_unit() -> list[Unit]:
     for kind in KERNELS:
         for row in (KINDS[kind].formulas or {"": None}).values():
             found += kernels_of(kind, KERNELS[kind], row).values()
+    found += kernels_of("pointwise", POINTWISE, None).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
     found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
     for name in (*LOSSES, *ROW_LOSSES):

@@ -43,6 +43,7 @@ from scalarviz.engines.codegen.dispatch import (
     activation_backward,
     activation_forward,
     drop_word,
+    exponentials,
     inner,
     parametric_backward,
     parametric_forward,
@@ -64,21 +65,25 @@ from scalarviz.engines.cpu.products import (
     Record,
     Table,
     add_four,
+    add_lanes,
     add_row_sums,
     add_sums_apart,
     affine,
     four_rows,
     lane_count,
+    larger_lanes,
     load_four,
     load_lanes,
     load_some,
     load_some_of_four,
+    multiply,
     multiply_add_four,
     not_unrolled,
     outer,
     spread,
+    store_lanes,
 )
-from scalarviz.engines.cpu.records import BankView, Tile, Workspaces
+from scalarviz.engines.cpu.records import BankView, Tile, Workspaces, address_of, table_at
 from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride, tile_of
 from scalarviz.engines.cpu.wide_products import (
     add_products,
@@ -86,6 +91,8 @@ from scalarviz.engines.cpu.wide_products import (
     spread_four,
     store_block,
 )
+
+NOWHERE = np.uint64(2**64 - 1)  # instead of the row of an index that chooses none
 
 # ---- affine -------------------------------------------------------------------------------------
 
@@ -201,6 +208,263 @@ def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> Non
         settings,
         n,
     )
+
+
+# ---- attention ----------------------------------------------------------------------------------
+# With one sample a place is a lane of a vector, and all sums over places are matrix products.
+
+
+@inner
+def attention_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = the values of all places times their shares, for each head and place."""
+    heads, size, places = np.uint64(settings[0]), np.uint64(settings[1]), np.uint64(settings[2])
+    space, none = tile.space, tile.space[:0]
+    if tile.stride != ONE or places % lane_count(space) != ZERO:
+        row_tile(op, settings, bank, tile)
+        return
+    one_head, square = size * places, places * places
+    shares = np.empty(heads * square, space.dtype)
+    find_shares(shares, space, op.source, heads, size, places, settings)
+    for head in range(heads):
+        value = op.source + (THREE * head + TWO) * one_head
+        affine(
+            space, value, places, ONE, none, ZERO, shares, space, head * square,
+            op.target + head * one_head, places, size, places, places,
+        )  # fmt: skip
+
+
+@inner
+def find_shares(
+    shares: Numbers, space: Numbers, x: Index, heads: Index, size: Index, places: Index,
+    settings: Numbers,
+) -> None:  # fmt: skip
+    """Compute the share that each place takes of each other one, for all heads.
+
+    A row has the shares of one place, and a lane those that a place takes.
+    """
+    one_head, square, step, dtype = size * places, places * places, lane_count(space), space.dtype
+    sees, total = np.empty(square, dtype), np.empty(places, dtype)
+    for u in range(places):
+        for t in range(places):
+            sees[u * places + t] = dtype.type(1) if t >= u or settings[3] == 0 else dtype.type(0)
+    for head in range(heads):
+        query, first = x + THREE * head * one_head, head * square
+        affine(
+            space, query + one_head, ONE, places, space[:0], ZERO, space, shares, query, first,
+            size, places, places, places,
+        )  # fmt: skip
+        # Scores of places that are not seen count as 0, which changes no share, and are 0 later.
+        for t in range(ZERO, places, step):
+            largest = multiply(load_lanes(shares, first + t), load_lanes(sees, t))
+            for u in range(ONE, places):
+                at = u * places + t
+                score = multiply(load_lanes(shares, first + at), load_lanes(sees, at))
+                store_lanes(shares, first + at, score)
+                largest = larger_lanes(largest, score)
+            minus = multiply(largest, spread(dtype.type(-1)))
+            factor = spread(dtype.type(settings[4]))
+            for u in range(places):
+                at = first + u * places + t
+                store_lanes(shares, at, multiply(add_lanes(load_lanes(shares, at), minus), factor))
+    exponentials(shares)
+    for head in range(heads):
+        first = head * square
+        for t in range(ZERO, places, step):
+            sums = spread(dtype.type(0))
+            for u in range(places):
+                at = u * places + t
+                part = multiply(load_lanes(shares, first + at), load_lanes(sees, at))
+                store_lanes(shares, first + at, part)
+                sums = add_lanes(sums, part)
+            store_lanes(total, t, sums)
+        for t in range(places):
+            total[t] = dtype.type(1) / total[t]
+        for t in range(ZERO, places, step):
+            by = load_lanes(total, t)
+            for u in range(places):
+                at = first + u * places + t
+                store_lanes(shares, at, multiply(load_lanes(shares, at), by))
+
+
+@inner
+def attention_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Compute the gradients of queries, keys and values."""
+    heads, size, places = np.uint64(settings[0]), np.uint64(settings[1]), np.uint64(settings[2])
+    space, flow, none = tile.space, tile.flow, tile.space[:0]
+    if tile.stride != ONE or places % lane_count(space) != ZERO:
+        row_inputs(op, settings, bank, tile)
+        return
+    one_head, square, step = size * places, places * places, lane_count(space)
+    zero, factor = space.dtype.type(0), spread(space.dtype.type(settings[4]))
+    shares, slopes = np.empty(heads * square, space.dtype), np.empty(square, space.dtype)
+    find_shares(shares, space, op.source, heads, size, places, settings)
+    for head in range(heads):
+        first = head * square
+        query, y = op.source + THREE * head * one_head, op.target + head * one_head
+        key, value = query + one_head, query + TWO * one_head
+        g, h = op.flow_out + head * one_head, op.flow_in + THREE * head * one_head
+        affine(
+            space, value, ONE, places, none, ZERO, flow, slopes, g, ZERO, size, places, places,
+            places,
+        )  # fmt: skip
+        for t in range(ZERO, places, step):
+            minus = spread(zero)
+            for d in range(size):
+                at = d * places + t
+                product = multiply(load_lanes(flow, g + at), load_lanes(space, y + at))
+                minus = add_lanes(minus, multiply(product, spread(space.dtype.type(-1))))
+            for u in range(places):
+                at = u * places + t
+                gain = add_lanes(load_lanes(slopes, at), minus)
+                slope = multiply(multiply(load_lanes(shares, first + at), gain), factor)
+                store_lanes(slopes, at, slope)
+        affine(
+            space, key, places, ONE, none, ZERO, slopes, flow, ZERO, h, places, size, places,
+            places,
+        )  # fmt: skip
+        for i in range(h + one_head, h + THREE * one_head):
+            flow[i] = zero
+        outer(flow, h + one_head, slopes, space, ZERO, query, places, size, places, places)
+        outer(flow, h + TWO * one_head, shares, flow, first, g, places, size, places, places)
+
+
+# ---- each place of a sequence -------------------------------------------------------------------
+# The numbers of a feature at all places are consecutive rows, so a place of a sample is computed
+# like a sample: a feature is one row of `places * stride` numbers.
+
+
+@inner
+def each_place_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = f(x) for each place of each sample; f is a row formula, such as rms_norm."""
+    space, n, stride, places = tile.space, tile.n, tile.stride, op.each
+    inputs, outputs, wide = op.inputs // places, op.outputs // places, op.each * tile.stride
+    x, y, memo = op.source * stride, op.target * stride, op.memo * stride
+    width, runs = (wide, ONE) if n == stride else (n, places)
+    for p in range(runs):
+        at = p * stride
+        row_forward(
+            op.formula,
+            table_at(address_of(space, x + at), inputs, wide, space.dtype),
+            table_at(address_of(space, y + at), outputs, wide, space.dtype),
+            space[memo + at : memo + at + width],
+            settings,
+            width,
+        )
+
+
+@inner
+def each_place_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Compute the gradient of the inputs by the formula's backward, place by place."""
+    space, flow, n, stride, places = tile.space, tile.flow, tile.n, tile.stride, op.each
+    inputs, outputs, wide = op.inputs // places, op.outputs // places, op.each * tile.stride
+    x, y, memo = op.source * stride, op.target * stride, op.memo * stride
+    g, h = op.flow_out * stride, op.flow_in * stride
+    width, runs = (wide, ONE) if n == stride else (n, places)
+    for p in range(runs):
+        at = p * stride
+        row_backward(
+            op.formula,
+            table_at(address_of(space, x + at), inputs, wide, space.dtype),
+            table_at(address_of(space, y + at), outputs, wide, space.dtype),
+            space[memo + at : memo + at + width],
+            table_at(address_of(flow, g + at), outputs, wide, space.dtype),
+            table_at(address_of(flow, h + at), inputs, wide, space.dtype),
+            settings,
+            width,
+        )
+
+
+@inner
+def pointwise_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """z = W x + b at each pixel or place: a convolution whose windows are 1 x 1."""
+    space, wide, pixels = tile.space, op.each * tile.stride, op.each
+    biases = bank.value[: op.has_biases * np.uint64(len(bank.value))]
+    affine(
+        bank.value, op.weights, op.inputs // pixels, ONE, biases, op.biases, space, space,
+        op.source * tile.stride, op.target * tile.stride, op.inputs // pixels,
+        op.outputs // pixels, wide, wide,
+    )  # fmt: skip
+
+
+@inner
+def pointwise_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Add the gradients of W and b: sums over the samples and the pixels."""
+    space, flow, n, stride, pixels = tile.space, tile.flow, tile.n, tile.stride, op.each
+    inputs, outputs, first = op.inputs // pixels, op.outputs // pixels, op.gradients
+    wide = pixels * stride
+    width, runs = (wide, ONE) if n == stride else (n, pixels)
+    for p in range(runs):
+        x, g = (op.source + p) * stride, (op.flow_out + p) * stride
+        outer(tile.partial, first, space, flow, x, g, inputs, outputs, width, wide)
+        if op.has_biases == ONE:
+            biases = first + op.count - outputs
+            add_row_sums(tile.partial, biases, flow, g, outputs, width, wide)
+
+
+@inner
+def pointwise_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Compute the gradient of the inputs at each pixel: W transposed, times g."""
+    flow, wide, pixels = tile.flow, op.each * tile.stride, op.each
+    affine(
+        bank.value, op.weights, ONE, op.inputs // pixels, bank.value[:0], op.biases, flow, flow,
+        op.flow_out * tile.stride, op.flow_in * tile.stride, op.outputs // pixels,
+        op.inputs // pixels, wide, wide,
+    )  # fmt: skip
+
+
+# ---- embedding ----------------------------------------------------------------------------------
+
+
+@inner
+def chosen_row(op: Record, space: Numbers, at: Index, count: Index) -> Index:
+    """Return the first weight of the row that an index in `space` chooses; NOWHERE for none."""
+    index = space[at]
+    inside = index >= 0 and index < count
+    return np.uint64(index) * (op.outputs // op.inputs) if inside else NOWHERE
+
+
+@inner
+def embedding_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """y = the row of W that the index at each place chooses, plus the bias of each number."""
+    space, n, stride, places = tile.space, tile.n, tile.stride, op.inputs
+    count = np.uint64(settings[0])
+    for p in range(places):
+        for t in range(n):
+            row = chosen_row(op, space, (op.source + p) * stride + t, count)
+            for f in range(op.outputs // places):
+                at = f * places + p
+                number = bank.value.dtype.type(0)
+                if row != NOWHERE:
+                    number = bank.value[op.weights + row + f]
+                if op.has_biases == ONE:
+                    number += bank.value[op.biases + at]
+                space[(op.target + at) * stride + t] = number
+
+
+@inner
+def embedding_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Add the gradient of each number to those of the weight and the bias that made it."""
+    space, flow, grad, n, stride = tile.space, tile.flow, tile.partial, tile.n, tile.stride
+    places, count = op.inputs, np.uint64(settings[0])
+    biases = op.gradients + op.count - op.outputs
+    for p in range(places):
+        for t in range(n):
+            row = chosen_row(op, space, (op.source + p) * stride + t, count)
+            for f in range(op.outputs // places):
+                at = f * places + p
+                number = flow[(op.flow_out + at) * stride + t]
+                if row != NOWHERE:
+                    grad[op.gradients + row + f] += number
+                if op.has_biases == ONE:
+                    grad[biases + at] += number
+
+
+@inner
+def embedding_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+    """Write zeros: an index has no gradient."""
+    flow, first = tile.flow, op.flow_in * tile.stride
+    for i in range(op.inputs * tile.stride):
+        flow[first + i] = 0
 
 
 # ---- scale --------------------------------------------------------------------------------------

@@ -165,6 +165,8 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
     first, end = chunk_bounds(chunk, count_chunks(samples), samples)
     tiles = tiles_of(job)
     at, tile, stride = address_of(tiles, chunk), tiles[chunk], row_stride(samples)
+    if samples == ONE and plan.alone > ZERO:
+        stride = plan.alone
     begin_tiles(tile, room, chunk, stride, what & DO_LEARN, batch.steps)
     if what & DO_WEIGHTS:
         clear_gradients(ops, low, high, room.partial[chunk])
@@ -248,9 +250,12 @@ def number_of_chunks(samples: int) -> int:
     return int(count_chunks(np.uint64(samples)))
 
 
-def stride_of_rows(samples: int) -> int:
-    """Return the distance between two rows of a tile for a batch of this size."""
-    return int(row_stride(np.uint64(samples)))
+def stride_of_rows(samples: int, alone: int) -> int:
+    """Return the distance between two rows of a tile for a batch of this size.
+
+    `alone` is the field of the plan.
+    """
+    return alone if samples == 1 and alone else int(row_stride(np.uint64(samples)))
 
 
 def number_of_tiles(samples: int) -> int:

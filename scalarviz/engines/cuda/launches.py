@@ -383,6 +383,7 @@ GROUPS: tuple[tuple[Launched, ...], ...] = (
 FORMULAS = {
     "activation": "ACTIVATIONS",
     "row": "ROW_FORMULAS",
+    "each_place": "ROW_FORMULAS",
     "parametric": "PARAMETRIC_FORMULAS",
 }
 

@@ -184,6 +184,135 @@ def row_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count
         )  # fmt: skip
 
 
+# ---- each place of a sequence, embedding --------------------------------------------------------
+
+
+@kernel
+def each_place_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = f(x) for each of EACH places, as `row_forward` does for a sample."""
+    x, y = ends_of(plan, op, base, stride)
+    memo, places = row_at(base, plan[op + MEMO], stride), plan[op + EACH]
+    settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
+    room = cuda.shared.array(TEAM_ROOM, Real)
+    for p in range(places):
+        for i in range(0, count, TEAM_SAMPLES):
+            n = np.uint64(p * stride + i)
+            row_values(
+                plan[op + FORMULA], x + n, y + n, memo + n, space, np.uint64(stride * places),
+                plan[op + INPUTS] // places, plan[op + OUTPUTS] // places, room,
+                min(TEAM_SAMPLES, count - i), worker, workers, settings,
+            )  # fmt: skip
+
+
+@kernel
+def each_place_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Compute the gradient of the inputs, place by place, as `row_inputs` does for a sample."""
+    x, y = ends_of(plan, op, base, stride)
+    h, g = ends_of(plan, op, flow_base, stride)
+    memo, places = row_at(base, plan[op + MEMO], stride), plan[op + EACH]
+    settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
+    room = cuda.shared.array(TEAM_ROOM, Real)
+    for p in range(places):
+        for i in range(0, count, TEAM_SAMPLES):
+            n = np.uint64(p * stride + i)
+            row_gradients(
+                plan[op + FORMULA], x + n, y + n, memo + n, g + n, h + n, space, flow,
+                np.uint64(stride * places), plan[op + INPUTS] // places,
+                plan[op + OUTPUTS] // places, room, min(TEAM_SAMPLES, count - i), worker, workers,
+                settings,
+            )  # fmt: skip
+
+
+@kernel
+def each_place_forward_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Run `each_place_forward` on all samples; a block computes several samples at a time."""
+    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
+        each_place_forward(
+            plan, op, arena, scalars, arena, plan[SPACE] + n, plan[STRIDE], n,
+            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
+        )  # fmt: skip
+
+
+@kernel
+def each_place_inputs_all(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
+) -> None:
+    """Run `each_place_inputs` on all samples; a block computes several samples at a time."""
+    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
+        each_place_inputs(
+            plan, op, arena, scalars, arena, plan[SPACE] + n, arena, plan[FLOW] + n, plan[STRIDE],
+            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
+        )  # fmt: skip
+
+
+@kernel
+def embedding_forward(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """y = the row of W that the index at each place chooses, plus the bias of each number."""
+    x, y = ends_of(plan, op, base, stride)
+    places, biased = np.uint32(plan[op + INPUTS]), plan[op + HAS_BIASES] != 0
+    size = np.uint64(plan[op + OUTPUTS] // plan[op + INPUTS])
+    weights = np.uint64(plan[VALUE] + plan[op + WEIGHT_ROW])
+    biases = np.uint64(plan[VALUE] + plan[op + BIAS_ROW])
+    letters = arena[plan[op + SETTINGS]]
+    for i in range(worker, plan[op + OUTPUTS] * count, workers):
+        row = row_of(i, count)
+        at = number_at(i, count, stride)
+        behind = np.uint64(row - row % places) * np.uint64(stride)  # rows of earlier features
+        index = space[x + at - behind]
+        total = arena[biases + np.uint64(row)] if biased else Real(0)
+        if index >= 0 and index < letters:
+            total += arena[weights + np.uint64(index) * size + np.uint64(row // places)]
+        space[y + at] = total
+
+
+@kernel
+def embedding_parameters(
+    plan: Whole, op: Index, arena: Numbers, chunk: Index, fresh: bool, space: Numbers,
+    base: Index, flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index,
+    workers: Index,
+) -> None:  # fmt: skip
+    """Add the gradients of W, from the places that chose the row, and of the biases."""
+    x, g = base + plan[op + SOURCE] * stride, flow_base + plan[op + TARGET] * stride
+    places, begin = plan[op + INPUTS], partial_of(plan, op, chunk)
+    size = plan[op + OUTPUTS] // places
+    weights = np.int64(arena[plan[op + SETTINGS]]) * size
+    for i in range(worker, plan[op + COUNT], workers):
+        total = Real(0) if fresh else arena[begin + i]
+        if i >= weights:
+            total = bias_sum(flow, g + (i - weights) * stride, 1, stride, count, total)
+        else:
+            letter, feature = i // size, i % size
+            for p in range(places):
+                at = (feature * places + p) * stride
+                for n in range(count):
+                    index = space[np.uint64(x + p * stride + n)]
+                    if index >= 0 and np.int64(index) == letter:
+                        total += flow[np.uint64(g + at + n)]
+        arena[begin + i] = total
+
+
+@kernel
+def embedding_inputs(
+    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
+    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
+) -> None:  # fmt: skip
+    """Write zeros: an index has no gradient."""
+    h, _ = ends_of(plan, op, flow_base, stride)
+    for i in range(worker, plan[op + INPUTS] * count, workers):
+        flow[h + number_at(i, count, stride)] = Real(0)
+
+
 # ---- scale --------------------------------------------------------------------------------------
 
 

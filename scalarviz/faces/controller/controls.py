@@ -155,8 +155,13 @@ def point(controller: Controller) -> None:
         controller.tell(text("notices.walking"))
 
 
-def walk(controller: Controller, key: str) -> bool:
-    """Select the next cube or neuron with an arrow key; return whether the key was used."""
+def walk(controller: Controller, key: str, *, shift: bool) -> bool:
+    """Select the next cube or neuron with an arrow key; return whether the key was used.
+
+    Without Shift, keys also choose a place or a head of a sequence.
+    """
+    if not (controller.stage.walking or shift) and controller.stage.choose(key):
+        return True
     if not controller.stage.walking or key not in WAYS:
         return False
     controller.stage.walk(key)

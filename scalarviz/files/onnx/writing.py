@@ -24,6 +24,7 @@ from scalarviz.core.formulas.elementary import pi
 from scalarviz.core.formulas.formula_trees import Tree, UnwritableError, function_tree
 from scalarviz.core.layers import (
     Affine,
+    Attention,
     AvgPool2d,
     BatchNorm,
     Conv1d,
@@ -31,6 +32,7 @@ from scalarviz.core.layers import (
     Dense,
     Dropout,
     Elementwise,
+    Embedding,
     FrequencyEncoding,
     GroupNorm,
     Layer,
@@ -301,13 +303,68 @@ def affine(at: LayerContext[Affine | GroupNorm]) -> None:
 
 def layer_norm(at: LayerContext[LayerNorm]) -> None:
     writer, layer = at.writer, at.layer
-    shape = writer.shape
-    inputs = (
-        writer.current,
-        at.rows("weight", shape),
-        at.rows("bias", shape),
-    )
-    writer.node("LayerNormalization", at.name, *inputs, axis=-len(shape), epsilon=layer.eps)
+    shape, is_sequence = writer.shape, len(writer.shape) > 1 and bool(layer.input_shape)
+    if is_sequence:
+        turned(at, "turn", (0, 2, 3, 1))
+    inside = shape[:1] if is_sequence else shape
+    inputs = writer.current, at.rows("weight", inside), at.rows("bias", inside)
+    writer.node("LayerNormalization", at.name, *inputs, axis=-len(inside), epsilon=layer.eps)
+    if is_sequence:
+        turned(at, "turn_back", (0, 3, 1, 2))
+
+
+def turned(at: LayerContext[Any], role: str, axes: Shape) -> None:
+    """Write a Transpose to these axes, of which the first one is the batch."""
+    shape = tuple([at.writer.shape[axis - 1] for axis in axes[1:]])
+    at.writer.node("Transpose", at.called(role, f".{role}"), shape=shape, perm=[*axes])
+
+
+def embedding(at: LayerContext[Embedding]) -> None:
+    """Write Gather; a row of zeros behind the others is chosen by -1."""
+    writer, layer = at.writer, at.layer
+    shape = layer.output_shape or (layer.features,)
+    writer.place, size = at.name, (*writer.shape, layer.features)
+    whole = writer.helper.np_dtype_to_tensor_dtype(np.dtype(np.int64))
+    indices = writer.put("Cast", writer.current, to=whole)
+    rows = at.rows("weight", (layer.count, layer.features))
+    zeros = at.numbers("zeros", np.zeros((1, layer.features)))
+    table = writer.put("Concat", rows, zeros, axis=0)
+    writer.node("Gather", at.name, table, indices, shape=size, axis=0)
+    writer.reshape((layer.places, layer.features), at.called("reshape", ".places"))
+    turned(at, "turn", (0, 2, 1))
+    writer.reshape(shape, at.called("shape", ".sequence"))
+    if layer.positions:
+        position = at.rows("position", shape)
+        writer.node("Add", at.called("add", ".positions"), writer.current, position)
+
+
+def attention(at: LayerContext[Attention]) -> None:
+    """Write the products, the mask and the softmax of all heads."""
+    writer, layer, shape = at.writer, at.layer, at.layer.output_shape
+    heads, size, places = layer.heads, layer.features // layer.heads, layer.places
+    writer.reshape((heads, 3, size, places), at.called("reshape", ".heads"))
+    parts = []
+    for i, role in enumerate(("query", "key", "value")):
+        index = at.numbers(f"index_of_{role}", np.array(i))
+        inputs, name = (writer.current, index), at.called(role, f".{role}")
+        parts.append(writer.node("Gather", name, *inputs, shape=(heads, size, places), axis=2))
+        writer.current, writer.shape = inputs[0], (heads, 3, size, places)
+    query, key, value = parts
+    writer.see((heads, size, places), query)
+    writer.current = query
+    turned(at, "turn", (0, 1, 3, 2))
+    square = heads, places, places
+    writer.node("MatMul", at.called("scores", ".scores"), writer.current, key, shape=square)
+    factor = at.numbers("factor", np.array(layer.numbers[-1]))
+    writer.node("Mul", at.called("scaled", ".scaled"), writer.current, factor)
+    if layer.causal:
+        mask = at.numbers("mask", np.triu(np.full((places, places), -np.inf), 1))
+        writer.node("Add", at.called("add", ".masked"), writer.current, mask)
+    writer.node("Softmax", at.called("shares", ".shares"), axis=-1)
+    turned(at, "turn_back", (0, 1, 3, 2))
+    made = heads, size, places
+    writer.node("MatMul", at.name, value, writer.current, shape=made)
+    writer.reshape(shape, at.called("shape", ".sequence"))
 
 
 def group_norm(at: LayerContext[GroupNorm]) -> None:
@@ -324,22 +381,26 @@ def group_norm(at: LayerContext[GroupNorm]) -> None:
 def rms_norm(at: LayerContext[RMSNorm]) -> None:
     """Write RMSNorm as several nodes, since ONNX has an operator only from opset 23 on."""
     writer, layer = at.writer, at.layer
-    writer.flat(at.name)
+    if not layer.input_shape:
+        writer.flat(at.name)
     x, row = writer.current, writer.shape
-    axes, eps = at.numbers("axes", np.array([-1])), at.numbers("eps", np.array(layer.eps))
+    axes, eps = at.numbers("axes", np.array([1])), at.numbers("eps", np.array(layer.eps))
     writer.node("Mul", at.called("square", ".square"), x, x)
-    mean = at.called("mean", ".mean")
-    writer.node("ReduceMean", mean, writer.current, axes, shape=(1,), keepdims=1)
+    mean, shape = at.called("mean", ".mean"), (1, *row[1:])
+    writer.node("ReduceMean", mean, writer.current, axes, shape=shape, keepdims=1)
     writer.node("Add", at.called("sum", ".sum"), writer.current, eps)
     root = writer.node("Sqrt", at.called("root", ".root"))
     writer.node("Div", at.called("quotient", ".quotient"), x, root, shape=row)
-    writer.node("Mul", at.name, writer.current, at.rows("weight", row))
+    if layer.size:
+        gains = at.rows("weight", (row[0], *[1] * (len(row) - 1)))
+        writer.node("Mul", at.name, writer.current, gains)
 
 
 def of_row(operator: str, at: LayerContext[Layer]) -> None:
-    """Write an operator on all numbers of a sample."""
-    at.writer.flat(at.name)
-    at.writer.node(operator, at.name, axis=-1)
+    """Write an operator on all numbers of a sample, or of each place of a sequence."""
+    if not at.layer.input_shape:
+        at.writer.flat(at.name)
+    at.writer.node(operator, at.name, axis=1)
 
 
 def spread(at: LayerContext[Layer]) -> None:
@@ -462,6 +523,8 @@ WRITERS: Mapping[str, tuple[str, Callable[[LayerContext[Any]], None]]] = {
     "LayerNorm": ("layer_norm", layer_norm),
     "GroupNorm": ("group_norm", group_norm),
     "RMSNorm": ("rms_norm", rms_norm),
+    "Embedding": ("embedding", embedding),
+    "Attention": ("attention", attention),
     "PReLU": ("prelu", prelu),
     "Elementwise": ("formula", elementwise),
     "Softmax": ("softmax", partial(of_row, "Softmax")),

@@ -29,6 +29,7 @@ import { OwnInput, draggingIn, typedIn } from "./handles.js";
 import { numberAt, unpacked } from "./arrays.js";
 import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./links.js";
+import { choice_by_key } from "./story/sequence_choice.js";
 import { seam } from "./story/pace.js";
 import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
@@ -75,6 +76,7 @@ export class App {
     if (remembered("numbers") === true) this.look.numbers = true;
     this.pointed = null; // the piece of the caption under the mouse
     this.held = null; // what a hand drags, and what was before
+    this.choice = null; // of a sequence
     this.pinned = null;
     this.offered = null; // a cube that a finger may drag at once
     this.beside = []; // rows that are pinned beside a weight
@@ -286,7 +288,7 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), probe: this.modelFrames.probeOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, named: this.around !== null, arrays: this.spec.facts.arrays,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), probe: this.modelFrames.probeOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, choice: this.choice, named: this.around !== null, arrays: this.spec.facts.arrays,
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     this.modelFrames.show();
@@ -418,6 +420,8 @@ export class App {
     if (found === undefined) return; // the camera moves there
     if (this.modelFrames.tap(x, y)) return;
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
+    const isMap = this.picture.placed?.sequence?.is_upright;
+    if ((isMap || !found) && this.takeChoice(this.picture.choiceAt(x, y))) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 
@@ -436,11 +440,21 @@ export class App {
     if (this.pinned?.row >= 0) this.past.view.pin(this.pinned.row);
   }
 
+  /** Choose a place, a letter or a head of a sequence; return whether there was a choice. */
+  takeChoice(choice) {
+    if (choice) this.change({ choice });
+    return Boolean(choice);
+  }
+
   press(event) {
     if (this.slowing) this.motion.finish();
     const command = commandOf(event, this.spec.page);
     const target = event.target instanceof Element ? event.target : document.body;
-    if (!command || takesKey(target, event.key)) return;
+    if (takesKey(target, event.key)) return;
+    const key = event.key.replace("Arrow", "").toLowerCase();
+    const isPlain = !(event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
+    if (isPlain && this.takeChoice(choice_by_key(this.picture.frame, key))) return;
+    if (!command) return;
     event.preventDefault();
     this.run(...command);
   }

@@ -19,6 +19,12 @@ export const POOL_ROWS = Float32Array.of(0, 0, 0, -1, -1, -1); // of the ground
 /** Return the vertex data of the trays and the shadows of cubes on the ground. */
 export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   const found = [];
+  for (const plate of layout.sequence ? layout.plates : []) {
+    const { along, columns, rows, seat } = plate;
+    const wide = [0.5 * columns * along[0], 0.5 * columns * along[1], 1.1 * seat];
+    for (let i = 0; i < rows; i++)
+      found.push(...along3(plate.point(0.5 * columns, i + 0.5), seat, [0, -1, 0]), ...wide);
+  }
   for (const fan of layout.fans) {
     const seat = layout.plate_of(fan.weights)?.[0].seat;
     if (!seat || fan.form === "upright") continue;

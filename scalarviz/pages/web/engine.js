@@ -423,7 +423,7 @@ export class Engine {
 }
 
 /** Return how a batch is divided into tiles: their starts, and the stride of their rows. */
-function tilesOf(samples, [longest, shortest]) {
+function tilesOf(samples, [longest, shortest, alone = 0]) {
   const chunks = Math.max(1, Math.min(8, Math.floor(samples / 64)));
   const starts = [];
   for (let chunk = 0; chunk < chunks; chunk++) {
@@ -434,7 +434,7 @@ function tilesOf(samples, [longest, shortest]) {
   const most = Math.min(longest, Math.ceil(samples / chunks));
   let lines = Math.max(1, Math.ceil(most / shortest));
   if (lines % 4 === 0) lines += 1;
-  return { starts, stride: lines * shortest };
+  return { starts, stride: samples === 1 && alone ? alone : lines * shortest };
 }
 
 // The initial numbers of a network for a seed, as core/formulas/initializers.py draws them.

@@ -8,6 +8,8 @@ import { readAnswers } from "./formulas.js";
 import { numberAt } from "./arrays.js";
 import { NONE } from "./story/facts.js";
 import { rows_of_sum } from "./story/focus.js";
+import { Choice } from "./story/sequence_places.js";
+import { at_place } from "./story/sequence_choice.js";
 import * as pace from "./story/pace.js";
 
 const NAMED = 34; // least pixels of a cell with call-outs in a playground
@@ -84,6 +86,13 @@ export function frameOf(scene, layout, state, options, scales, now) {
     longest_push: pushes?.reduce((top, x) => Math.max(top, Math.abs(x) || 0), 0) || null,
   };
   const buffers = buffersOf(scene, state, moment, part, neurons);
+  const choice = options.choice ?? new Choice();
+  if (layout.sequence) {
+    const found = at_place(layout.sequence, buffers.values, state.value, choice);
+    const shown = Object.fromEntries(found); // of the chosen place, by the balls
+    buffers.values = { ...buffers.values, ...shown };
+    buffers.whole = { ...buffers.whole, ...shown };
+  }
   const place = `${state.step} ${state.operation}`;
   const isFirst = (scene.first ??= place) === place; // nothing was done yet
   const isAlone = !(moment || guess || hover || pinned || options.held);
@@ -129,6 +138,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     thread: [], // the strongest path through strips
     held: (!moment && options.held) || null, // what a hand drags, and what was before
     guess,
+    choice, // of a sequence
     ...buffers,
     buffers,
     blame: blame_of_parts(layout, moment?.kind ?? "", buffers.flows),

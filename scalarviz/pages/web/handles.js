@@ -32,7 +32,9 @@ export function draggingIn(app) {
     const input = app.own.handleOf(found, app.state);
     if (input) return input;
     if (!(found?.row >= 0)) return null;
-    if (!isNear && 2 * app.picture.placeOf(found).half < SMALLEST_HANDLE) return null;
+    const isLarge = app.picture.pairs?.some(([box]) => box.has(x, y));
+    const isSmall = !isLarge && 2 * app.picture.placeOf(found).half < SMALLEST_HANDLE;
+    if (!isNear && isSmall) return null;
     const value = numberAt(app.state, found.row);
     if (!Number.isFinite(value)) return null;
     return new Handle(found.row, value, app.picture.frame.scale, answersIn(app));

@@ -7,8 +7,10 @@ import {
   Neurons as PlainNeurons,
   Plate as PlainPlate,
   MOST,
+  PIXEL,
   SCORED,
 } from "./story/plates.js";
+import { SequencePlan } from "./story/sequence_places.js";
 import { NONE } from "./story/facts.js";
 import { along3, row3 } from "./projection.js";
 
@@ -130,6 +132,7 @@ export class Layout extends PlainLayout {
       neurons: given.neurons.map((each, place) => Object.assign(new Neurons(), each, { place })),
       fans: given.fans.map((each) => Object.assign(new Fan(), each)),
       views: Object.fromEntries(views),
+      sequence: given.sequence ? Object.assign(new SequencePlan(), given.sequence) : null,
     });
     this.size = this.plates.reduce((sum, plate) => sum + plate.size, 0);
     this.extent = this.points();
@@ -151,6 +154,7 @@ export class Layout extends PlainLayout {
     parts.push(...this.labels, ...this.signs.map(({ room }) => room));
     parts.push(...this.written.map(({ ends }) => ends));
     for (const { kind, points } of this.marks) if (kind !== "text") parts.push(points.flat());
+    parts.push(...(this.sequence?.corners ?? []).map((corner) => corner.map((x) => PIXEL * x)));
     return Float64Array.from(parts.flatMap((part) => [...part]));
   }
 

@@ -25,6 +25,13 @@ import { draw_diagram } from "./story/diagram.js";
 import { draw_large_map, draw_maps } from "./story/probe_maps.js";
 import { draw_ways } from "./story/formula_marks.js";
 import * as marks from "./story/marks.js";
+import { brightness_of, choice_at, of_place } from "./story/sequence_choice.js";
+import { draw_sequence_lines } from "./story/sequence_lines.js";
+import {
+  draw_sequence_marks,
+  draw_sequence_part,
+  draw_sequence_row,
+} from "./story/sequence_picture.js";
 import { ALONE } from "./story/trays.js";
 import { drawNeurons } from "./neurons.js";
 import { unpackedAll } from "./arrays.js";
@@ -84,7 +91,7 @@ export class Picture {
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
-    this.scales = new Scales(this.scene.apart);
+    this.scales = new Scales(this.scene.apart, this.scene.usual);
     this.life = new AbortController(); // its signal ends what listens
     const { signal } = this.life;
     const lose = (event) => {
@@ -343,7 +350,8 @@ export class Picture {
     const shadow = colorOf(palette.shadow);
     const pixels = [canvas.width, canvas.height, ratio];
     this.cubes.setNumbers(frame);
-    this.cubes.draw(see, lit, canvas.width, canvas.height);
+    const rows = this.placed.sequence && !this.focus ? rowsLit(frame, lit) : lit;
+    this.cubes.draw(see, rows, canvas.width, canvas.height);
     // Below cubes, but after them: what they cover is not computed.
     const light = { u_ground: palette.groundColor, u_pool: colorOf(palette.pool) };
     this.pool.draw(POOL_ROWS, see, ...pixels, light);
@@ -369,6 +377,7 @@ export class Picture {
     const thread = () => threadIn(frame).map(rowOf);
     const walls = this.walls.of(see, layout, scale);
     draw_diagram(paper, palette, see, layout);
+    draw_sequence_lines(...seen);
     draw_maps(paper, see, layout, frame.probe, palette);
     paint_walls(...seen, walls, (fan) => said_to(fan, layout, values), thread);
     const above = draw_lines(paper, see, frame, view.lit, palette);
@@ -377,7 +386,7 @@ export class Picture {
     this.arrows = marks.draw_pushes(...seen);
     const taken = (this.taken = drawScenery(view, above));
     draw_ways(...seen, frame.blame);
-    taken.boxes.push(...draw_kernel_rows(...seen));
+    taken.boxes.push(...draw_kernel_rows(...seen), ...draw_sequence_marks(...seen));
     marks.draw_chosen(...seen);
     for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     draw_held(...seen);
@@ -385,7 +394,11 @@ export class Picture {
     taken.boxes.push(...draw_row_sheet(...seen));
     this.told = draw_told(paper, see, frame, taken, palette);
     taken.boxes.push(...this.told);
-    this.pairs = this.drawTray(view);
+    this.pairs = [
+      ...this.drawTray(view),
+      ...draw_sequence_part(...seen),
+      ...draw_sequence_row(...seen),
+    ];
     taken.write(paper, view.palette, this.cards);
     this.mark = frame.guess?.place ? marks.mark_of(frame, see, frame.guess, scale) : null;
     if (this.mark) marks.draw_guess(...seen, scale);
@@ -430,7 +443,14 @@ export class Picture {
   at(x, y) {
     const [, row] = this.pairs?.find(([box]) => box.has(x, y)) ?? [];
     if (row !== undefined) return { row };
-    return this.frame ? targetAt(this.frame, this.see, x, y) : null;
+    const found = this.frame ? targetAt(this.frame, this.see, x, y) : null;
+    const { neuron } = found ?? {};
+    return neuron ? { neuron: of_place(this.frame, neuron) } : found;
+  }
+
+  /** Return what a tap at a logical pixel chooses of a sequence, or null. */
+  choiceAt(x, y) {
+    return this.frame ? choice_at(this.see, this.frame, x, y) : null;
   }
 
   /** Return the center and half the size of a cube {row} or {neuron} in pixels, or null. */
@@ -453,6 +473,13 @@ export class Picture {
     this.eyes.cuts = this.calm;
     this.eyes.look(this.eyes.name);
   }
+}
+
+/** Return lights in which only the rows of a sequence that are used now are bright. */
+function rowsLit(frame, lit) {
+  const [bright, cells] = brightness_of(frame);
+  const outside = bright.map((each, i) => each * lit.plates[i]);
+  return { ...lit, outside, focus: { cells } };
 }
 
 const KNOWN_FROZEN = new WeakMap();

@@ -7,7 +7,8 @@ const KNOWN_PARTS = new WeakMap(); // by array: states have arrays of their own
 
 /** The scales of channels: one for the network, as in stage/channels.py. */
 export class Scales {
-  constructor(apart = []) {
+  constructor(apart = [], usual = null) {
+    this.usual = usual; // scale of values that stays, or null
     this.apart = apart; // the rows of each Affine, which has units and a scale of its own
     this.stops = new rules.GrowingStops();
     this.shown = ""; // which numbers they were chosen for
@@ -21,7 +22,8 @@ export class Scales {
     for (const channel of new Set(channels)) {
       const parts = this.parts(numbersOf(state, channel));
       for (const part of parts) part.largest ??= largestOf(part.own);
-      const largest = new Map(parts.map((part) => [channel + part.key, part.largest]));
+      const usual = channel === "value" ? this.usual : null;
+      const largest = new Map(parts.map((part) => [channel + part.key, usual ?? part.largest]));
       if (shown !== this.shown) this.stops.choose(largest);
       this.stops.follow(largest, now, channel === channels[0]);
     }

@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.points import row3, vector
 from scalarviz.scene.layout.projection import Found
 from scalarviz.story.facts import NONE, Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.scene.layout.sequence_places import SequencePlan
 
 RIGHT, UP, NEAR = vector(1.0, 0.0, 0.0), vector(0.0, 1.0, 0.0), vector(0.0, 0.0, 1.0)
 DOWN = -1.0 * UP
@@ -588,6 +591,7 @@ class Layout:
         thread: for squares, the path with the largest contribution, starting at the last layer
         heads: texts above columns
         marks: frames, lines and texts between the walls of a followed model
+        sequence: the network that reads a sequence, whose lines `sequence_picture` draws; or None
     """
 
     plates: Sequence[Plate]
@@ -601,6 +605,7 @@ class Layout:
     thread: tuple[Step, ...] = ()
     heads: Sequence[WrittenWords] = ()
     marks: Sequence[DiagramMark] = ()
+    sequence: SequencePlan | None = None
 
     @cached_property
     def _known(self) -> dict[object, Any]:
@@ -631,6 +636,7 @@ class Layout:
                 *(end for each in self.written for end in each.ends),
                 *(each.room() for each in self.signs),
                 *(np.array(each.points) for each in self.marks if each.kind != "text"),
+                *([] if self.sequence is None else [PIXEL * np.array(self.sequence.corners)]),
             ]
         )
 

@@ -13,13 +13,14 @@ from typing import Any, Literal, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import require, shorten, size
+from scalarviz.base.checks import answered, require, shorten, size
 from scalarviz.core.bank import Bank
 from scalarviz.core.bank_arrays import is_like
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.initializers import Init
-from scalarviz.core.layers import Dense, Layer
+from scalarviz.core.layers import Dense, Layer, Residual
 from scalarviz.core.layers.dense import PerceptronLayer
+from scalarviz.core.layers.nested import through
 from scalarviz.core.layers.normalization import Affine
 from scalarviz.core.layers.parameters import is_in_use, leave_bank
 from scalarviz.core.program import NONE
@@ -88,6 +89,48 @@ class GrownNetwork:
         here, there = self.states
         new.state[here] = bank.state[there]
         new.scaling[:] = bank.scaling
+
+
+@answered
+def ablated(network: Network, *layers: int) -> Network:
+    """Return a copy of a network in which Residual layers pass on their inputs, without f(x).
+
+    The loss of the copy shows how much these layers are worth. In the copy, the last weights of f
+    are 0.
+
+    Args:
+        network: a network, which is not changed
+        layers: indices of Residual layers, at least one
+
+    Raises InputError for another layer, or if f(x) is not 0 without its last weights, as with a
+    sigmoid after them.
+
+    >>> import scalarviz as sv
+    >>> net = sv.Network([sv.Residual(sv.Dense(2, 3, "relu"), sv.Dense(3, 2))], seed=0)
+    >>> ablated(net, 0)([3, 4]).tolist()
+    [3.0, 4.0]
+    """
+    require(isinstance(network, Network), f"ablated takes a network, not {shorten(network)}")
+    require(layers, "pass the index of at least one Residual layer, as in sv.ablated(net, 2)")
+    copy = network.copy()
+    for place in layers:
+        every: tuple[Layer, ...] = copy.layers
+        found = {i: each for i, each in enumerate(every) if isinstance(each, Residual)}
+        layer = found.get(NONE if whole(place) is None else place)
+        if layer is None:
+            raise InputError(
+                f"layer {shorten(place)} is not a Residual, and only these can be switched off: "
+                f"{', '.join(map(str, found)) or 'this network has none'}"
+            )
+        branch = layer.branches[0]
+        last = max((i for i, each in enumerate(branch) if each.size), default=0)
+        copy.bank.value[branch[last].rows] = 0.0
+        silent = through(branch[last:], Layer.evaluate_rows, [[0.0] * branch[last].inputs])
+        require(
+            branch[last].size and not np.any(silent),
+            f"layer {place} cannot be switched off by weights: end it with a linear layer",
+        )
+    return copy
 
 
 def with_neurons(net: Network, layer: int, count: int, start: Start, seed: int) -> GrownNetwork:

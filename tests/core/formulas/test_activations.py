@@ -216,6 +216,13 @@ def normed_in_halves(x: Any) -> Any:
     return ((halves - halves.mean(axis=1, keepdims=True)) / spread).ravel()
 
 
+def attended(x: Any) -> Any:
+    """One head at two places, of which each sees both: queries, keys and values."""
+    query, key, value = x[:6].reshape(3, 2)
+    parts = np.exp(0.3 * np.outer(query, key))
+    return parts @ value / parts.sum(axis=1)
+
+
 # The settings of each row, and what it writes with them.
 DEFINITIONS: dict[str, tuple[tuple[float, ...], Callable[[Any], Any]]] = {
     "layer_norm": ((8.0, 0.1), lambda x: (x - x.mean()) / np.sqrt(x.var() + 0.1)),
@@ -226,6 +233,7 @@ DEFINITIONS: dict[str, tuple[tuple[float, ...], Callable[[Any], Any]]] = {
     "log_softmax": ((8.0,), lambda x: x - np.log(np.exp(x).sum())),
     "spread": ((3,), lambda x: np.repeat(x, 3)),
     "slice": ((2,), lambda x: x[2:6]),
+    "attention": ((1, 1, 2, 0, 0.3), attended),
     "max_pool": ((*PICTURE, 0.25), lambda x: windows(x, -np.inf).max(axis=1)),
     "average_pool": ((*PICTURE, 0.25), lambda x: windows(x, 0.0).mean(axis=1)),
 }

@@ -47,6 +47,8 @@ PLAIN: dict[str, sv.Layer] = {
     "Residual": sv.Residual(sv.Dense(4, 3, "tanh"), sv.Dense(3, 4)),
     "Product": sv.Product([sv.Dense(4, 3, "tanh"), sv.Dense(3, 2)], sv.Dense(4, 2)),
     "Spread": sv.Spread((4, 2, 3)),
+    "Embedding": sv.Embedding(3, 2, 4, positions=True),
+    "Attention": sv.Residual(sv.Dense(4, 6), sv.Attention(1, places=2), sv.Dense(2, 4)),
     "Slice": sv.Slice((4, 1, 1), 1, 3),
     "PReLU": sv.PReLU((2, 1, 2), slopes=2),
     "Elementwise": sv.Elementwise(4, "prelu", {"weight": 4}),
@@ -70,7 +72,9 @@ def layer(make: Callable[[], sv.Layer]) -> sv.Layer:
 
 
 def test_every_row_formula_is_checked_through_its_layer() -> None:
-    used = {getattr(make(), "formula", None) for make in MAKERS.values()}
+    layers = [make() for make in MAKERS.values()]
+    every = [*layers, *[each for layer in layers for each in layer.layers]]
+    used = {getattr(each, "formula", None) for each in every}
     assert set(ROW_FORMULAS.values()) <= used
 
 

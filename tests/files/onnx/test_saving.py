@@ -100,7 +100,27 @@ def test_a_network_of_all_layers_comes_back(make: object, dtype: str, path: Path
 def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
     layers = [layer for net in (pictures(), rows()) for layer in net.layers]
     kinds = {type(each).__name__ for layer in layers for each in (layer, *layer.layers)}
-    assert kinds | {"Elementwise"} == set(WRITERS)
+    assert kinds | {"Elementwise", "Embedding", "Attention"} == set(WRITERS)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_network_of_sequences_is_what_onnxruntime_computes(causal: bool, path: Path) -> None:
+    layers = [
+        sv.Embedding(5, 6, 4, positions=True),
+        sv.RMSNorm((6, 4), gain=False),
+        sv.Residual(
+            sv.Conv1d((6, 4), 18, 1), sv.Attention(6, 2, places=4, causal=causal),
+            sv.LayerNorm((6, 4)),
+        ),
+        sv.RMSNorm((6, 4)),
+        sv.Conv1d((6, 4), 5, 1),
+        sv.LogSoftmax((5, 4)),
+    ]  # fmt: skip
+    net = sv.Network(layers, seed=3)
+    sv.onnx.save(net, path)
+    x = np.array([[0, 4, 2, -1], [1, 1, 3, 0]], np.float32)
+    found = run(path, x)
+    np.testing.assert_allclose(found, net(x), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("slopes", [1, 6])

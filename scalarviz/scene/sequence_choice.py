@@ -1,0 +1,157 @@
+"""What the user chooses of a sequence: a place, a letter, a head; and the rows that this lights.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from scalarviz.scene.layout.sequence_places import (
+    AT_PLACE,
+    BOTTOM,
+    HIGH,
+    KEY,
+    TOP,
+    Choice,
+    SequencePlan,
+)
+from scalarviz.scene.sequence_part import (
+    CHIP,
+    chosen_part,
+    edges_of,
+    part_at,
+    parts_of,
+    places_of_chips,
+    triangle_corner,
+)
+from scalarviz.scene.sequence_sheet import Plane, numbers_of
+from scalarviz.scene.sequence_ways import SequenceNumbers
+from scalarviz.story.facts import NONE, Neuron
+
+if TYPE_CHECKING:
+    from scalarviz.base.checks import FloatArray
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.layout.division import Projection
+    from scalarviz.scene.layout.plates import Layout, Plate
+
+DIM, SILENT_ROW = 0.34, 0.2  # brightness of rows that are not used, and of silent neurons
+
+
+def at_place(
+    plan: SequencePlan, values: dict[str, FloatArray], weights: FloatArray, choice: Choice
+) -> dict[str, list[float]]:
+    """Return the numbers of the chosen place, which balls show, under separate names."""
+    known = SequenceNumbers(plan, values, weights, choice)
+    names = ["x", "qkv", "mix", "h", "z", "y"] if known.place != NONE else []
+    found = {plan.buffers[name] + AT_PLACE: known.numbers(name, known.place) for name in names}
+    return {name: each for name, each in found.items() if each}
+
+
+def brightness_of(frame_data: FrameData) -> tuple[list[float], list[list[int]]]:
+    """Return for each plate its brightness outside of its lit cells, and these cells.
+
+    Rows of other letters, of other places and of silent neurons are dim, and all but an opened
+    head.
+    """
+    layout: Layout = frame_data.layout
+    known = numbers_of(frame_data)
+    active = known.numbers("z", known.place) if known.place != NONE else []
+    outside: list[float] = []
+    cells: list[list[int]] = []
+    for plate in layout.plates:
+        is_of_neuron = known.plan.rows["wide"] <= plate.first < known.plan.rows["scores"]
+        low, high = lit_rows(known, active, plate)
+        outside.append(SILENT_ROW if is_of_neuron else DIM)
+        cells.append([0, low, plate.columns - 1, high])
+    return outside, cells
+
+
+def lit_rows(known: SequenceNumbers, active: Sequence[float], plate: Plate) -> tuple[int, int]:
+    """Return the first and the last bright row of a plate; the last one is -1 if all are dim."""
+    plan, place, first, last = known.plan, known.place, plate.first, plate.rows - 1
+    rows, size = plan.rows, plan.size
+    if known.choice.head != NONE and not plan.is_upright:
+        head = (first - rows["qkv"]) // (3 * plan.each * size)
+        return 0, last if head == known.choice.head else -1
+    if place != NONE and first == rows["letters"]:
+        return known.read[place], known.read[place]
+    if place != NONE and rows["places"] <= first < rows["qkv"]:
+        return place, place
+    if len(active) > 0 and rows["wide"] <= first < rows["scores"]:
+        neuron = (
+            (first - rows["wide"]) // size if first < rows["narrow"] else first - rows["narrow"]
+        )
+        return 0, last if active[neuron] > 0.0 else -1
+    return 0, last
+
+
+def choice_at(see: Projection, frame_data: FrameData, x: float, y: float) -> Choice | None:
+    """Return the choice after a click at a pixel; None if nothing to choose is there."""
+    if frame_data.layout.sequence is None or numbers_of(frame_data).place == NONE:
+        return None
+    known, plane = numbers_of(frame_data), Plane(see)
+    plan, here, now = known.plan, known.place, frame_data.choice
+    for place, (left, top, side) in enumerate(places_of_chips(known)):
+        if plane.box(left, top, left + side, top + side).has(x, y):
+            return replace(now, place=place, letter=NONE)
+    if plan.is_upright:
+        return choice_upright(plane, known, x, y)
+    for letter in range(plan.letters):
+        low, half = plan.score_y(letter), 0.5 * (plan.score_y(1) - plan.score_y(0))
+        if plane.box(plan.x("signs") - 8.0, low - half, plan.wide, low + half).has(x, y):
+            return replace(now, letter=NONE if now.letter == letter else letter)
+    left, right = plan.column_x(0, here) - 9.0, plan.x("mix") - 10.0
+    for head in range(plan.heads):
+        top, keys = plan.head_top(head), plan.head_y(head, KEY, 0) - 5.0
+        if plane.box(left, top, right, keys).has(x, y):
+            return replace(now, head=NONE if now.head == head else head)
+    half = 0.5 * plan.column_pitch(here)
+    for place in range(here + 1):
+        middle = plan.column_x(place, here)
+        if plane.box(middle - half, TOP - 30.0, middle + half, BOTTOM).has(x, y):
+            return replace(now, place=place, letter=NONE)
+    return None
+
+
+def choice_upright(plane: Plane, known: SequenceNumbers, x: float, y: float) -> Choice | None:
+    """Return the choice after a click on a triangle, the map, or the title of the large part."""
+    plan, now = known.plan, known.choice
+    for head in range(plan.heads):
+        left, top = triangle_corner(plan, head)
+        if plane.box(left, top, left + CHIP, top + CHIP).has(x, y):
+            return replace(now, head=head, part=parts_of(plan).index(("qkv", head)))
+    for part in range(len(parts_of(plan))):
+        left, top, right, low = edges_of(plan, part)
+        if plane.box(left, top, right, low).has(x, y):
+            return replace(now, part=part)
+    title = plane.box(0.0, HIGH, plan.wide, HIGH + 90.0)
+    if title.has(x, y):
+        return replace(now, part=part_at(title, plan, chosen_part(known), x))
+    return None
+
+
+def choice_by_key(frame_data: FrameData, key: str) -> Choice | None:
+    """Return the choice after a key: left and right for the place, a digit for a head; or None."""
+    if frame_data.layout.sequence is None or numbers_of(frame_data).place == NONE:
+        return None
+    known, now = numbers_of(frame_data), frame_data.choice
+    if key in ("left", "right"):
+        place = known.place + (1 if key == "right" else -1)
+        return replace(now, place=min(len(known.read) - 1, max(0, place)), letter=NONE)
+    heads = [f"{each + 1}" for each in range(known.plan.heads)]
+    if key not in heads:
+        return None
+    head = heads.index(key)
+    return replace(now, head=NONE if now.head == head else head)
+
+
+def of_place(frame_data: FrameData, neuron: Neuron) -> Neuron:
+    """Return the neuron of the network that a ball of the chosen place shows."""
+    if frame_data.layout.sequence is None:
+        return neuron
+    name, number = neuron
+    known = numbers_of(frame_data)
+    return name[: len(name) - len(AT_PLACE)], number * known.plan.places + known.place

@@ -1,0 +1,349 @@
+"""The picture of a network that reads a sequence: lines, columns of places, shares, bars, names.
+
+Cubes and balls are drawn as in all scenes. One place is chosen; all others are columns of squares,
+of which a head takes a share. A line's hue is the sign of what it carries, its width the size.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.scene.annotations import bracket
+from scalarviz.scene.layout.camera import Box
+from scalarviz.scene.layout.sequence_places import (
+    ABOVE,
+    BOTTOM,
+    KEY,
+    PITCH,
+    QUERY,
+    SMALL,
+    TOP,
+    VALUE,
+    WALL,
+    SequencePlan,
+    share_of,
+    veil,
+)
+from scalarviz.scene.overlay import draw_cubes
+from scalarviz.scene.sequence_head import draw_card_of_head
+from scalarviz.scene.sequence_lines import draw_lit_ways
+from scalarviz.scene.sequence_part import CHIP, SIDE, draw_part, draw_upper, places_of_chips
+from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, Plane, Sheet, numbers_of
+from scalarviz.scene.sequence_ways import sum_words
+from scalarviz.story.facts import NONE
+
+if TYPE_CHECKING:
+    from scalarviz.base.checks import FloatArray
+    from scalarviz.scene.canvas.canvas2d import Canvas2D
+    from scalarviz.scene.canvas.palette import Theme
+    from scalarviz.scene.frame_data import FrameData
+    from scalarviz.scene.layout.division import Projection
+
+ROW_CUBE = 20.0  # largest cubes of the row of the hovered weight
+SMALL_CHIP, OUT_CHIP, FEW = 18.0, 32.0, 5  # sides of chips, and most columns with chips
+SPEAKS = 1.6  # number with the strongest color
+FULL_BAR, BAR = 82.0, 11.0  # length of a share of 1, and height
+WRITTEN = 3  # bars with numbers
+
+
+def draw_sequence_marks(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[Box]:
+    """Draw columns of places, shares, lit ways, bars and all texts; return the boxes of texts."""
+    if frame_data.layout.sequence is None:
+        return []
+    sheet = Sheet(canvas, see, frame_data, theme)
+    write_walls(sheet)
+    known = sheet.known
+    if known.place == NONE:
+        return sheet.taken
+    head, goal = known.choice.head, goal_of(sheet, frame_data.buffers.target)
+    is_upright = sheet.plan.is_upright
+    if is_upright and known.has("qkv"):
+        draw_upper(sheet)
+    if head != NONE and known.has("qkv") and not is_upright:
+        draw_chips(sheet, goal)
+        draw_card_of_head(sheet, head)
+        return sheet.taken
+    if known.has("qkv"):
+        draw_columns(sheet)
+        draw_triangles(sheet)
+    for neuron, value in enumerate(known.numbers("z", known.place)):
+        if value > 0.0:  # silent ones are small
+            fill = theme.map(min(1.0, value / SPEAKS))
+            sheet.disc(sheet.plan.x("z"), sheet.plan.neuron_y(neuron), SMALL, fill)
+    parts = known.parts(known.letter) if known.letter != NONE else []
+    if parts:
+        draw_lit_ways(sheet, parts)
+        write_sum(sheet, parts)
+    draw_chips(sheet, goal)
+    draw_rows_chosen(sheet)
+    draw_bars(sheet, goal)
+    return sheet.taken
+
+
+def write_sum(sheet: Sheet, parts: Sequence[float]) -> None:
+    """Write the parts of the score of the letter, and their sum."""
+    stays, back, neurons, score = sum_words(parts)
+    said = text(
+        "sequence.sum",
+        letter=sheet.plan.signs[sheet.known.letter],
+        stays=stays, back=back, neurons=neurons, score=score,
+    )  # fmt: skip
+    right = sheet.plan.wide - 16.0
+    sheet.label(right, BOTTOM + 21.0, typeset(said), sheet.theme.ink, anchor="right")
+
+
+def draw_triangles(sheet: Sheet) -> None:
+    """Draw for each head which place looks at which, with the row of the chosen place framed."""
+    here, left = sheet.known.place, sheet.plan.x("heads")
+    side, line = min(6.4, 30.0 / (here + 1)), max(0.8, sheet.zoom)
+    for head in range(sheet.plan.heads):
+        top = sheet.plan.head_y(head, QUERY, 0) - 4.2
+        sheet.triangle(head, left, top, side)
+        low, right = top + side * here - 1.4, left + side * (here + 1) + 0.6
+        box = sheet.plane.box(left - 1.4, low, right, low + side + 2.0)
+        sheet.canvas.box(
+            box.x, box.y, box.width, box.height, None, outline=sheet.theme.lit, line=line
+        )
+
+
+def write_walls(sheet: Sheet) -> None:
+    """Write the name of each wall and the number of its weights, and what the road does."""
+    plan, theme, known = sheet.plan, sheet.theme, sheet.known
+    size, high, low = plan.size, TOP - 38.0, TOP - 14.0
+    is_opened = known.choice.head != NONE and not plan.is_upright  # the card covers the rest
+    for name, x, y, count in (
+        ("letters", plan.x("letters"), low, plan.letters * size),
+        ("places", plan.x("letters"), plan.place_y(0) - 13.0, plan.places * size),
+        ("qkv", plan.x("qkv"), high, 3 * size * size),
+        ("join", plan.x("join"), high, size * size),
+        ("wide", plan.x("wide"), high, size * plan.hidden),
+        ("narrow", plan.x("narrow"), low, size * plan.hidden),
+        ("scores", plan.x("scores"), high, size * plan.letters),
+    ):
+        if is_opened and x > plan.x("own"):
+            continue
+        said = text(f"sequence.wall.{name}")
+        wide = sheet.label(x, y, said, theme.ink, anchor="left")
+        if sheet.zoom > 0.8 and not is_opened:
+            sheet.label(x + wide + 7.0, y, f"{count:,}", theme.quiet, anchor="left")
+    x = plan.x("column")
+    sheet.label(x - 82.0, high, text("sequence.looks"), theme.ink, anchor="left")
+    below = BOTTOM + 21.0
+    if sheet.zoom <= 0.8 or is_opened:
+        return
+    for name, part in (("e", "x"), ("h", "h")):
+        numbers = known.numbers(name, known.place) if known.place != NONE else []
+        if numbers:
+            usual = math.sqrt(sum([each * each for each in numbers]) / len(numbers))
+            said = text("sequence.norm", usual=short(usual))
+            sheet.label(plan.x(part) + (12.0 if part == "h" else 0.0), below, said, theme.quiet)
+    middle = 0.5 * (plan.x("x") + plan.x("h"))
+    sheet.label(middle, below, text("sequence.stays"), theme.quiet)
+
+
+def draw_columns(sheet: Sheet) -> None:
+    """Draw the keys and the values of all places, and the query of the chosen one."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    here, side = known.place, plan.square(known.place)
+    rim = veil(theme.ink, 0.13)
+    for head in range(plan.heads):
+        for place in range(here + 1):
+            x = plan.column_x(place, here)
+            for kind in (QUERY, KEY, VALUE) if place == here else (KEY, VALUE):
+                for number in range(plan.each):
+                    value = known.of_head(head, kind, number, place)
+                    y = plan.head_y(head, kind, number)
+                    sheet.square(x, y, side, theme.tray, rim)
+                    sheet.square(x, y, side, sheet.shade(value, SPEAKS), rim)
+
+
+def draw_rows_chosen(sheet: Sheet) -> None:
+    """Write the names of all letters, and frame the rows of the chosen letter and place."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    letter, x = known.read[known.place], plan.x("letters") - 9.0
+    for each, sign in enumerate(plan.signs):
+        color = theme.ink if each == letter else theme.ghost
+        bold = each == letter
+        sheet.label(x, plan.letter_y(each), sign, color, bold=bold, least=LEAST_LETTER)
+    y = plan.place_y(known.place)
+    sheet.label(x, y, f"{known.place}", theme.ink, bold=True, least=LEAST_LETTER)
+    left, right = plan.x("letters") - 2.0, plan.end_x("letters") + 2.0
+    for y in (plan.letter_y(letter), plan.place_y(known.place)):
+        sheet.frame(left, y - 6.0, right, y + 6.0)
+
+
+def goal_of(sheet: Sheet, target: FloatArray | None) -> int:
+    """Return the letter that comes next in the sample; NONE if unknown."""
+    if target is None:
+        return NONE
+    places, here = sheet.plan.places, sheet.known.place
+    found = [
+        each for each in range(sheet.plan.letters) if float(target[each * places + here]) > 0.0
+    ]
+    return found[0] if found else NONE
+
+
+def draw_chips(sheet: Sheet, goal: int) -> None:
+    """Draw the name, the letters over the columns, what comes out, and what should."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    here = known.place
+    for place, (x, y, side) in enumerate(places_of_chips(known)):
+        look = "chosen" if place == here else "read" if place < here else "later"
+        sign = plan.signs[known.read[place]]
+        if side < SIDE and place != here:  # a long name: plain letters
+            color = theme.ink if place < here else theme.ghost
+            sheet.label(x + 0.5 * side, y + 0.5 * side, sign, color, least=LEAST_LETTER)
+        else:
+            sheet.chip(x, y, side, sign, look)
+    for place in range(0 if plan.is_upright else here + 1):
+        sign, x = plan.signs[known.read[place]], plan.column_x(place, here)
+        is_own = place == here
+        if here < FEW:
+            look = "chosen" if is_own else "read"
+            sheet.chip(x - 0.5 * SMALL_CHIP, TOP - 27.0, SMALL_CHIP, sign, look)
+        else:
+            color = theme.lit if is_own else theme.ink
+            sheet.label(x, TOP - 18.0, sign, color, bold=is_own, least=LEAST_LETTER)
+    for letter, look, more in ((known.best, "out", 0.0), (goal, "goal", 45.0)):
+        if letter != NONE:
+            side, y, x, above, large = OUT_CHIP, 16.0, plan.x("bars") - 5.0 + more, -9.0, LETTERS
+            if plan.is_upright:
+                side, y, above, large = CHIP, 8.0 - ABOVE, CHIP + 28.0, PART_TEXT
+                x = plan.wide - 24.0 - 2.0 * side + 3.0 * more
+            said = text("picture.out") if look == "out" else text("telling.goal")
+            is_out = look == "out"
+            edge, anchor = (x + side, "right") if is_out else (x, "left")
+            height, least = y + above, LEAST_LETTER
+            sheet.label(
+                edge, height, said, theme.ink, anchor=anchor, bold=is_out, least=least, large=large
+            )
+            sheet.chip(x, y, side, plan.signs[letter], look)
+
+
+def draw_bars(sheet: Sheet, goal: int) -> None:
+    """Draw how likely each letter is to come next: a bar as long as its share, and the goal."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    chances, best = known.chances, known.best
+    order = sorted(range(len(chances)), key=lambda each: -chances[each])
+    x = plan.x("bars")
+    for letter, sign in enumerate(plan.signs):
+        y = plan.score_y(letter)
+        is_told = letter == known.letter
+        color = theme.ink if is_told or letter == goal else theme.quiet
+        sheet.label(plan.x("signs"), y, sign, color, bold=is_told, least=LEAST_LETTER)
+        if letter == goal:
+            left, top = sheet.at(plan.x("signs") - 7.0, y - 8.0)
+            wide = 14.0 * sheet.zoom
+            sheet.canvas.box(
+                left, top, wide, 16.0 * sheet.zoom, None, radius=0.25 * wide,
+                outline=theme.ink, line=max(1.0, 1.2 * sheet.zoom),
+            )  # fmt: skip
+        if not chances:
+            continue
+        share = chances[letter]
+        left, top = sheet.at(x, y - 0.5 * BAR)
+        wide = max(1.2, FULL_BAR * share * sheet.zoom)
+        part = 1.0 if letter == best else 0.55 + 0.3 * share / chances[best]
+        fill = veil(theme.signs[1], part)
+        sheet.canvas.box(left, top, wide, BAR * sheet.zoom, fill, radius=1.5 * sheet.zoom)
+        if letter in order[:WRITTEN]:
+            is_long = share > 0.65
+            words, end = typeset(short(share)), x + wide / sheet.zoom
+            color = theme.ink if letter == best else theme.quiet
+            place = (end - 5.0, "right") if is_long else (end + 5.0, "left")
+            sheet.label(place[0], y, words, color, bold=letter == best, anchor=place[1])
+
+
+# What is over the picture, and the legend.
+
+
+def draw_sequence_part(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[tuple[Box, int]]:
+    """Draw the large part of an upright picture; return the boxes and bank indices of its cubes."""
+    plan = frame_data.layout.sequence
+    if plan is None or not plan.is_upright or numbers_of(frame_data).place == NONE:
+        return []
+    return draw_part(Sheet(canvas, see, frame_data, theme))
+
+
+def draw_sequence_row(
+    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme
+) -> list[tuple[Box, int]]:
+    """Draw the row of the hovered weight large; return the boxes and bank indices of its cubes.
+
+    A click or a drag on one of them is meant for that weight.
+    """
+    plan, card = frame_data.layout.sequence, frame_data.hover
+    if plan is None or plan.is_upright or card is None or card.row == NONE:
+        return []
+    indices, x, y = row_with(plan, card.row)
+    plane, side = Plane(see), ROW_CUBE * canvas.scale
+    wide, pad = side * len(indices), 6.0 * canvas.scale
+    left, below = plane.at(x, y + 0.5 * PITCH + 2.0)
+    left = min(left, see.box.right - wide - pad)
+    is_low = below + side + 2.0 * pad > see.box.bottom
+    top = plane.at(x, y - 0.5 * PITCH - 2.0)[1] - side - pad if is_low else below + pad
+    canvas.box(
+        left - pad, top - pad, wide + 2.0 * pad, side + 2.0 * pad, theme.panel[:7],
+        radius=6.0 * canvas.scale, outline=theme.rim,
+    )  # fmt: skip
+    cubes: list[tuple[float, float, float, float]] = []
+    found: list[tuple[Box, int]] = []
+    around = Box(left, top, side, side)
+    for column, index in enumerate(indices):
+        share = share_of(float(frame_data.weights[index]))
+        start = left + side * column
+        cubes.append((start + 0.45 * side, top + 0.95 * side, 0.8 * side, share))
+        found.append((Box(start, top, side, side), index))
+        if index == card.row:
+            around = Box(start, top, side, side)
+    draw_cubes(canvas, cubes, theme)
+    bracket(canvas, around.inside(4.0 * canvas.scale), theme.lit)
+    return found
+
+
+def row_with(plan: SequencePlan, index: int) -> tuple[list[int], float, float]:
+    """Return the bank indices of the row of a weight, the left end and the height of the row."""
+    size, columns = plan.size, range(plan.size)
+    walls = ["letters", "places", "qkv", "join", "wide", "narrow", "scores"]
+    name = [wall for wall in walls if plan.rows[wall] <= index][-1]
+    first = plan.rows[name]
+    row = (index - first) // size
+    if name == "places":
+        place = (index - first) % plan.places
+        row_indices = [first + each * plan.places + place for each in columns]
+        return row_indices, plan.x("letters"), plan.place_y(place)
+    if name == "narrow":
+        number, neuron = divmod(index - first, plan.hidden)
+        start = index - neuron % WALL
+        count = plan.line_of(start - first)
+        return [start + each for each in range(count)], plan.x(name), plan.narrow_y(number, neuron)
+    start = first + row * size
+    return [start + each for each in columns], plan.x(name), plan.row_y(name, row)
+
+
+def draw_sequence_legend(
+    canvas: Canvas2D, frame_data: FrameData, legend: Box | None, left: float, theme: Theme
+) -> None:
+    """Draw what a square is, left of the legend of cubes and right of x = `left`, if it fits."""
+    if frame_data.layout.sequence is None or legend is None or legend.width <= legend.height:
+        return
+    said, scale = text("sequence.other"), canvas.scale
+    size, side = LETTERS * scale, 12.0 * scale
+    x, y = legend.x - canvas.measure(said, size=size) - 24.0 * scale, legend.y + 31.0 * scale
+    if x - 1.6 * side > left:
+        fill, rim = theme.wire, veil(theme.ink, 0.2)
+        canvas.box(
+            x - 1.6 * side, y - 0.5 * side, side, side, fill, radius=2.0 * scale, outline=rim
+        )
+        canvas.text(x, y + 0.36 * size, said, size=size, color=theme.quiet)

@@ -1,0 +1,299 @@
+"""The picture of a network that reads a sequence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import scalarviz as sv
+from scalarviz.base.checks import FloatArray
+from scalarviz.faces.controller.controls import walk
+from scalarviz.scene.canvas.canvas2d import Canvas2D
+from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.layout.sequence_layout import sequence_of
+from scalarviz.scene.layout.sequence_places import AT_PLACE, Choice
+from scalarviz.scene.sequence_choice import brightness_of, choice_at
+from scalarviz.scene.sequence_lines import draw_sequence_lines
+from scalarviz.scene.sequence_part import edges_of, parts_of, rows_of_part
+from scalarviz.scene.sequence_picture import (
+    draw_sequence_marks,
+    draw_sequence_part,
+    draw_sequence_row,
+    row_with,
+)
+from scalarviz.scene.sequence_sheet import Plane, numbers_of
+from scalarviz.scene.sequence_ways import SequenceNumbers, sum_words
+from scalarviz.scenes import adder, names
+from scalarviz.stage.show import Show
+from scalarviz.stage.stage import Stage
+from scalarviz.story.caption import Card
+from tests.scene.measures import projection, stage_of
+from tests.scene.sequences import HEADS, LETTERS, PLACES, WORDS, gpt, reading
+
+SIZES = (1280, 800), (800, 500), (1920, 1080)
+
+
+def shown(size: tuple[int, int] = (1280, 800), *, choice: Choice | None = None) -> Stage:
+    stage = stage_of(Show(reading()), size)
+    stage.choice = choice or Choice()
+    stage.frame_data()
+    return stage
+
+
+def known_of(stage: Stage) -> SequenceNumbers:
+    return numbers_of(stage.frame_data())
+
+
+def arrays(known: SequenceNumbers) -> dict[str, FloatArray]:
+    """Return the numbers of each buffer, (numbers, places), and the weights of each wall."""
+    plan, weights = known.plan, np.asarray(known.weights)
+    values = {
+        name: np.reshape(known.values[buffer], (-1, PLACES))
+        for name, buffer in plan.buffers.items()
+        if name != "inputs"
+    }
+    for name, shape in (("join", (16, 16)), ("wide", (64, 16)), ("narrow", (16, 64)),
+                        ("scores", (27, 16))):  # fmt: skip
+        first = plan.rows[name]
+        values["W" + name] = weights[first : first + shape[0] * shape[1]].reshape(shape)
+    return values
+
+
+def test_each_weight_is_one_cube() -> None:
+    stage = shown()
+    cubes = np.concatenate([plate.cells()[2] for plate in stage.plan.plates])
+    assert np.array_equal(np.sort(cubes), np.arange(len(stage.session.network.bank)))
+
+
+def test_each_cube_can_be_pointed_at() -> None:
+    stage = shown()
+    picture = stage.picture()
+    see = picture.see(stage.frame_data(), stage.eyes.camera, 1280, 800)
+    for plate in stage.plan.plates[::7]:
+        row, column = plate.rows - 1, plate.columns // 2
+        x, y = see(plate.middle(row, column)[np.newaxis]).xy[0]
+        assert stage.target_at(x, y).row == plate.index_of(row, column)
+
+
+def test_shares_add_up_to_1_and_nothing_looks_ahead() -> None:
+    known = known_of(shown())
+    values = arrays(known)
+    for head in range(HEADS):
+        query, key, _ = values["qkv"].reshape(HEADS, 3, 4, PLACES)[head]
+        for here in range(len(WORDS[0]) + 1):
+            shares = np.array(known.shares[head][here])
+            scores = key[:, : here + 1].T @ query[:, here] / 2.0
+            assert len(shares) == here + 1 and shares.sum() == pytest.approx(1.0)
+            np.testing.assert_allclose(shares, np.exp(scores) / np.exp(scores).sum())
+
+
+@pytest.mark.parametrize("place", [0, 3, 5])
+def test_the_parts_of_a_score_add_up_to_it(place: int) -> None:
+    known = known_of(shown(choice=Choice(place)))
+    scores = arrays(known)["scores"][:, place]
+    for letter in range(LETTERS):
+        parts = known.parts(letter)
+        assert sum(parts) == pytest.approx(scores[letter], abs=1e-5)
+        *terms, total = [float(each.replace("−", "-")) for each in sum_words(parts)]
+        assert sum(terms) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_lit_ways_are_the_largest_terms(sign: float) -> None:
+    known = known_of(shown())
+    values, here = arrays(known), known.place
+    for letter in range(0, LETTERS, 5):
+        row = values["Wscores"][letter]
+        stays = sign * row * values["x"][:, here]
+        assert known.staying(letter, sign) == stays.argmax()
+        value = values["qkv"].reshape(HEADS, 3, 4, PLACES)[:, 2].reshape(16, PLACES)
+        shares = np.repeat([known.shares[head][here] for head in range(HEADS)], 4, axis=0)
+        back = row[:, None, None] * values["Wjoin"][:, :, None] * (value[:, : here + 1] * shares)
+        assert known.looking(letter, sign) == np.unravel_index((sign * back).argmax(), back.shape)
+        reads = values["Wwide"] * values["n"][:, here] * (values["z"][:, here] > 0.0)[:, None]
+        neurons = row[:, None, None] * values["Wnarrow"][:, :, None] * reads[None]
+        found = known.speaking(letter, sign)
+        assert found == np.unravel_index((sign * neurons).argmax(), neurons.shape)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("choice", [Choice(), Choice(0), Choice(head=1)], ids=str)
+def test_texts_are_few_and_do_not_meet(size: tuple[int, int], choice: Choice) -> None:
+    stage = shown(size, choice=choice)
+    data, scale = stage.frame_data(), stage.frame_data().division(*size).scale
+    canvas = Canvas2D(*size, scale=scale)
+    boxes = draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])
+    is_text = [len(words) > 1 and not is_number(words) for words in canvas.words]
+    assert sum(is_text) <= 30  # title, legend, strip and curve have as many
+    near = [one.inside(1.0).meets(other.inside(1.0)) for one, other in combinations(boxes, 2)]
+    assert not any(near), [
+        (canvas.words[i], canvas.words[j])
+        for (i, j), meets in zip(combinations(range(len(boxes)), 2), near, strict=True)
+        if meets
+    ]
+
+
+def is_number(words: str) -> bool:
+    return words.strip("−.0123456789") == ""
+
+
+def test_rows_that_are_not_used_are_dim() -> None:
+    stage = shown()
+    data, known = stage.frame_data(), known_of(stage)
+    _, cells = brightness_of(data)
+    plates = stage.plan.plates
+    by_first = {plate.first: cell for plate, cell in zip(plates, cells, strict=True)}
+    plan, active = known.plan, known.numbers("z", known.place)
+    assert by_first[plan.rows["letters"]][1::2] == [known.read[3]] * 2
+    for neuron, value in enumerate(active):
+        lit = by_first[plan.rows["wide"] + 16 * neuron][3] >= 0
+        assert lit == (value > 0.0) == (by_first[plan.rows["narrow"] + neuron][3] >= 0)
+
+
+def test_a_place_a_letter_and_a_head_are_chosen_by_clicks_and_keys() -> None:
+    stage = shown()
+    stage.picture()
+    plan = known_of(stage).plan
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
+
+    def click(x: float, y: float) -> Choice:
+        point = np.array([[0.03125 * x, -0.03125 * y, 0.0]])
+        stage.click(*see(point).xy[0].tolist())
+        return stage.choice
+
+    assert click(plan.x("letters") + 30.0, 17.0).place == 1
+    stage.frame_data()
+    assert click(plan.x("bars") + 20.0, plan.score_y(5)) == Choice(1, 5)
+    stage.frame_data()
+    assert click(plan.x("bars") + 20.0, plan.score_y(5)) == Choice(1)
+    for key, choice in (("right", Choice(2)), ("left", Choice(1)), ("2", Choice(1, head=1))):
+        stage.frame_data()
+        assert stage.choose(key) and stage.choice == choice
+    assert not stage.choose("up")
+    stage.restore()
+    assert stage.choice == Choice()
+
+
+def test_balls_show_the_numbers_of_the_chosen_place() -> None:
+    stage = shown(choice=Choice(2))
+    known = known_of(stage)
+    lines = {line.values: line for line in stage.plan.neurons}
+    for name in ("x", "qkv", "mix", "h", "z", "y"):
+        own = known.plan.buffers[name] + AT_PLACE
+        shown_numbers = stage.frame_data().buffers.values[own]
+        np.testing.assert_allclose(shown_numbers, arrays(known)[name][:, 2])
+        assert len(shown_numbers) == lines[own].count
+
+
+def test_other_networks_have_other_layouts() -> None:
+    assert sequence_of(gpt().program) is not None
+    assert sequence_of(sv.Network([2, 3, 1]).program) is None
+    dense: Any = sv.Network([sv.Embedding(3, 2, 4, positions=True), sv.Flatten((2, 1, 4)), 3])
+    assert sequence_of(dense.program) is None
+
+
+def test_the_scale_of_weights_does_not_follow_them() -> None:
+    stage = shown()
+    data = stage.frame_data()
+    assert set(data.cubes.size_scales.tolist()) == {0.3}
+    assert replace(data.cubes).common == 0.3
+
+
+PHONE = 390, 700
+
+
+def test_an_upright_picture_shows_each_weight_of_the_chosen_part_once() -> None:
+    stage = shown(PHONE)
+    plan = stage.plan.sequence
+    assert plan is not None and plan.is_upright
+    found: list[int] = []
+    for part, (name, _) in enumerate(parts_of(plan)):
+        stage.choice = Choice(part=part)
+        data, see = stage.frame_data(), projection(stage)
+        boxes = draw_sequence_part(Canvas2D(*PHONE), see, data, THEMES["dark"])
+        assert all(box.x >= 0.0 and box.right <= PHONE[0] for box, _ in boxes), name
+        middles = [(box.x + 0.5 * box.width, box.y + 0.5 * box.height) for box, _ in boxes]
+        assert len(set(middles)) == len(boxes)
+        found += [index for _, index in boxes]
+    assert sorted(found) == list(range(len(stage.session.network.bank)))
+
+
+def test_the_map_of_an_upright_picture_chooses_the_part() -> None:
+    stage = shown(PHONE)
+    plan = stage.plan.sequence
+    assert plan is not None
+    for part in range(len(parts_of(plan))):
+        data, plane = stage.frame_data(), Plane(projection(stage))
+        left, top, right, low = edges_of(plan, part)
+        x, y = plane.at(0.5 * (left + right), 0.5 * (top + low))
+        found = choice_at(projection(stage), data, x, y)
+        assert found is not None and found.part == part
+
+
+@pytest.mark.parametrize("size", [*SIZES, PHONE])
+def test_a_hovered_weight_has_its_row_in_large_cubes(size: tuple[int, int]) -> None:
+    stage = shown(size)
+    plan, data = stage.plan.sequence, stage.frame_data()
+    assert plan is not None
+    for row in range(0, len(stage.session.network.bank), 97):
+        hovered = replace(data, hover=Card(row, "", ()))
+        known = draw_sequence_row(Canvas2D(*size), projection(stage), hovered, THEMES["dark"])
+        if plan.is_upright:
+            assert known == []
+            continue
+        assert row in [index for _, index in known] and len(known) == 16
+        assert all(box.right <= size[0] and box.bottom <= size[1] for box, _ in known)
+        plate, i, j = stage.plan.plate_of(row) or (None, 0, 0)
+        assert plate is not None
+        indices, left, height = row_with(plan, row)
+        place = plate.middle(i, j)
+        column = indices.index(row)
+        assert place[0] / 0.03125 == pytest.approx(left + 6.6 * (column + 0.5), abs=1.5)
+        assert -place[1] / 0.03125 == pytest.approx(height, abs=1.5)
+
+
+def test_each_moment_of_a_step_has_a_picture() -> None:
+    stage = shown((640, 400))
+    canvas = Canvas2D(640, 400)
+    for _ in stage.session.network.program.moments:
+        stage.session.advance(1, "operation")
+        data, see = stage.frame_data(), projection(stage)
+        draw_sequence_lines(canvas, see, data, THEMES["dark"])
+        draw_sequence_marks(canvas, see, data, THEMES["dark"])
+    assert stage.session.step_index == 1
+
+
+def test_a_name_that_is_empty_has_a_picture() -> None:
+    stage = stage_of(Show(reading([""])), (1280, 800))
+    known = known_of(stage)
+    assert known.place == 0 and known.shares[0][0] == [1.0]
+
+
+def test_keys_of_a_window_choose_unless_a_cube_is_selected_by_them() -> None:
+    stage = shown()
+    face: Any = SimpleNamespace(stage=stage)
+    assert walk(face, "left", shift=False) and stage.choice.place == 2
+    assert not walk(face, "left", shift=True)
+    stage.picture()
+    stage.walk("")
+    assert walk(face, "left", shift=False) and stage.choice.place == 2
+
+
+@pytest.mark.parametrize("blocks", [1, 2])
+def test_a_scene_of_names_has_a_picture(blocks: int) -> None:
+    show = names.scene(blocks=blocks, engine="python")
+    stage = stage_of(show, (640, 400))
+    data = stage.frame_data()
+    assert data.exhibit is None and (stage.plan.sequence is None) == (blocks == 2)
+
+
+def test_a_transformer_that_adds_shows_a_place_whose_error_counts() -> None:
+    stage = stage_of(adder.scene(engine="python"), (640, 400))
+    known = known_of(stage)
+    assert known.place == adder.ASKED - 1 and known.plan.hidden == 24
+    assert sum(map(len, rows_of_part(known, len(parts_of(known.plan)) - 2))) == 24 * 8
