@@ -202,7 +202,7 @@ SIDES = {side: partial(seconds, make) for side, make in MAKERS.items()}
 
 def report(options: Options) -> None:
     """Microseconds of a step on one core, and how many times as fast the cpu engine is."""
-    print("\nA GPT of 4,192 weights, a name a step, 1 thread: least processor time")
+    print("\nA GPT of 4,192 weights, one name per step, 1 thread: least processor time")
     for name in NAMES:
         print(f"  {name!r}, again and again" if name else "  2,000 names in turn")
         programs = {side: [__name__, side, name] for side in installed(1)}

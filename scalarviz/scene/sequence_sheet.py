@@ -1,4 +1,4 @@
-"""The plane of a network that reads a sequence in the picture, and what is drawn on it.
+"""The plane of a network that reads a sequence in the picture, and the drawings on it.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """

@@ -206,7 +206,7 @@ def adds_up(terms: Sequence[float], digits: int) -> bool:
 def sum_words(terms: Sequence[float], digits: Sequence[int] = DIGITS) -> list[str]:
     """Return terms and their sum as text, with the first decimal places with which they add up.
 
-    If there are none, the term that is closest to it is rounded the other way.
+    Otherwise the term that is closest to it is rounded the other way.
     """
     fit = [each for each in digits if adds_up(terms, each)]
     few = [*fit, digits[len(digits) - 1]][0]

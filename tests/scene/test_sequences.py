@@ -129,7 +129,7 @@ def test_texts_are_few_and_do_not_meet(size: tuple[int, int], choice: Choice) ->
     canvas = Canvas2D(*size, scale=scale)
     boxes = draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])
     is_text = [len(words) > 1 and not is_number(words) for words in canvas.words]
-    assert sum(is_text) <= 30  # title, legend, strip and curve have as many
+    assert sum(is_text) <= 30  # the others of a picture have 30
     near = [one.inside(1.0).meets(other.inside(1.0)) for one, other in combinations(boxes, 2)]
     assert not any(near), [
         (canvas.words[i], canvas.words[j])

@@ -314,7 +314,7 @@ def attention(
 ) -> float:
     """Write the sum of share * value over the places, for each head and place.
 
-    The shares are the softmax of query * key * `scale`; with `causal`, later places have none.
+    The shares are the softmax of query * key * `scale`; with `causal`, later places get no share.
     """
     for head in range(heads):
         query = 3 * head * size * places

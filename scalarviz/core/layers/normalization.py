@@ -155,7 +155,7 @@ class Norm(ScaledLayer):
         self.numbers: tuple[Any, ...] = (float(self.inputs), self.eps)
 
     def _at_each_place(self, shape: int | Sequence[int], what: str) -> None:
-        """Normalize the numbers of each place if the shape is that of a sequence."""
+        """Normalize the numbers of each place if the shape belongs to a sequence."""
         _, count, self._places = features_of(shape, what)
         self.numbers = float(count), self.eps
 

@@ -22,7 +22,7 @@ class Rowwise(Layer):
         outputs: number of outputs, at least 1, or the shape of a picture
         formula: row of core/formulas/layer_formulas.py
         numbers: settings passed to the formula
-        places: if not 0, the formula is applied to the numbers of each of so many places
+        places: number of places at each of which the formula is applied; 0: to the whole sample
     """
 
     def __init__(

@@ -36,7 +36,7 @@ class Embedding(WeightedLayer):
         count: number of rows, such as the number of letters
         size: numbers per row
         places: number of places; by default 1
-        positions: whether each place has numbers of its own; by default False
+        positions: whether each place adds its numbers; by default False
         init: initializer of this layer, a name or an Init; None (default) means the initializer of
             the network
 

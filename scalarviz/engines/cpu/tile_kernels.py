@@ -443,7 +443,7 @@ def embedding_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 @inner
 def embedding_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradient of each number to those of the weight and the bias that made it."""
+    """Add the gradient of each number to the gradients of the weight and the bias that made it."""
     space, flow, grad, n, stride = tile.space, tile.flow, tile.partial, tile.n, tile.stride
     places, count = op.inputs, np.uint64(settings[0])
     biases = op.gradients + op.count - op.outputs

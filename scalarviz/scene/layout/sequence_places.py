@@ -99,7 +99,7 @@ def share_of(weight: float) -> float:
 class Choice:
     """What the user has chosen.
 
-    NONE stands for the usual place, the best letter, no head and, in an upright picture, the last
+    NONE means the usual place, the best letter, no head and, in an upright picture, the last
     part.
     """
 
