@@ -4,12 +4,13 @@ import { errorOf, lossOf, ready } from "./formulas.js";
 import { Explained, MovingWeight, State } from "./story/facts.js";
 import { optimizer_lines } from "./story/update.js";
 
+const ROW_LOSSES = ["softmax_cross_entropy", "negative_log_likelihood"];
+
 /** Return facts in which trees are replaced by functions, or by null if not computable here. */
 export function readyFacts(facts) {
   if (facts.is_ready) return facts;
   const found = { ...ready(facts), is_ready: true, program: null };
-  if (facts.loss.name === "softmax_cross_entropy")
-    found.loss.of_row = (p, t) => errorOf(facts.loss, p, t);
+  if (ROW_LOSSES.includes(facts.loss.name)) found.loss.of_row = (p, t) => errorOf(facts.loss, p, t);
   return found;
 }
 

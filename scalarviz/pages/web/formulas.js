@@ -68,7 +68,7 @@ export function ready(data) {
 /** Return the error of a sample, given its outputs and targets. */
 export function errorOf(loss, p, t) {
   if (loss.scalar) return p.reduce((sum, each, i) => sum + loss.error.compute(each, t[i]), 0);
-  const normalizer = log_sum_exp(p);
+  const normalizer = loss.logits ? log_sum_exp(p) : 0;
   return t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0);
 }
 
