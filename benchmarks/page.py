@@ -18,7 +18,7 @@ from benchmarks.cases import texture_session
 from benchmarks.sides import Options, in_turn, median_time, short_spread
 
 SCRIPT = Path(__file__).with_name("page.mjs")
-CASES = ("rgb", "xor", "circle", "12-64x4-3")
+CASES = ("rgb", "xor", "circle", "names", "12-64x4-3")
 STEPS = {"12-64x4-3": 4}  # of a call; else SHORT
 SHORT = 2000
 
