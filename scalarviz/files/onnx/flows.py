@@ -57,6 +57,7 @@ class Parameter:
     values: Array
     tied: bool  # whether all its uses share it; for ONNX matrices only, see `KnownLayers.apart`
     held: bool = False  # whether it is frozen, because it is not a number of the model
+    order: Array | None = None  # index of each value in the model's array, if that is ordered else
 
 
 @dataclass(frozen=True, eq=False)

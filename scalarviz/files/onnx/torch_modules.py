@@ -1,8 +1,9 @@
 """Conversion between networks and PyTorch modules, without an intermediate file.
 
-A module is traced by torch.fx. Its calls become the nodes of a graph, which is read like an ONNX
-graph: LAYERS of `training/network/torch_layers.py` reads modules, and `files/onnx` reads all other
-operations. Names and batch norms are kept.
+A module is traced by torch.fx, where modules of UNFOLDED are replaced by their parts. Its calls
+become the nodes of a graph, which is read like an ONNX graph: LAYERS and AT_PLACES of
+`training/network/torch_layers.py` read modules, and `files/onnx` reads all other operations. Names
+and batch norms are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from importlib import import_module
 from math import prod
 from typing import Any, final
@@ -26,20 +28,24 @@ from scalarviz.base.messages import inform
 from scalarviz.core.layers import Layer
 from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
-from scalarviz.core.layers.normalization import Affine, LayerNorm
+from scalarviz.core.layers.normalization import Affine, LayerNorm, RMSNorm
 from scalarviz.core.layers.parameters import own_parameters, state_arrays
 from scalarviz.core.layers.picture_layers import Conv1d, Conv2d
 from scalarviz.core.layers.rowwise_layers import Reshape, Slice, Spread
+from scalarviz.core.layers.sequence_layers import Embedding
 from scalarviz.core.layers.shapes import layer_size, shape_behind
 from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError, ScalarvizError
+from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import Flow, LayerStep, NodeContext, Parameter, of_features
 from scalarviz.files.onnx.onnx_graph import Constant, GraphNode, KnownNumbers, ModelGraph, Port
+from scalarviz.files.onnx.operators import OPERATORS
 from scalarviz.files.onnx.reading import build, flat, walk
 from scalarviz.files.onnx_names import Names, unused
 from scalarviz.training.network.network import Network
 from scalarviz.training.network.torch_layers import (
     ACTIVATIONS,
+    AT_PLACES,
     GIVEN,
     LAYERS,
     described,
@@ -67,6 +73,10 @@ WRITTEN_OUT = {
 OF_ONE = "Add of a parameter", "Mul of a parameter"
 # Modules by names of equivalent functions: "leakyrelu" for leaky_relu.
 MODULES = {kind.lower(): kind for kind in (*ACTIVATIONS, *LAYERS, *WRITTEN_OUT)}
+# Operators with axes, and operators that need the numbers of a sample in the order of PyTorch.
+MOVED = "ReduceMean", "ReduceMax", "Slice", "Split", "Squeeze", "Concat"
+ORDERED = "Reshape", "Unsqueeze", "Expand", "ReduceSum"
+AXES = {1: 2, 2: 1, -1: 1, -2: 2}  # from (batch, places, features) to (batch, features, places)
 BATCH_NORMS = {"BatchNorm1d", "BatchNorm2d"}
 LEFT_OUT = {"inplace", "training", "dtype", "_stacklevel"}  # arguments that modules do not have
 
@@ -96,6 +106,13 @@ def from_torch(module: object, example: object) -> Network:
     Parameters that do not require a gradient are frozen. Batch norms are kept. `net.to_torch()`
     converts back, with the same names. Returns a Network. Raises InputError, which lists all
     parts without an equivalent.
+
+    Embedding, MultiheadAttention (self-attention, without a mask or with a causal one),
+    TransformerEncoderLayer and TransformerEncoder need `batch_first=True` and no dropout in
+    attention. PyTorch's sequences have the shape (batch, places, features), a Network's
+    (batch, features, places): pass `x.mT` for `x`, and `net(x.mT)` equals `model(x).mT`, in rows.
+    An example of indices has the shape (batch, places) in both. `to_torch` refuses networks with
+    Embedding or Attention.
     """
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(module, torch.nn.Module):
@@ -111,13 +128,11 @@ def from_torch(module: object, example: object) -> Network:
         raise InputError(
             f"the example is a batch, a sample or more along its first axis, not {shorten(example)}"
         )
-    if type(model).__module__.startswith("torch.nn.") and not [*model.children()]:
-        model = torch.nn.Sequential(model)
+    model = called_once(torch, model)
     try:
         traced = Traced(torch, model, [tuple(batch.shape[1:]) for batch in batches])
-        graph = traced.graph()
+        graph, shapes, made = traced.read()
         target = graph.outputs[0].name
-        shapes, made = walk(graph, target)
         frozen = {name for name, each in model.named_parameters() if not each.requires_grad}
         wide = any(each.dtype == torch.float64 for each in model.parameters())
         net = build(graph, target, shapes, made, frozen, "float64" if wide else "float32")
@@ -130,28 +145,57 @@ def from_torch(module: object, example: object) -> Network:
         raise InputError(
             f"this {type(model).__name__} cannot be converted: {first}", *rest
         ) from error
-    arrays = [batch.detach().cpu().double().numpy() for batch in batches]
-    check_same(torch, model, net, arrays, rows_of(made))
+    arrays = [
+        (batch.long() if node.name in traced.indices else batch.double()).detach().cpu().numpy()
+        for node, batch in zip(traced.inputs, batches, strict=True)
+    ]
+    check_same(torch, model, net, arrays, rows_of(made), at_places=traced.at_places)
     return net
 
 
+def called_once(torch: Any, model: Any) -> Any:
+    """Return a module that calls a module of PyTorch, which then becomes a node; or the model."""
+    kind = type(model).__name__
+    if not is_of_torch(model) or (kind not in UNFOLDED and [*model.children()]):
+        return model
+    root = torch.nn.Sequential(model)
+    if kind != "MultiheadAttention":
+        return root
+    calls = torch.fx.Graph()
+    found = calls.call_module("0", (calls.placeholder("x"),) * 3)
+    calls.output(calls.call_function(operator.getitem, (found, 0)))
+    return torch.fx.GraphModule(root, calls, kind)
+
+
+def is_of_torch(module: Any) -> bool:
+    return type(module).__module__.startswith("torch.nn.")
+
+
 def check_same(
-    torch: Any, model: Any, net: Network, batches: Sequence[Any], rows: Mapping[str, slice]
+    torch: Any,
+    model: Any,
+    net: Network,
+    batches: Sequence[Any],
+    rows: Mapping[str, slice | Array],
+    *,
+    at_places: bool = False,
 ) -> None:
     """Raise InputError unless a module and its network agree, in float64, also in training.
 
     Args:
         batches: batches of inputs; SAMPLES samples are used, slightly perturbed, so that e.g. no
-            relu gets exactly 0
+            relu gets exactly 0, unless they are indices, of an integer dtype
         rows: bank rows of each trained parameter, by name in the module
+        at_places: whether sequences of the module have the shape (places, features)
     """
     name, rng = f"this {type(model).__name__}", np.random.default_rng(0)
     few = [np.resize(each, (SAMPLES, *each.shape[1:])) for each in batches]
-    given = [each + rng.normal(0.0, 0.1, each.shape) for each in few]
-    row = np.hstack([each.reshape(SAMPLES, -1) for each in given])
+    given = [x if x.dtype.kind == "i" else x + rng.normal(0.0, 0.1, x.shape) for x in few]
+    turned = [x.swapaxes(1, 2) if at_places and x.ndim == 3 else x for x in given]
+    row = np.hstack([each.reshape(SAMPLES, -1) for each in turned]).astype(np.float64)
     upstream = rng.normal(size=(SAMPLES, net.outputs))
     for learning in (False, True):
-        outputs, gradients = module_step(torch, model, given, upstream, learning)
+        outputs, gradients = module_step(torch, model, given, upstream, learning, at_places)
         found, gradient = program_backward(net.program, net.bank, row, upstream, learning=learning)
         difference = np.abs(found - outputs).max()
         require(
@@ -176,13 +220,14 @@ def check_same(
 
 
 def module_step(
-    torch: Any, model: Any, given: Sequence[Any], upstream: Any, learning: bool
+    torch: Any, model: Any, given: Sequence[Any], upstream: Any, learning: bool, at_places: bool
 ) -> tuple[Any, dict[str, Any]]:
     """Return the outputs and the gradients by name of a module in float64, without changing it.
 
     Args:
         upstream: gradient with respect to the outputs
         learning: whether non-frozen batch norms use batch statistics; dropout is disabled
+        at_places: whether results of the shape (places, features) become (features, places)
     """
     before = [(each, {**vars(each)}) for each in model.modules()]
     parameters = {id(each): name for name, each in model.named_parameters()}
@@ -201,12 +246,19 @@ def module_step(
                 of_each = [p.requires_grad for p in each.parameters(recurse=False)]
                 moves = type(each).__name__ in BATCH_NORMS and (any(of_each) or not of_each)
                 each.training = learning and moves
+                for key, held in [*vars(each).items()]:  # such as a mask that is no buffer
+                    if isinstance(held, torch.Tensor) and held.is_floating_point():
+                        setattr(each, key, held.detach().cpu().double())
                 if getattr(each, "eps", 0.0) is None:
                     each.eps = described(each)["eps"]  # float64 would choose another one
             tensors = tuple(map(torch.from_numpy, given))
-            found = torch.func.functional_call(model, arrays, tensors, tie_weights=False).reshape(
-                SAMPLES, -1
-            )
+            found = torch.func.functional_call(model, arrays, tensors, tie_weights=False)
+            found = (found.mT if at_places and found.ndim == 3 else found).reshape(SAMPLES, -1)
+        except (RuntimeError, LookupError, TypeError, ValueError) as error:
+            raise InputError(
+                f"this {type(model).__name__} cannot be called with the example in float64: "
+                f"{shorten(str(error))}"
+            ) from error
         finally:
             for each, attributes in before:
                 vars(each).update(attributes)
@@ -225,14 +277,130 @@ def module_step(
     return found.detach().numpy(), gradients
 
 
-def rows_of(made: Sequence[LayerStep]) -> dict[str, slice]:
+def rows_of(made: Sequence[LayerStep]) -> dict[str, slice | Array]:
     """Return the bank rows of each trained parameter, by name in the module."""
     return {
-        each.name: own_parameters(step.layer)[each.role].rows
+        each.name: rows if each.order is None else rows.start + np.argsort(each.order)
         for step in flat(made)
         for each in step.parameters
+        for rows in [own_parameters(step.layer)[each.role].rows]
         if not each.held
     }
+
+
+# Modules of PyTorch that are replaced by their parts while a module is traced.
+
+
+def attention(
+    tracer: Any,
+    module: Any,
+    query: Any,
+    key: Any,
+    value: Any,
+    key_padding_mask: Any = None,
+    need_weights: bool = True,
+    attn_mask: Any = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+) -> tuple[Any, None]:
+    """Trace MultiheadAttention: heads, which become one node, and the Linear behind them.
+
+    Raises InputError unless it is self-attention without a mask, or with a causal one.
+    """
+    name = tracer.path_of_module(module)
+    for wrong, what, advice in (
+        (not query is key is value, "cross-attention", "pass one value, as in m(h, h, h)"),
+        (not module.batch_first, "batches along its second axis", "make it with batch_first=True"),
+        (key_padding_mask is not None, "a padding mask", "leave it out"),
+        (module.bias_k is not None, "add_bias_kv=True", "leave it out"),
+        (module.add_zero_attn, "add_zero_attn=True", "leave it out"),
+        (module.dropout, "dropout of its shares", "set its attribute dropout to 0.0"),
+    ):
+        require(
+            not wrong,
+            f"its {name} (MultiheadAttention) has {what}, which no layer here has: {advice}",
+        )
+    causal = attn_mask is not None and is_of_past(attn_mask, name)
+    made = tracer.create_proxy("call_module", name, (query,), {"causal": causal})
+    return module.out_proj(made), None
+
+
+def is_of_past(mask: Any, name: str) -> bool:
+    """Return whether a mask is causal, rather than empty; raise InputError for any other mask."""
+    torch: Any = sys.modules["torch"]
+    if isinstance(mask, torch.Tensor):
+        hidden = mask if mask.dtype == torch.bool else mask.isneginf()
+        causal = bool(torch.equal(hidden, torch.ones_like(hidden).triu(1)))
+        if (causal or not hidden.any()) and not mask[~hidden].any():
+            return causal
+    raise InputError(
+        f"its {name} (MultiheadAttention) has a mask that is not causal, or not known: pass a "
+        "buffer that hides all later places, or no mask"
+    )
+
+
+def encoder_layer(
+    tracer: Any,
+    module: Any,
+    src: Any,
+    src_mask: Any = None,
+    src_key_padding_mask: Any = None,
+    is_causal: bool = False,
+) -> Any:
+    """Trace TransformerEncoderLayer."""
+
+    def drop(part: Any, x: Any) -> Any:
+        return part(x) if part.p else x
+
+    def attend(x: Any) -> Any:
+        given = {"attn_mask": src_mask, "key_padding_mask": src_key_padding_mask}
+        return drop(module.dropout1, module.self_attn(x, x, x, **given)[0])
+
+    def feed(x: Any) -> Any:
+        inner = drop(module.dropout, module.activation(module.linear1(x)))
+        return drop(module.dropout2, module.linear2(inner))
+
+    if module.norm_first:
+        x = src + attend(module.norm1(src))
+        return x + feed(module.norm2(x))
+    x = module.norm1(src + attend(src))
+    return module.norm2(x + feed(x))
+
+
+def encoder(
+    tracer: Any,
+    module: Any,
+    src: Any,
+    mask: Any = None,
+    src_key_padding_mask: Any = None,
+    is_causal: bool | None = None,
+) -> Any:
+    """Trace TransformerEncoder."""
+    for each in module.layers:
+        src = each(src, mask, src_key_padding_mask)
+    return src if module.norm is None else module.norm(src)
+
+
+UNFOLDED: dict[str, Callable[..., Any]] = {
+    "MultiheadAttention": attention,
+    "TransformerEncoderLayer": encoder_layer,
+    "TransformerEncoder": encoder,
+}
+
+
+def traced_graph(torch: Any, model: Any) -> Any:
+    """Return the fx graph of a module, with modules of UNFOLDED replaced by their parts."""
+
+    class Tracer(torch.fx.Tracer):  # type: ignore[misc]
+        def is_leaf_module(self, m: Any, name: str) -> bool:
+            return super().is_leaf_module(m, name) and type(m).__name__ not in UNFOLDED
+
+        def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
+            if is_of_torch(m) and type(m).__name__ in UNFOLDED:
+                forward = partial(UNFOLDED[type(m).__name__], self, m)
+            return super().call_module(m, forward, args, kwargs)
+
+    return Tracer().trace(model)
 
 
 @final
@@ -246,7 +414,9 @@ class Traced:
     def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:
         self.torch, self.model, self.shapes = torch, model, shapes
         try:
-            self.traced = torch.fx.symbolic_trace(model)
+            self.traced = torch.fx.GraphModule(model, traced_graph(torch, model))
+        except InputError:
+            raise
         except Exception as error:  # in the user's forward, called with a stand-in
             raise InputError(
                 f"its forward cannot be traced ({shorten(str(error))}): export it as an ONNX file"
@@ -257,8 +427,29 @@ class Traced:
         self.trained: dict[str, str] = {}  # names of the parameters that are separate values
         self.constants: dict[str, Constant] = {}
         self.nodes: list[GraphNode] = []
+        self.indices: set[str] = set()  # inputs of Embedding
+        self.at_places = False
+
+    def read(self) -> tuple[ModelGraph, dict[str, Shape], tuple[LayerStep, ...]]:
+        """Return the graph, the sample shape of each input, and the layers.
+
+        Without Embedding and Attention, only the layers show whether an input of two axes is
+        (channels, length), as for Conv1d, or (places, features).
+        """
+        errors = []
+        kinds = {type(each).__name__ for each in self.modules.values()}
+        known = kinds & {"Embedding", "MultiheadAttention"}
+        either = not known and any(len(shape) == 2 for shape in self.shapes)
+        for self.at_places in (False, True) if either else (bool(known),):
+            graph = self.graph()
+            try:
+                return graph, *walk(graph, graph.outputs[0].name)
+            except InputError as error:
+                errors.append(error)
+        raise errors[0 if any("1d" in kind for kind in kinds) else -1]
 
     def graph(self) -> ModelGraph:
+        self.nodes = []
         (end,) = [node.args[0] for node in self.traced.graph.nodes if node.op == "output"]
         require(
             len(self.inputs) == len(self.shapes),
@@ -283,9 +474,12 @@ class Traced:
             require(not used, f"its parameter {used} is used outside of a layer")
         return ModelGraph(
             type(self.model).__name__, NEWEST,
-            tuple(Port(node.name, (None, *shape), True) for node, shape in ports),
+            tuple(Port(node.name, (None, *shape[:: -1 if turns else 1]), True)
+                  for node, shape in ports for turns in [self.at_places and len(shape) == 2]),
             (Port(same.get(end.name, end.name), None, True),), nodes, self.constants, Budget(None),
-            dict.fromkeys({*ACTIVATIONS, *LAYERS}, layer) | dict.fromkeys(OF_ONE, with_parameter),
+            dict.fromkeys({*ACTIVATIONS, *LAYERS, *AT_PLACES}, partial(layer, self.at_places))
+            | dict.fromkeys(OF_ONE, partial(with_parameter, self.at_places))
+            | dict.fromkeys((*MOVED, *ORDERED) if self.at_places else (), of_sequence),
         )  # fmt: skip
 
     def attribute(self, node: Any) -> None:
@@ -310,6 +504,7 @@ class Traced:
     def module(self, node: Any, module: Any, name: str) -> None:
         """Append the node of a call of a module."""
         kind, settings = type(module).__name__, described(module)
+        kind = kind.removeprefix("NonDynamicallyQuantizable")  # a Linear of MultiheadAttention
         require(
             kind not in BATCH_NORMS or settings["affine"],
             f"its {name} ({kind}) has no gains, so its statistics would be lost: make it with "
@@ -323,12 +518,42 @@ class Traced:
         if kind in WRITTEN_OUT:
             self.write_out(kind, name, value, node.name, settings.get("dim"))
             return
-        roles = {
-            role: self.constant(self.names.get(id(each), f"{name}.{role}"), each)
-            for role, each in (*module.named_parameters(), *module.named_buffers())
-            if each.ndim
-        }
+        if kind == "Embedding":
+            places, every = self.constants.get(value), np.arange(module.num_embeddings)
+            if places is not None and np.array_equal(places.array.ravel(), every):
+                self.constant(node.name, module.weight)
+                self.trained[node.name] = self.names[id(module.weight)]
+                return
+            require(
+                value in [each.name for each in self.inputs],
+                f"its {name} (Embedding) takes computed indices: pass them as an input, or 0 "
+                f"to {every[-1]} in order",
+            )
+            self.indices.add(value)
+        if kind == "MultiheadAttention":
+            self.heads(node, module, value, name)
+            return
+        named = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+        roles = self.roles(named, name)
         self.add(kind, node, [value, *roles.values()], name, settings=settings, roles=[*roles])
+
+    def roles(self, named: Mapping[str, Any], name: str) -> dict[str, str]:
+        """Store the arrays of a module by role; return the name of each constant."""
+        return {
+            role: self.constant(self.names.get(id(each), f"{name}.{role}"), each)
+            for role, each in named.items()
+            if each is not None and each.ndim
+        }
+
+    def heads(self, node: Any, module: Any, value: str, name: str) -> None:
+        """Append a Linear, whose outputs are ordered by head, and the attention of all heads."""
+        roles = self.roles({"weight": module.in_proj_weight, "bias": module.in_proj_bias}, name)
+        order = np.arange(3 * module.embed_dim).reshape(3, module.num_heads, -1).swapaxes(0, 1)
+        more = {"settings": {}, "roles": [*roles], "order": order.ravel()}
+        made = f"{node.name}.heads"
+        self.nodes.append(GraphNode("Linear", name, (value, *roles.values()), (made,), more))
+        settings = {"heads": module.num_heads, **node.kwargs}
+        self.add("Attention", node, [made], name, settings=settings, roles=[])
 
     def write_out(self, kind: str, name: str, x: str, y: str, dim: int | None) -> None:
         """Append the nodes for a module that needs several operators, from input x to output y."""
@@ -428,18 +653,24 @@ def name_of(node: Any) -> str:
     return str(node.target if isinstance(node.target, str) else node.target.__name__)
 
 
-def layer(at: NodeContext) -> Flow:
-    """Return the flow after a module that has an equivalent layer."""
+def layer(at_places: bool, at: NodeContext) -> Flow:
+    """Return the flow after a module that has an equivalent layer.
+
+    Args:
+        at_places: whether sequences of the module have the shape (places, features)
+    """
     flow, kind = at.flow.settled, at.node.operator
     settings, roles = at.node.attributes["settings"], at.node.attributes["roles"]
     arrays = {role: at.needed(i, role) for i, role in enumerate(roles, 1)}
+    here = at_places and (len(flow.shape) == 2 or kind == "Embedding")
     try:
-        made = layer_of(kind, settings, arrays, flow.shape)
+        made = layer_of(kind, settings, arrays, flow.shape, at_places=here)
     except ScalarvizError:
         raise
     except (LookupError, ValueError, TypeError) as error:
         given = ", ".join(f"{name}={each!r}" for name, each in settings.items())
-        told = f"it is given {shorten(flow.shape)} a sample, and no layer here does this"
+        given_shape = flow.shape[::-1] if here else flow.shape
+        told = f"it is given {shorten(given_shape)} a sample, and no layer here does this"
         raise InputError(f"{told} with {given}" if given else told) from error
     parameters = []
     for role, sizes in made.parameter_shapes().items():  # a norm may lack it, unlike our layers
@@ -447,29 +678,45 @@ def layer(at: NodeContext) -> Flow:
             f"{at.node.name}.{role}", KnownNumbers(np.full(sizes, float(role == "weight")))
         )
         found = arrays.get(role, usual)
-        numbers, held = found.array.ravel(), found is usual
-        parameters.append(Parameter(role, found.name, numbers, tied=not held, held=held))
+        numbers, held, order = found.array.ravel(), found is usual, at.node.attributes.get("order")
+        if order is not None:  # of the rows of each array
+            order = np.arange(numbers.size).reshape(len(order), -1)[order].ravel()
+            numbers = numbers[order]
+        parameters.append(Parameter(role, found.name, numbers, not held, held, order))
     state = {
         name: arrays[role].array
         for role, name in (("running_mean", "running_mean"), ("running_var", "running_variance"))
         if role in arrays and made.state_size
     }
     shape = shape_behind(made, flow.shape)
+    if isinstance(made, Embedding):
+        shape = made.features, made.places
     return flow.then(made, {"node": at.node.name}, *parameters, shape=shape, state=state)
 
 
-def with_parameter(at: NodeContext) -> Flow:
-    """Return the flow after a sum or product with a trained parameter: a partly frozen Affine."""
+def with_parameter(at_places: bool, at: NodeContext) -> Flow:
+    """Return the flow after a sum or product with a trained parameter: a partly frozen Affine.
+
+    A sum of an Embedding and the numbers of each place is an Embedding with positions.
+    """
     flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
     (given, *_) = [each for each in at.inputs if isinstance(each, Constant)]
     require(len(flows) == 1, f"its parameter {given.name} meets no computed value")
-    flow = flows[0]
+    flow, is_sum = flows[0], at.node.operator == OF_ONE[0]
+    is_sequence, last = at_places and len(flow.shape) == 2, flow.steps[-1:]
+    of_places = is_sum and given.shape in (flow.shape[::-1], (1, *flow.shape[::-1]))
+    if is_sequence and of_places and last and is_without_positions(last[0].layer):
+        order = np.arange(given.array.size).reshape(flow.shape[::-1]).T.ravel()
+        position = Parameter("position", given.name, given.array.ravel()[order], True, order=order)
+        start = Embedding(**{**last[0].layer.settings(), "positions": True})
+        step = replace(last[0], layer=start, parameters=(*last[0].parameters, position))
+        return replace(flow, steps=(*flow.steps[:-1], step))
     require(
         given.array.size == flow.shape[0],
         f"its parameter {given.name} has {given.array.size} numbers for {shorten(flow.shape)}: "
         "it needs one for each feature or channel",
     )
-    numbers, is_sum = of_features(given.array, flow.shape), at.node.operator == OF_ONE[0]
+    numbers = given.array.ravel() if is_sequence else of_features(given.array, flow.shape)
     pair = [np.ones(len(numbers)), numbers] if is_sum else [numbers, np.zeros(len(numbers))]
     parameters = [
         Parameter(role, given.name, each, tied=True)
@@ -479,6 +726,31 @@ def with_parameter(at: NodeContext) -> Flow:
     ]
     made = Affine(layer_size(flow.shape), *pair)
     return flow.then(made, {"node": at.node.name}, *parameters, shape=flow.shape)
+
+
+def is_without_positions(layer: Layer | None) -> bool:
+    return isinstance(layer, Embedding) and not layer.positions
+
+
+def of_sequence(at: NodeContext) -> Flow:
+    """Read an operator on samples of the shape (places, features) with the features first."""
+    node, inputs = at.node, [*at.inputs]
+    if any(isinstance(each, Flow) and len(each.shape) == 2 for each in inputs):
+        require(
+            node.operator in MOVED,
+            "the numbers of a sequence are ordered by feature here, so it would mix them: use a "
+            "mean over the places, or one place",
+        )
+        attributes = dict(node.attributes) | {
+            key: [AXES.get(axis, axis) for axis in each] if key == "axes" else AXES.get(each, each)
+            for key, each in node.attributes.items()
+            if key in ("axes", "axis")
+        }
+        if node.operator == "Slice":
+            axes = np.array([AXES.get(axis, axis) for axis in at.few(3)])
+            inputs[3] = Constant(f"{node.name}.axes", KnownNumbers(axes))
+        at = replace(at, node=replace(node, attributes=attributes), inputs=tuple(inputs))
+    return OPERATORS[node.operator](at)
 
 
 # Conversion to PyTorch.
@@ -523,8 +795,8 @@ BACK: dict[str, Callable[..., Any]] = {
     "AvgPool2d": plain("AvgPool2d", "kernel", "stride", "padding"),
     "Flatten": plain("Flatten"),
     "Reshape": plain("Unflatten", 1, "shape"),
-    "LayerNorm": lambda nn, a, shape: nn.LayerNorm(shape, a.eps),
-    "RMSNorm": plain("RMSNorm", "inputs", "eps"),
+    "LayerNorm": lambda nn, a, shape: nn.LayerNorm(shape[: 1 if a.input_shape else None], a.eps),
+    "RMSNorm": lambda nn, a, shape: nn.RMSNorm(a.features, a.eps, bool(a.size)),
     "GroupNorm": plain("GroupNorm", "groups", "features", "eps"),
     "BatchNorm": lambda nn, a, shape: (nn.BatchNorm2d if a.input_shape else nn.BatchNorm1d)(
         a.features, a.eps, a.momentum
@@ -580,7 +852,7 @@ class Writer:
             return
         require(
             type(layer).__name__ in (*BACK, "Activation", "Affine", "Slice", "Spread"),
-            f"PyTorch has no {type(layer).__name__}: save the network as .onnx",
+            f"no module of PyTorch is made of {type(layer).__name__}: save the network as .onnx",
         )
         name = self.named(layer, self.name_of(layer, names) or usual)
         if isinstance(layer, Affine):
@@ -592,6 +864,10 @@ class Writer:
             self.see(layer.shape)
         elif isinstance(layer, Spread):
             self.value = self.graph.call_method("expand", (self.value, -1, *layer.output_shape))
+        elif isinstance(layer, (LayerNorm, RMSNorm)) and layer.input_shape:  # at each place
+            self.value = self.graph.call_method("transpose", (self.value, 1, -1))
+            self.call(name, self.made(layer, name))
+            self.value = self.graph.call_method("transpose", (self.value, 1, -1))
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer, name))
         if layer.output_shape or not isinstance(layer, ANY_SHAPE):

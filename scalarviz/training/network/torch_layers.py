@@ -1,5 +1,6 @@
-"""Convert PyTorch modules to equivalent layers; each kind is a row of LAYERS or ACTIVATIONS.
+"""Convert PyTorch modules to equivalent layers; each kind is a row of a table.
 
+The tables are LAYERS, AT_PLACES for layers of sequences, and ACTIVATIONS.
 PyTorch is not imported here; a caller that has a module has already imported it.
 """
 
@@ -18,6 +19,7 @@ from scalarviz.core.layers.elementwise_layers import Activation, Dropout, PReLU
 from scalarviz.core.layers.normalization import BatchNorm, GroupNorm, LayerNorm, RMSNorm
 from scalarviz.core.layers.picture_layers import AvgPool2d, Conv1d, Conv2d, MaxPool2d, in_short
 from scalarviz.core.layers.rowwise_layers import Flatten, LogSoftmax, Reshape, Softmax
+from scalarviz.core.layers.sequence_layers import Attention, Embedding
 from scalarviz.core.layers.shapes import layer_size
 
 Settings = dict[str, Any]
@@ -62,6 +64,10 @@ USUAL = {
     "start_dim": 1,
     "end_dim": -1,
     "threshold": 20,
+    "padding_idx": None,
+    "max_norm": None,
+    "scale_grad_by_freq": False,
+    "sparse": False,
 }
 # Other attributes of modules that become layers.
 DESCRIBED = (
@@ -102,12 +108,16 @@ def is_plain(value: object) -> bool:
     return value is None or isinstance(value, (bool, int, float, str))
 
 
-def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+def layer_of(
+    kind: str, settings: Settings, arrays: Arrays, shape: Shape, *, at_places: bool = False
+) -> Layer:
     """Return the layer that is equivalent to a PyTorch module.
 
     Args:
         arrays: mapping from a role, such as "weight", to an object with a shape
         shape: shape of an input sample
+        at_places: whether the module is applied at each place of a sequence; `shape` is then
+            (features, places), and PyTorch's is (places, features)
 
     Raises KeyError, ValueError, TypeError or a ScalarvizError for a module without an equivalent.
     """
@@ -115,7 +125,7 @@ def layer_of(kind: str, settings: Settings, arrays: Arrays, shape: Shape) -> Lay
         raise ValueError(settings)
     if kind in ACTIVATIONS:
         return Activation(layer_size(shape), activation_of(kind, settings))
-    return LAYERS[kind](settings, arrays, shape)
+    return (AT_PLACES if at_places else LAYERS)[kind](settings, arrays, shape)
 
 
 def activation_of(kind: str, settings: Settings) -> str:
@@ -180,6 +190,32 @@ def softmax(kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shap
     return kind(*shape)
 
 
+def linear_at_places(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    outputs, inputs = arrays["weight"].shape
+    if shape[0] != inputs:
+        raise ValueError(shape)
+    return Conv1d(shape, outputs, 1, bias="bias" in arrays)
+
+
+def norm_at_places(
+    kind: Callable[..., Layer], settings: Settings, arrays: Arrays, shape: Shape
+) -> Layer:
+    if [*settings["normalized_shape"]] != [shape[0]]:
+        raise ValueError(shape)
+    return kind(shape, settings["eps"])
+
+
+def log_softmax_at_places(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    if settings["dim"] not in (2, -1):
+        raise ValueError(settings["dim"])
+    return LogSoftmax(shape)
+
+
+def embedding(settings: Settings, arrays: Arrays, shape: Shape) -> Layer:
+    (count, size), (places,) = arrays["weight"].shape, shape
+    return Embedding(count, size, places)
+
+
 LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     "Linear": linear,
     **dict.fromkeys(("Conv1d", "Conv2d"), convolution),
@@ -206,4 +242,17 @@ LAYERS: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
     "PReLU": lambda settings, arrays, shape: PReLU(layer_size(shape), settings["num_parameters"]),
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
+}
+# Modules applied at each place of a sequence, which gets the shape (features, places).
+AT_PLACES: dict[str, Callable[[Settings, Arrays, Shape], Layer]] = {
+    "Linear": linear_at_places,
+    "LayerNorm": partial(norm_at_places, LayerNorm),
+    "RMSNorm": partial(norm_at_places, RMSNorm),
+    "LogSoftmax": log_softmax_at_places,
+    "Dropout": LAYERS["Dropout"],
+    "PReLU": LAYERS["PReLU"],
+    "Embedding": embedding,
+    "Attention": lambda settings, arrays, shape: Attention(
+        shape[0] // 3, settings["heads"], places=shape[1], causal=settings["causal"]
+    ),
 }

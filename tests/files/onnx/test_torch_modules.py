@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError
 from scalarviz.files.onnx.torch_modules import check_same
 from scalarviz.training.network.torch_layers import described, layer_of, unwrapped
@@ -55,6 +56,43 @@ def test_a_module_is_the_layer_that_does_the_same(
     found = layer_of(kind, settings, arrays, shape)
     assert type(found) is type(made)
     assert found.settings() == made.settings()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "arrays", "shape", "made"),
+    [
+        ("Linear", {}, {"weight": SIZES[0]}, (3, 5), sv.Conv1d((3, 5), 4, 1, bias=False)),
+        ("LayerNorm", {"eps": 1e-5, "normalized_shape": (3,)}, {}, (3, 5), sv.LayerNorm((3, 5))),
+        ("LogSoftmax", {"dim": -1}, {}, (3, 5), sv.LogSoftmax((3, 5))),
+        ("ReLU", {}, {}, (3, 5), sv.Activation((3, 5), "relu")),
+        ("PReLU", {"num_parameters": 1}, {}, (3, 5), sv.PReLU((3, 1, 5), 1)),
+        ("Embedding", {}, {"weight": SIZES[0]}, (5,), sv.Embedding(4, 3, 5)),
+        ("Attention", {"heads": 2, "causal": True}, {}, (12, 5), sv.Attention(4, 2, places=5)),
+    ],
+)
+def test_a_module_at_the_places_of_a_sequence_is_the_layer_that_does_the_same(
+    kind: str, settings: dict[str, Any], arrays: dict[str, Any], shape: Any, made: sv.Layer
+) -> None:
+    found = layer_of(kind, settings, arrays, shape, at_places=True)
+    assert type(found) is type(made) and found.settings() == made.settings()
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "shape"),
+    [
+        ("Linear", {}, (5, 3)),
+        ("LayerNorm", {"eps": 1e-5, "normalized_shape": (5, 3)}, (3, 5)),
+        ("LogSoftmax", {"dim": 1}, (3, 5)),
+        ("BatchNorm1d", {"eps": 1e-5, "momentum": 0.2}, (3, 5)),
+        ("Embedding", {"padding_idx": 0}, (5,)),
+        ("Embedding", {}, (5, 2)),
+    ],
+)
+def test_a_module_that_mixes_places_is_no_layer_at_each_place(
+    kind: str, settings: dict[str, Any], shape: Any
+) -> None:
+    with pytest.raises((LookupError, ValueError)):
+        layer_of(kind, settings, {"weight": SIZES[0]}, shape, at_places=True)
 
 
 @pytest.mark.parametrize(
@@ -478,7 +516,7 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
     siblings[2].weight = siblings[0].weight
     batch = torch.ones(2, 3)
     for module, example, said in (
-        (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 4)), batch, "'1' (LSTM): there is no such"),
+        (nn.Sequential(nn.Linear(3, 3), nn.LSTM(3, 4)), batch, "'1' (LSTM): unsupported layer"),
         (nn.Linear(4, 2), batch, "it is given (3,) a sample"),
         (nn.InstanceNorm1d(3, track_running_stats=True), torch.ones(2, 3, 4), "something else"),
         (nn.Linear(3, 2), torch.ones(3), "the example is a batch"),
@@ -488,7 +526,7 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
             torch.ones(2, 3, 4, 4),
             "only a whole picture has a mean here",
         ),
-        (built(lambda m, x: x.flip(1), "Turned"), batch, "'flip' (flip): there is no such"),
+        (built(lambda m, x: x.flip(1), "Turned"), batch, "'flip' (flip): unsupported layer"),
         (
             built(lambda m, x: x.chunk(2, 1)[0], "Thirds"),
             batch,
@@ -527,11 +565,182 @@ def test_modules_that_cannot_be_networks_are_refused_in_words() -> None:
         ),
         (siblings, batch, "its weights '0.weight' are used by two layers"),
         (nn.BatchNorm1d(3, affine=False), batch, "(BatchNorm1d) has no gains"),
-        (nn.Flatten(1, 2), torch.ones(2, 3, 2, 2), "no layer here does the same with end_dim=2"),
+        (nn.Flatten(1, 2), torch.ones(2, 3, 2, 2), "no layer here does this with end_dim=2"),
     ):
         refused(InputError, said).by(sv.from_torch, module, example)
-    refused(InputError, "PyTorch has no FrequencyEncoding").by(
+    refused(InputError, "no module of PyTorch is made of FrequencyEncoding").by(
         sv.Network([sv.FrequencyEncoding(2), sv.Dense(12, 1)]).to_torch
+    )
+
+
+def sequences() -> dict[str, tuple[Any, Any]]:
+    """Return modules of sequences, and an example of the shape (batch, places, features)."""
+    import torch
+    from torch import nn
+
+    def block(**more: Any) -> Any:
+        return nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, **more)
+
+    def attention(**more: Any) -> Any:
+        return nn.MultiheadAttention(8, 4, batch_first=True, **more)
+
+    def gpt(m: Any, x: Any) -> Any:
+        x = m.letters(x) + m.places(torch.arange(5))
+        return m.out(m.blocks(x, mask=m.mask, is_causal=True))
+
+    def causal(m: Any, x: Any) -> Any:
+        h = m.norm(x * m.scale)
+        return x + m.heads(h, h, h, attn_mask=m.mask, need_weights=False)[0]
+
+    def halves(m: Any, x: Any) -> Any:
+        left, right = m.a(x).chunk(2, -1)
+        return torch.cat([right, left], -1)
+
+    mask = nn.Transformer.generate_square_subsequent_mask(5)
+    x, letters = torch.randn(6, 5, 8).double(), torch.randint(0, 7, (6, 5))
+    return {
+        "rows": (
+            nn.Sequential(
+                nn.Linear(8, 6), nn.PReLU(), nn.LayerNorm(6), nn.Linear(6, 4), nn.Dropout(0.0),
+                nn.RMSNorm(4), nn.GLU(), nn.LogSoftmax(-1),
+            ),
+            x,
+        ),
+        "heads": (attention(), x),
+        "no bias": (attention(bias=False), x),
+        "layer": (block(), x),
+        "norm first": (block(norm_first=True, activation="gelu"), x),
+        "encoder": (nn.Sequential(nn.TransformerEncoder(block(), 2), nn.Linear(8, 3)), x),
+        "letters": (nn.Sequential(nn.Embedding(7, 8), block(), nn.ReLU()), letters),
+        "one place": (nn.Sequential(nn.Embedding(7, 8), block()), letters[:, :1]),
+        "gpt": (
+            built(
+                gpt, letters=nn.Embedding(7, 8), places=nn.Embedding(5, 8), mask=mask,
+                blocks=nn.TransformerEncoder(block(), 2, nn.LayerNorm(8)), out=nn.Linear(8, 7),
+            ),
+            letters,
+        ),
+        "causal": (
+            built(
+                causal, heads=attention(), norm=nn.LayerNorm(8), mask=mask.isneginf(),
+                scale=nn.Parameter(torch.rand(8)),
+            ),
+            x,
+        ),
+        "positions": (
+            built(
+                lambda m, x: m.a(m.letters(x) + m.places), letters=nn.Embedding(7, 8),
+                places=nn.Parameter(torch.randn(1, 5, 8)), a=nn.Linear(8, 2),
+            ),
+            letters,
+        ),
+        "halves": (built(halves, a=nn.Linear(8, 6)), x),
+        "mean": (built(lambda m, x: m.b(m.a(x).mean(1)), a=block(), b=nn.Linear(8, 3)), x),
+        "last": (built(lambda m, x: m.b(m.a(x)[:, -1]), a=block(), b=nn.Linear(8, 3)), x),
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor:UserWarning")
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows", "heads", "no bias", "layer", "norm first", "encoder", "letters", "one place", "gpt",
+        "causal", "positions", "halves", "mean", "last",
+    ],
+)  # fmt: skip
+def test_a_module_of_sequences_computes_and_trains_as_its_network(name: str, torch: Any) -> None:
+    model, batch = sequences()[name]
+    net = sv.from_torch(model.double(), batch)
+    inputs = (batch.mT if batch.ndim == 3 else batch).reshape(len(batch), -1).numpy()
+
+    def outputs() -> Any:
+        found = model(batch, batch, batch)[0] if name in ("heads", "no bias") else model(batch)
+        return (found.mT if found.ndim == 3 else found).reshape(len(batch), -1)
+
+    np.testing.assert_allclose(net(inputs), outputs().detach(), rtol=0, atol=1e-12)
+    upstream = np.random.default_rng(0).normal(size=(len(batch), net.outputs))
+    outputs().backward(torch.from_numpy(upstream))
+    _, gradient = program_backward(
+        net.program, net.bank, inputs.astype(float), upstream, learning=True
+    )
+    trained = gradient[~net.bank.frozen]
+    theirs = torch.cat([each.grad.ravel() for each in model.parameters()])
+    np.testing.assert_allclose(np.sort(trained), theirs.sort()[0], rtol=0, atol=1e-10)
+    optimizer = torch.optim.SGD(model.parameters(), 0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        torch.nn.functional.mse_loss(outputs(), torch.from_numpy(upstream)).backward()
+        optimizer.step()
+        net.train_step(inputs, upstream, "mse", sv.SGD(0.1))
+    np.testing.assert_allclose(net(inputs), outputs().detach(), rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch: Any) -> None:
+    nn, x, letters = torch.nn, torch.randn(2, 5, 8), torch.zeros(2, 5, dtype=torch.long)
+
+    def heads(**more: Any) -> Any:
+        return nn.MultiheadAttention(8, 2, **{"batch_first": True, **more})
+
+    def masked(mask: Any) -> Any:
+        return built(
+            lambda m, x: m.a(x, x, x, None, True, m.mask)[0], "Masked", a=heads(), mask=mask
+        )
+
+    padded = nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)
+    for module, example, said in (
+        (heads(batch_first=False), x, "make it with batch_first=True"),
+        (heads(dropout=0.1), x, "set its attribute dropout to 0.0"),
+        (heads(add_bias_kv=True), x, "has add_bias_kv=True, which no layer here has"),
+        (heads(add_zero_attn=True), x, "has add_zero_attn=True, which no layer here has"),
+        (built(lambda m, x: m.a(x, x, -x)[0], "Crossed", a=heads()), x, "has cross-attention"),
+        (built(lambda m, x: m.a(x, x, x)[1], "Shares", a=heads()), x, "returns several values"),
+        (masked(torch.ones(5, 5)), x, "has a mask that is not causal, or not known"),
+        (masked(torch.ones(5, 5).tril(-1) > 0), x, "has a mask that is not causal, or not known"),
+        (
+            built(lambda m, x: m.a(x, x, x, attn_mask=x[0, :, :5])[0], "Masked", a=heads()),
+            x,
+            "has a mask that is not causal, or not known",
+        ),
+        (
+            built(lambda m, x: m.a(x, src_key_padding_mask=x[:, :, 0] > 0), "Padded", a=padded),
+            x,
+            "has a padding mask",
+        ),
+        (nn.Embedding(7, 8, padding_idx=0), letters, "padding_idx=0"),
+        (
+            nn.Embedding(7, 8),
+            letters + 7,
+            "cannot be called with the example in float64: 'index out",
+        ),
+        (
+            built(lambda m, x: m.a(x * 2), "Doubled", a=nn.Embedding(7, 8)),
+            letters,
+            "its a (Embedding) takes computed indices",
+        ),
+        (
+            built(lambda m, x: m.a(x) + m.a(torch.arange(5)), "Part", a=nn.Embedding(7, 8)),
+            letters,
+            "takes computed indices",
+        ),
+        (nn.Sequential(nn.Linear(8, 3), nn.Flatten()), x, "ordered by feature here"),
+        (nn.Sequential(padded, nn.Conv1d(5, 3, 1)), x, "it is given (5, 8) a sample"),
+    ):
+        refused(InputError, said).by(sv.from_torch, module, example)
+    (_, kept, _) = sv.from_torch(masked(torch.zeros(5, 5)), x).layers  # a mask that hides nothing
+    assert kept.settings()["causal"] is False
+    for layer in (sv.Embedding(7, 8, 5), sv.Attention(4, places=2)):
+        refused(InputError, "no module of PyTorch is made of").by(sv.Network([layer]).to_torch)
+
+
+@pytest.mark.slow
+def test_norms_at_the_places_of_a_sequence_are_norms_of_a_module(torch: Any) -> None:
+    layers = [sv.Conv1d((4, 5), 3, 1), sv.LayerNorm((3, 5)), sv.RMSNorm((3, 5), gain=False)]
+    net = sv.Network([*layers, sv.LogSoftmax((3, 5))], dtype="float64", seed=0)
+    x = torch.randn(2, 4, 5).double()
+    np.testing.assert_allclose(
+        net.to_torch()(x).detach().reshape(2, -1), net(x.numpy()), rtol=0, atol=1e-12
     )
 
 
