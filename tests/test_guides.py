@@ -43,7 +43,7 @@ GUIDE = ROOT / "docs" / "guide"
 GALLERY = ROOT / "docs" / "gallery.md"
 
 
-SLOW = ("gallery", "compare", "extending", "pictures", "sessions", "values")
+SLOW = ("gallery", "compare", "extending", "pictures", "sessions", "values", "microgpt")
 
 
 @pytest.mark.usefixtures("in_tmp_path")

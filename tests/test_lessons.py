@@ -23,7 +23,7 @@ from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, p
 from tests.machine import ROOT
 
 LARGEST = 600 * 1024  # bytes
-ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 10 11".split()  # the last two are projects
+ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 15 10 11".split()  # the last two are projects
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
@@ -152,7 +152,7 @@ def test_lessons_are_linked_in_their_order(path: Path) -> None:
     assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
 
 
-@pytest.mark.parametrize("number", "01 02 03 04 04b 05 06 07 09 10 12 13 14".split())
+@pytest.mark.parametrize("number", "01 02 03 04 04b 05 06 07 09 10 12 13 14 15".split())
 def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: str) -> None:
     book = read(numbered(number))
     written = [cell for cell in book.cells if "sv.check(My" in cell.source and not is_check(cell)]
@@ -168,7 +168,7 @@ def test_what_a_learner_writes_is_checked_and_its_solution_passes(number: str) -
     )
 
 
-@pytest.mark.parametrize("number", "01 02 03 04 05 08 11 12 13 14".split())
+@pytest.mark.parametrize("number", "01 02 03 04 05 08 11 12 13 14 15".split())
 def test_some_lessons_ask_for_a_line(number: str) -> None:
     assert any(asked.line for asked in asked_in(numbered(number)).values())
 

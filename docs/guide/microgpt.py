@@ -3,7 +3,7 @@
     python microgpt.py        # learns from made-up names with scalarviz, and invents new ones
 
 The class is an argument: `Scalar` below, in plain Python, or `scalarviz.Value`. Both give the same
-losses. `sv.compile` compiles Values to kernels; docs/guide/values.md explains how.
+losses. `sv.compile` compiles Values to kernels; docs/guide/microgpt.md explains how.
 """
 
 # Zipped lists have equal lengths; strict=True in each zip would obscure the formulas.

@@ -45,14 +45,18 @@ from scalarviz.training.network.gradcheck import MOST, TOLERANCE, Problem, diffe
 def scenario(mine: Any, like: Any, x: Any) -> tuple[str, Iterator[Comparison]]:
     """Return the kind of a learner's object, and an iterator over the comparisons of its check."""
     kind = mine if isinstance(mine, type) else type(mine)
-    if like is not None and not isinstance(like, Optimizer | Perceptron | Dense):
-        raise InputError(f"like must be an optimizer, a Perceptron or a Dense, not {shorten(like)}")
+    require(
+        like is None or callable(like) or isinstance(like, Optimizer),
+        "like must be an optimizer, a Perceptron, a Dense, or a function from inputs to outputs, "
+        f"not {shorten(like)}",
+    )
     if isinstance(like, Optimizer) and callable(getattr(mine, "step", mine)):
         return like.name, of_rule(mine, like)
     if hasattr(kind, "forward") and mine is not kind and not hasattr(mine, "value"):
         inputs = None if x is None else as_floats(x, "x of check")
         ours = None if isinstance(like, Optimizer) else like
-        return type(ours).__name__ if ours else "Layer", of_layer(mine, ours, inputs)
+        is_ours = isinstance(ours, Perceptron | Dense)
+        return type(ours).__name__ if is_ours else "Layer", of_layer(mine, ours, inputs)
     if hasattr(kind, "forward"):
         check_signature(kind, ["value"], "the class of a weight", "sv.check(object) for a layer")
         return "Weight", of_weight(kind)
@@ -365,13 +369,12 @@ def objects_in(kept: Any) -> Any:
         return ()
 
 
-def of_layer(
-    made: Any, like: Perceptron | Dense | None, x: FloatArray | None
-) -> Iterator[Comparison]:
+def of_layer(made: Any, like: Any, x: FloatArray | None) -> Iterator[Comparison]:
     """Compare the outputs and the gradients of a learner's layer with the correct ones.
 
-    Outputs are compared with the reference `like`, if given, and gradients with finite differences.
-    If the outputs are f(W x + b), the first parameter is the weight matrix W.
+    Outputs are compared with the reference `like`, if given: a Perceptron, a Dense, or a function
+    of the inputs. Gradients are compared with finite differences. If the outputs are f(W x + b),
+    the first parameter is the weight matrix W.
     """
     mine = Learned(made)
     parts = [mine.numbers(name) for name in mine.names]
@@ -381,10 +384,14 @@ def of_layer(
         raise InputError(
             f"forward gives {shorten(y.tolist())}, where the slope is undefined: use other numbers"
         )
-    row = activation_of(like, z, y)
-    if like is not None:
-        call, right = f"forward({shorten(x.tolist())})", np.vectorize(row.value)(z)
-        known = [("layer_no_activation", z)]
+    call = f"forward({shorten(x.tolist())})"
+    if like is None or isinstance(like, Perceptron | Dense):
+        row = activation_of(like, z, y)
+    else:
+        row = None
+        yield from entries("", call, y, as_floats(like(x), "the outputs of like"), "layer_like", [])
+    if row is not None and like is not None:
+        right, known = np.vectorize(row.value)(z), [("layer_no_activation", z)]
         yield from entries("", call, y, right, "layer_forward", known, activation=row.name)
     g = np.resize(UPSTREAM, y.shape)
     rights, slopes, fields = differences(mine, [*parts, x], g), [], {"g": g.flat[0]}
@@ -432,7 +439,8 @@ def entries(
         return
     if np.shape(got) != right.shape:
         place, shape = text("check.shape", name=name or call), str(np.shape(got))
-        yield compared(place, shape, str(right.shape), why if got is None else "layer_shape")
+        is_plain = got is None or why == "layer_like"
+        yield compared(place, shape, str(right.shape), why if is_plain else "layer_shape")
         return
     for at in np.ndindex(right.shape):
         index = "".join(f"[{i}]" for i in at)

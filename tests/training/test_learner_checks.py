@@ -667,6 +667,13 @@ def test_a_layer_without_a_bias_is_checked() -> None:
     assert "tanh of it is still missing" in str(sv.check(bare, sv.Dense(3, 2, "tanh")).wrong)
 
 
+def test_outputs_of_a_layer_are_compared_with_a_function() -> None:
+    assert sv.check(Layer(), lambda x: x)
+    found = sv.check(Layer(), lambda x: [1.0, 2.0] * x)
+    assert found.kind == "Layer" and "forward([0.5, -1.5])[1] is -1.5, expected -3" in repr(found)
+    assert "(2,), expected (1,): the reference" in repr(sv.check(Layer(), lambda x: x[:1]))
+
+
 def test_what_a_layer_keeps_beside_its_parameters_is_its_own() -> None:
     assert sv.check(Layer(seen=[np.zeros((2, 3)), np.zeros((2, 4))]))
     begun = perf_counter()

@@ -344,8 +344,9 @@ def check(mine: Any, like: Any = None, x: Any = None) -> Checked:
 
     Args:
         mine: your implementation, see above
-        like: the reference: an optimizer, a Perceptron or a Dense. None (default) compares a weight
-            or a Value with the class of scalarviz, and gradients of a layer with finite differences
+        like: the reference: an optimizer, a Perceptron, a Dense, or a function from the inputs of a
+            layer to its outputs. None (default) compares a weight or a Value with the class of
+            scalarviz, and gradients of a layer with finite differences
         x: inputs for a layer, shape (inputs,) or (batch, inputs); None (default) means one sample
 
     Returns:
