@@ -85,6 +85,7 @@ def film(path: Path) -> None:
 def trained(path: Path) -> None:
     """Draw a scene after enough training steps for its result to be visible."""
     steps = {"rgb": 400, "circle": 900, "texture": 4000, "normalized": 900, "retrain": 60}
+    steps |= {"names": 16_000, "adder": 20_000}
     drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
     Image.fromarray(drawn).save(path, quality=80, method=6)
 
@@ -160,6 +161,7 @@ PICTURES = {
     "landscape.png": landscape,
     "digits.png": trained,
     "texture.png": trained,
+    "names.png": trained,
     "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,
