@@ -38,6 +38,7 @@ from scalarviz.pages.translated_expressions import (
 # The generated modules of a page, and their Python sources, sorted by their imports.
 SOURCES = {
     "story/decimals.js": "base/texts/decimals.py",
+    "story/sums.js": "base/texts/sums.py",
     "story/formats.js": "story/formats.py",
     "story/facts.js": "story/facts.py",
     "story/update.js": "story/update.py",
@@ -50,6 +51,7 @@ SOURCES = {
     "story/reason.js": "story/reason.py",
     "story/forward_captions.js": "story/forward_captions.py",
     "story/backward_captions.js": "story/backward_captions.py",
+    "story/sequence_captions.js": "story/sequence_captions.py",
     "story/captions.js": "story/captions.py",
     "story/cards.js": "story/cards.py",
     "story/weight_card.js": "story/weight_card.py",
@@ -101,6 +103,8 @@ SOURCES = {
     "story/sequence_head.js": "scene/sequence_head.py",
     "story/sequence_part.js": "scene/sequence_part.py",
     "story/sequence_lines.js": "scene/sequence_lines.py",
+    "story/sequence_neuron.js": "scene/sequence_neuron.py",
+    "story/sequence_blame.js": "scene/sequence_blame.py",
     "story/sequence_picture.js": "scene/sequence_picture.py",
     "story/sequence_choice.js": "scene/sequence_choice.py",
     "story/opened_rows.js": "scene/opened_rows.py",

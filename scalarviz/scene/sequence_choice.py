@@ -5,6 +5,7 @@ This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSL
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ from scalarviz.scene.sequence_part import (
     places_of_chips,
     triangle_corner,
 )
-from scalarviz.scene.sequence_sheet import Plane, numbers_of
+from scalarviz.scene.sequence_sheet import BACK, Plane, goes_back, numbers_of
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.story.facts import NONE, Neuron
 
@@ -61,7 +62,12 @@ def brightness_of(frame_data: FrameData) -> tuple[list[float], list[list[int]]]:
     active = known.numbers("z", known.place) if known.place != NONE else []
     outside: list[float] = []
     cells: list[list[int]] = []
+    is_back = goes_back(frame_data) and not known.plan.is_upright
     for plate in layout.plates:
+        if is_back:
+            outside.append(BACK)
+            cells.append([0, 0, plate.columns - 1, -1])
+            continue
         is_of_neuron = known.plan.rows["wide"] <= plate.first < known.plan.rows["scores"]
         low, high = lit_rows(known, active, plate)
         outside.append(SILENT_ROW if is_of_neuron else DIM)
@@ -81,10 +87,10 @@ def lit_rows(known: SequenceNumbers, active: Sequence[float], plate: Plate) -> t
     if place != NONE and rows["places"] <= first < rows["qkv"]:
         return place, place
     if len(active) > 0 and rows["wide"] <= first < rows["scores"]:
-        neuron = (
-            (first - rows["wide"]) // size if first < rows["narrow"] else first - rows["narrow"]
-        )
-        return 0, last if active[neuron] > 0.0 else -1
+        neuron, chosen = first - rows["narrow"], known.choice.neuron
+        neuron = neuron if neuron >= 0 else (first - rows["wide"]) // size
+        lit = active[neuron] > 0.0 if chosen == NONE or plan.is_upright else neuron == chosen
+        return 0, last if lit else -1
     return 0, last
 
 
@@ -107,7 +113,13 @@ def choice_at(see: Projection, frame_data: FrameData, x: float, y: float) -> Cho
     for head in range(plan.heads):
         top, keys = plan.head_top(head), plan.head_y(head, KEY, 0) - 5.0
         if plane.box(left, top, right, keys).has(x, y):
-            return replace(now, head=NONE if now.head == head else head)
+            return replace(now, head=NONE if now.head == head else head, neuron=NONE)
+    number = math.floor((y - plane.at(0.0, TOP)[1]) / plane.zoom / (BOTTOM - TOP) * plan.hidden)
+    if plane.box(plan.x("wide"), TOP, plan.x("comb"), BOTTOM).has(x, y):
+        neuron = min(plan.hidden - 1, max(0, number))
+        return replace(now, neuron=NONE if now.neuron == neuron else neuron, head=NONE)
+    if now.neuron != NONE:  # its card covers all columns
+        return None
     half = 0.5 * plan.column_pitch(here)
     for place in range(here + 1):
         middle = plan.column_x(place, here)
@@ -145,7 +157,12 @@ def choice_by_key(frame_data: FrameData, key: str) -> Choice | None:
     if key not in heads:
         return None
     head = heads.index(key)
-    return replace(now, head=NONE if now.head == head else head)
+    return replace(now, head=NONE if now.head == head else head, neuron=NONE)
+
+
+def place_told(plan: SequencePlan, choice: Choice) -> Neuron:
+    """Return the place that captions are about, as an input."""
+    return plan.buffers["inputs"], plan.usual if choice.place == NONE else choice.place
 
 
 def of_place(frame_data: FrameData, neuron: Neuron) -> Neuron:

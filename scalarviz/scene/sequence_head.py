@@ -9,9 +9,9 @@ import math
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, stripped, typeset
+from scalarviz.base.texts.sums import adds_up, sum_words, top_of
 from scalarviz.scene.layout.sequence_places import BOTTOM, KEY, QUERY, VALUE, veil
 from scalarviz.scene.sequence_sheet import Sheet
-from scalarviz.scene.sequence_ways import adds_up, sum_words, top_of
 
 LEFT, TOP, LOW = 36.0, 52.0, 10.0  # of the card: right of the rows of heads, and below the walls
 ROWS, ROW, CELL = 318.0, 76.0, 34.0  # height of all rows and of one; largest side of a cell

@@ -12,6 +12,7 @@ from typing import Any
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.sums import sum_words, top_of
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.sequence_places import (
     ABOVE,
@@ -27,7 +28,7 @@ from scalarviz.scene.layout.sequence_places import (
 )
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_sheet import Sheet
-from scalarviz.scene.sequence_ways import SequenceNumbers, sum_words, top_of
+from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.story.facts import NONE
 
 SIDE, NAME_WIDE, LONG = (

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.sums import sum_words
 from scalarviz.scene.annotations import bracket
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.sequence_places import (
@@ -31,12 +32,20 @@ from scalarviz.scene.layout.sequence_places import (
     veil,
 )
 from scalarviz.scene.overlay import draw_cubes
+from scalarviz.scene.sequence_blame import draw_card_of_uses, draw_way_back
 from scalarviz.scene.sequence_head import draw_card_of_head
 from scalarviz.scene.sequence_lines import draw_lit_ways
+from scalarviz.scene.sequence_neuron import draw_card_of_neuron
 from scalarviz.scene.sequence_part import CHIP, SIDE, draw_part, draw_upper, places_of_chips
 from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, Plane, Sheet, numbers_of
-from scalarviz.scene.sequence_ways import sum_words
+from scalarviz.scene.sequence_sheet import (
+    LEAST_LETTER,
+    LETTERS,
+    Plane,
+    Sheet,
+    goes_back,
+    numbers_of,
+)
 from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
@@ -72,19 +81,36 @@ def draw_sequence_marks(
         draw_chips(sheet, goal)
         draw_card_of_head(sheet, head)
         return sheet.taken
-    if known.has("qkv"):
+    opened = NONE if is_upright or not known.has("n") else known.choice.neuron
+    if known.has("qkv") and opened == NONE:
         draw_columns(sheet)
-        draw_triangles(sheet)
+        if not goes_back(frame_data):
+            draw_triangles(sheet)
     for neuron, value in enumerate(known.numbers("z", known.place)):
         if value > 0.0:  # silent ones are small
             fill = theme.map(min(1.0, value / SPEAKS))
             sheet.disc(sheet.plan.x("z"), sheet.plan.neuron_y(neuron), SMALL, fill)
+    is_back = goes_back(frame_data) and not is_upright
+    uses = None if is_upright or frame_data.told is None else frame_data.told.uses
+    if uses is not None or is_back:
+        if is_back and goal != NONE and known.chances:
+            row = NONE if uses is None else uses.row
+            draw_way_back(sheet, goal, frame_data.buffers.flows, row)
+        draw_chips(sheet, goal)
+        if not is_back:
+            draw_bars(sheet, goal)
+        if uses is not None:
+            draw_card_of_uses(sheet, uses)
+        return sheet.taken
     parts = known.parts(known.letter) if known.letter != NONE else []
-    if parts:
+    if opened != NONE:
+        draw_card_of_neuron(sheet, opened)
+    elif parts:
         draw_lit_ways(sheet, parts)
         write_sum(sheet, parts)
     draw_chips(sheet, goal)
-    draw_rows_chosen(sheet)
+    if opened == NONE:
+        draw_rows_chosen(sheet)
     draw_bars(sheet, goal)
     return sheet.taken
 
@@ -119,7 +145,8 @@ def write_walls(sheet: Sheet) -> None:
     """Write the name of each wall and the number of its weights, and what the road does."""
     plan, theme, known = sheet.plan, sheet.theme, sheet.known
     size, high, low = plan.size, TOP - 38.0, TOP - 14.0
-    is_opened = known.choice.head != NONE and not plan.is_upright  # the card covers the rest
+    has_head, has_neuron = known.choice.head != NONE, known.choice.neuron != NONE
+    is_opened = (has_head or has_neuron) and not plan.is_upright  # the card covers the rest
     for name, x, y, count in (
         ("letters", plan.x("letters"), low, plan.letters * size),
         ("places", plan.x("letters"), plan.place_y(0) - 13.0, plan.places * size),
@@ -129,14 +156,15 @@ def write_walls(sheet: Sheet) -> None:
         ("narrow", plan.x("narrow"), low, size * plan.hidden),
         ("scores", plan.x("scores"), high, size * plan.letters),
     ):
-        if is_opened and x > plan.x("own"):
+        if is_opened and (x > plan.x("own") if has_head else x < plan.x("wide")):
             continue
         said = text(f"sequence.wall.{name}")
         wide = sheet.label(x, y, said, theme.ink, anchor="left")
         if sheet.zoom > 0.8 and not is_opened:
             sheet.label(x + wide + 7.0, y, f"{count:,}", theme.quiet, anchor="left")
-    x = plan.x("column")
-    sheet.label(x - 82.0, high, text("sequence.looks"), theme.ink, anchor="left")
+    if not is_opened or has_head:
+        looks = text("sequence.looks")
+        sheet.label(plan.x("column") - 82.0, high, looks, theme.ink, anchor="left")
     below = BOTTOM + 21.0
     if sheet.zoom <= 0.8 or is_opened:
         return
@@ -204,7 +232,8 @@ def draw_chips(sheet: Sheet, goal: int) -> None:
             sheet.label(x + 0.5 * side, y + 0.5 * side, sign, color, least=LEAST_LETTER)
         else:
             sheet.chip(x, y, side, sign, look)
-    for place in range(0 if plan.is_upright else here + 1):
+    has_columns = not plan.is_upright and known.choice.neuron == NONE
+    for place in range(here + 1 if has_columns else 0):
         sign, x = plan.signs[known.read[place]], plan.column_x(place, here)
         is_own = place == here
         if here < FEW:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROUND = 5.0  # radius of corners
 LETTERS, LEAST_NAME, LEAST_LETTER = 12.0, 10.5, 7.5  # letter sizes, and least ones in pixels,
+BACK = 0.26  # brightness of what no slope runs along
 SMALLER, LEGIBLE = 19.0, 6.0  # which are smaller in small pictures, and left out below a size
 
 
@@ -67,6 +68,7 @@ class Sheet:
         plane: the plane; `zoom` is its zoom
         strokes: lines to be drawn together, with their depths
         taken: boxes of the texts
+        level: brightness of lines and squares
     """
 
     def __init__(self, canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme):
@@ -79,6 +81,7 @@ class Sheet:
         self.zoom: float = self.plane.zoom
         self.strokes: list[tuple[Stroke, tuple[float, float]]] = []
         self.taken: list[Box] = []
+        self.level: float = BACK if goes_back(frame_data) else 1.0
 
     def at(self, x: float, y: float) -> Point:
         """Return a position in the picture."""
@@ -114,7 +117,16 @@ class Sheet:
         above: bool = False,
     ) -> None:
         wide = max(0.6, width * self.zoom)
-        stroke = Stroke("in", path, -1, -1, value, wide, casing * self.zoom, strength)
+        stroke = Stroke(
+            "in",
+            path,
+            -1,
+            -1,
+            value,
+            wide,
+            casing * self.zoom,
+            strength * (1.0 if above else self.level),
+        )
         self.strokes.append((stroke, (-1.0, -1.0) if above else BEHIND))
 
     def flush(self) -> None:
@@ -149,7 +161,7 @@ class Sheet:
 
     def shade(self, value: float, top: float) -> str:
         """Return the color of a square: its hue is the sign, its opacity the size."""
-        return veil(self.hue(value), min(1.0, abs(value) / top) ** 0.6)
+        return veil(self.hue(value), self.level * min(1.0, abs(value) / top) ** 0.6)
 
     def label(
         self,
@@ -205,6 +217,12 @@ class Sheet:
         ink = inks.get(look, theme.ink)
         middle, letter = 0.5 * side, max(0.6 * side, min(LETTERS, 0.85 * side))
         self.label(x + middle, y + middle, sign, ink, bold=strong, least=LEAST_LETTER, large=letter)
+
+
+def goes_back(frame_data: FrameData) -> bool:
+    """Return whether slopes go back through the network."""
+    kind = "" if frame_data.moment is None else frame_data.moment.kind
+    return kind == "delta" or kind.endswith("gradient")
 
 
 def numbers_of(frame_data: FrameData) -> SequenceNumbers:

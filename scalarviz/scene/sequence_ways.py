@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts.decimals import typeset
+from scalarviz.base.texts.sums import top_of
 from scalarviz.scene.layout.sequence_places import KEY, QUERY, VALUE, Choice, SequencePlan
 from scalarviz.story.facts import NONE
 
 STREAM = "x", "a", "o"  # what a score adds up: what stays, looking back, neurons
-DIGITS = 2, 3  # decimal places of a sum: the first with which its terms add up
 
 
 @dataclass
@@ -127,6 +126,13 @@ class SequenceNumbers:
             found += [sum(terms)] if known else []
         return found if len(found) == len(STREAM) else []
 
+    def additions(self, neuron: int) -> list[float]:
+        """Return what a neuron adds to the score of each letter."""
+        plan, value = self.plan, self.number("z", neuron, self.place)
+        column = [self.weight("narrow", row, neuron, plan.hidden) for row in range(plan.size)]
+        rows = [self.row("scores", letter) for letter in range(plan.letters)]
+        return [value * sum([a * b for a, b in zip(row, column, strict=True)]) for row in rows]
+
     def staying(self, letter: int, sign: float) -> int:
         """Return the number of the road that adds most, with a sign, to the score of a letter."""
         weights, known = self.row("scores", letter), self.numbers("x", self.place)
@@ -190,33 +196,3 @@ def largest_product(one: Sequence[float], other: Sequence[float], sign: float) -
     first, last = top_of(other, sign), top_of(other, -sign)
     is_high = sign * one[high] * other[first] >= sign * one[low] * other[last]
     return (high, first) if is_high else (low, last)
-
-
-def top_of(numbers: Sequence[float], sign: float) -> int:
-    """Return the index of the largest number, or of the smallest one if sign < 0."""
-    return max(range(len(numbers)), key=lambda each: sign * numbers[each])
-
-
-def adds_up(terms: Sequence[float], digits: int) -> bool:
-    """Return whether terms add up to their sum with a number of decimal places."""
-    power: float = 10.0**digits
-    return sum([round(power * each) for each in terms]) == round(power * sum(terms))
-
-
-def sum_words(terms: Sequence[float], digits: Sequence[int] = DIGITS) -> list[str]:
-    """Return terms and their sum as text, with the first decimal places with which they add up.
-
-    Otherwise the term that is closest to it is rounded the other way.
-    """
-    fit = [each for each in digits if adds_up(terms, each)]
-    few = [*fit, digits[len(digits) - 1]][0]
-    power: float = 10.0**few
-    whole = [round(power * each) for each in terms]
-    total = round(power * sum(terms))
-    while sum(whole) != total:
-        way = 1 if total > sum(whole) else -1
-        rest = [way * (power * each - own) for each, own in zip(terms, whole, strict=True)]
-        closest = top_of(rest, 1.0)
-        whole[closest] += way
-    numbers = [(each + 0) / power for each in [*whole, total]]
-    return [typeset(f"{each:.{few}f}") for each in numbers]

@@ -46,7 +46,7 @@ from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.probe_maps import map_at, probe_facts
-from scalarviz.scene.sequence_choice import at_place, choice_at, choice_by_key, of_place
+from scalarviz.scene.sequence_choice import at_place, choice_at, choice_by_key, of_place, place_told
 from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController
@@ -393,7 +393,8 @@ class Stage(Messages):
                     return
         chosen = None if see is None or self._seen is None else choice_at(see, self._seen, x, y)
         is_map = self.plan.sequence is not None and self.plan.sequence.is_upright
-        if chosen is not None and (is_map or not self.target_at(x, y)):
+        target = self.target_at(x, y)
+        if chosen is not None and (is_map or target.neuron is not None or not target):
             self.choice = chosen
             return
         self.pin(self.target_at(x, y).part)
@@ -684,6 +685,8 @@ class Stage(Messages):
         """Return all texts of the picture; `instead` replaces the caption of the operation."""
         neurons = self.motion.neurons
         told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
+        if self.plan.sequence is not None and told[1] is None:
+            told = told[0], place_told(self.plan.sequence, self.choice)
         told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),

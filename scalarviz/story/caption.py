@@ -236,6 +236,32 @@ def ends_of_bars(bars: Bars) -> list[tuple[float, float]]:
 
 
 @dataclass(frozen=True, slots=True)
+class Uses:
+    """A weight that a sequence uses at every place, and its slope.
+
+    Attributes:
+        row: bank index of the weight
+        place: the place that the caption is about
+        parts: what each place adds to the slope of the shown sample
+        said: the parts and their sum as text
+        name: name of the weight
+        beat: its step as rate × mean slope / usual size, as text; "" if unknown
+        way: what the step does, as text
+        old, new: the weight before and after the step, if known
+    """
+
+    row: int
+    place: int
+    parts: tuple[float, ...]
+    said: tuple[str, ...]
+    name: str
+    beat: str = ""
+    way: str = ""
+    old: float = 0.0
+    new: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Caption:
     """The description of an operation, with the numbers of one sample, weight or neuron.
 
@@ -265,6 +291,7 @@ class Caption:
         losses: the loss, as text, before and after a step; only the loss of the previous step until
             the new one is computed; None if unknown
         thread: neurons with which the step is explained, one for each layer computed so far
+        uses: a weight that is used at every place of a sequence, or None
     """
 
     title: str
@@ -287,6 +314,7 @@ class Caption:
     losses: tuple[str, ...] | None = None
     group: Group | None = None
     thread: tuple[Neuron, ...] = ()
+    uses: Uses | None = None
 
     @property
     def linked(self) -> list[int]:

@@ -66,9 +66,10 @@ from scalarviz.story.forward_captions import (
     unchanged,
     weighted,
 )
-from scalarviz.story.names import homes_of, number_word, sentence, short_name
+from scalarviz.story.names import homes_of, number_word, reads_sequence, sentence, short_name
 from scalarviz.story.panel_words import blame_words, percents
 from scalarviz.story.reason import blame_of, change_of, reason_of, stepped, written_change
+from scalarviz.story.sequence_captions import told_of_sequence
 from scalarviz.story.traced_weight import (
     TracedWeight,
     explained_neuron,
@@ -275,7 +276,8 @@ def caption_of_state(
 
     Args:
         row: bank index of the weight whose numbers are shown; None selects one automatically
-        neuron: the neuron whose numbers are shown instead, as buffer and index; or None
+        neuron: the neuron whose numbers are shown instead, as buffer and index; or None; in a
+            sequence, captions are about its place
         tellers: functions that return captions, by kind of moment; by default those for networks
     """
     if state.moment == NONE:
@@ -284,6 +286,9 @@ def caption_of_state(
     tell = (CAPTIONS if tellers is None else tellers).get(moment.kind)
     if tell is None:
         return Caption(f"{sentence(moment.name)}.")
+    given, is_sequence = neuron, tellers is None and reads_sequence(facts)
+    if neuron is not None and is_sequence and neuron[0] == facts.inputs:
+        neuron = None
     chosen = row is not None or neuron is not None
     if row is not None or facts.is_graph:
         neuron = None
@@ -296,6 +301,8 @@ def caption_of_state(
         row = moved_rows[0] if len(moved_rows) > 0 else first_row(facts, state)
     traced = TracedWeight(facts, state, moment, row, neuron, chosen)
     caption = written_alike(lambda: tell(traced))
+    if is_sequence:
+        return told_of_sequence(traced, given, caption)
     is_followed = neuron is not None or (moment.kind == "step" and not chosen)
     if is_followed and right_output(facts, state) is not None:
         at = [i for i in summing(facts) if moment.kind != "forward" or i <= moment.operation]

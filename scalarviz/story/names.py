@@ -11,12 +11,18 @@ from scalarviz.story.facts import NONE, ArrayFacts, BufferFacts, Facts, Neuron, 
 COLORS = {"R": "red", "G": "green", "B": "blue"}  # channels
 WORDED = 9  # largest number written as a word
 NAMED_BY_ENDS = ("affine", "scale", "convolution")  # kinds whose weights are named by neurons
+SIGNS = "·abcdefghijklmnopqrstuvwxyz"  # of the 27 letters of a sequence; others are numbers
+KINDS = "query", "key", "value"
 
 
 def neuron_name(facts: Facts, neuron: Neuron) -> str:
     """Return the name of a neuron, such as "input R", "neuron 3" or "pixel 4, 4 of map 2"."""
     name, place = neuron
     buffer = facts.buffers[name]
+    if reads_sequence(facts):
+        places = facts.buffers[facts.inputs].size
+        at = {"name": number_name(facts, name, place // places), "place": place % places}
+        return text("captions.sequence.at", **at)
     if buffer.role == "node":
         return buffer.names[0]
     if buffer.role == "hidden":
@@ -28,6 +34,52 @@ def neuron_name(facts: Facts, neuron: Neuron) -> str:
     if buffer.size == 1:
         return text(f"captions.end.{buffer.role}.only")
     return text(f"captions.end.{buffer.role}", name=place)
+
+
+def reads_sequence(facts: Facts) -> bool:
+    """Return whether a network looks up letters and lets each place look at others."""
+    operations = facts.operations
+    has_rows = len(operations) > 0 and operations[0].kind == "embedding"
+    return has_rows and any(each.formula == "attention" for each in operations)
+
+
+def sign_of_letter(facts: Facts, letter: int) -> str:
+    """Return how a letter of a sequence is written."""
+    return SIGNS[letter] if facts.operations[0].shape[0] == len(SIGNS) else f"{letter}"
+
+
+def wall_of(facts: Facts, operation: OperationFacts) -> str:
+    """Return the role of the weights of an operation in a network that reads a sequence.
+
+    It is "letters", "qkv", "join", "wide", "narrow", "scores", or "" without weights.
+    """
+    operations = facts.operations
+    if operation.kind != "convolution":
+        return "letters" if operation.kind == "embedding" else ""
+    i = [each.target for each in operations].index(operation.target)
+    before, after = operations[i - 1], operations[min(i + 1, len(operations) - 1)]
+    if "attention" in (before.formula, after.formula):
+        return "qkv" if after.formula == "attention" else "join"
+    if after.kind == "activation":
+        return "wide"
+    return "narrow" if before.kind == "activation" else "scores"
+
+
+def number_name(facts: Facts, buffer: str, number: int) -> str:
+    """Return the name of a number that each place of a sequence has, counted from 1."""
+    operations = [each for each in facts.operations if each.target == buffer]
+    operation = operations[0] if len(operations) > 0 else None
+    wall = "" if operation is None else wall_of(facts, operation)
+    if wall == "scores":
+        return text("captions.sequence.score", letter=sign_of_letter(facts, number))
+    if wall == "qkv":
+        attention = next(each for each in facts.operations if each.formula == "attention")
+        each = int(attention.settings[1])
+        head, rest = divmod(number, 3 * each)
+        kind = KINDS[rest // each]
+        return f"{text(f'sequence.row.{kind}')} {head * each + rest % each + 1}"
+    is_neuron = wall == "wide" or (operation is not None and operation.kind == "activation")
+    return text(f"captions.sequence.{'neuron' if is_neuron else 'number'}", number=number + 1)
 
 
 def short_name(facts: Facts, place: int) -> str:
@@ -80,6 +132,13 @@ def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str
     """Return the name of a weight, such as "the weight from input R to neuron 3"."""
     if len(facts.arrays) > 0:
         return place_in_array(facts.arrays, row)
+    if operation is not None and operation.kind == "embedding" and reads_sequence(facts):
+        letter, number = divmod(row - operation.weights, operation.shape[1])
+        if operation.biases == NONE or row < operation.biases:
+            sign = sign_of_letter(facts, letter)
+            return text("captions.sequence.of_letter", number=number + 1, letter=sign)
+        number, place = divmod(row - operation.biases, facts.buffers[facts.inputs].size)
+        return text("captions.sequence.of_place", number=number + 1, place=place)
     if operation is None or operation.kind not in NAMED_BY_ENDS:
         return facts.row_names[row]
     is_bias = operation.biases != NONE and row >= operation.biases
@@ -89,6 +148,9 @@ def weight_name(facts: Facts, operation: OperationFacts | None, row: int) -> str
         kernel, channel, line, column = unraveled(row - operation.weights, operation.shape)
         if operation.shape[1] == 1:
             return text("captions.unit.kernel_weight", kernel=kernel, row=line, column=column)
+        if reads_sequence(facts):
+            result = number_name(facts, operation.target, kernel)
+            return text("captions.sequence.weight", number=channel + 1, name=result)
         at = {"kernel": kernel, "row": line, "column": column}
         channel += first_channel(operation, kernel)
         return text("captions.unit.map_weight", channel=channel, **at)

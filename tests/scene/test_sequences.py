@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations
 from types import SimpleNamespace
@@ -12,11 +13,13 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.sums import sum_words
 from scalarviz.faces.controller.controls import walk
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.sequence_layout import sequence_of
 from scalarviz.scene.layout.sequence_places import AT_PLACE, Choice
+from scalarviz.scene.sequence_blame import cell_of
 from scalarviz.scene.sequence_choice import brightness_of, choice_at
 from scalarviz.scene.sequence_lines import draw_sequence_lines
 from scalarviz.scene.sequence_part import edges_of, parts_of, rows_of_part
@@ -27,11 +30,11 @@ from scalarviz.scene.sequence_picture import (
     row_with,
 )
 from scalarviz.scene.sequence_sheet import Plane, numbers_of
-from scalarviz.scene.sequence_ways import SequenceNumbers, sum_words
+from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scenes import adder, names
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.story.caption import Card
+from scalarviz.story.caption import Card, Uses
 from tests.scene.measures import projection, stage_of
 from tests.scene.sequences import HEADS, LETTERS, PLACES, WORDS, gpt, reading
 
@@ -122,9 +125,13 @@ def test_lit_ways_are_the_largest_terms(sign: float) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("choice", [Choice(), Choice(0), Choice(head=1)], ids=str)
+@pytest.mark.parametrize("choice", [Choice(), Choice(0), Choice(head=1), Choice(neuron=5)], ids=str)
 def test_texts_are_few_and_do_not_meet(size: tuple[int, int], choice: Choice) -> None:
-    stage = shown(size, choice=choice)
+    assert_apart(shown(size, choice=choice), size)
+
+
+def assert_apart(stage: Stage, size: tuple[int, int]) -> None:
+    """Assert that the picture has few texts, of which none meets another."""
     data, scale = stage.frame_data(), stage.frame_data().division(*size).scale
     canvas = Canvas2D(*size, scale=scale)
     boxes = draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])
@@ -139,7 +146,7 @@ def test_texts_are_few_and_do_not_meet(size: tuple[int, int], choice: Choice) ->
 
 
 def is_number(words: str) -> bool:
-    return words.strip("−.0123456789") == ""
+    return words.strip("+−.0123456789") == ""
 
 
 def test_rows_that_are_not_used_are_dim() -> None:
@@ -188,6 +195,82 @@ def test_balls_show_the_numbers_of_the_chosen_place() -> None:
         shown_numbers = stage.frame_data().buffers.values[own]
         np.testing.assert_allclose(shown_numbers, arrays(known)[name][:, 2])
         assert len(shown_numbers) == lines[own].count
+
+
+def test_a_neuron_opens_with_products_and_additions_that_add_up() -> None:
+    stage = shown()
+    known = known_of(stage)
+    values, plan = arrays(known), known.plan
+    see = stage.picture().see(stage.frame_data(), stage.eyes.camera, 1280, 800)
+    neuron = int(values["z"][:, 3].argmax())
+    point = np.array([[0.03125 * plan.x("z"), -0.03125 * plan.neuron_y(neuron), 0.0]])
+    stage.click(*see(point).xy[0].tolist())
+    assert stage.choice == Choice(neuron=neuron)
+    data = stage.frame_data()
+    canvas = Canvas2D(1280, 800)
+    draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])
+    terms = values["Wwide"][neuron] * values["n"][:, 3]
+    said_of = sum_words(terms.tolist())
+    assert set(said_of) <= set(canvas.words)
+    *parts, total = [float(each.replace("−", "-")) for each in said_of]
+    assert sum(parts) == pytest.approx(total)
+    assert total == pytest.approx(values["u"][neuron, 3], abs=5e-3)
+    added = values["z"][neuron, 3] * values["Wscores"] @ values["Wnarrow"][:, neuron]
+    np.testing.assert_allclose(known.additions(neuron), added, atol=1e-6)
+    stage.restore()
+    assert stage.choice == Choice()
+
+
+def told_slopes(stage: Stage) -> dict[int, Uses]:
+    """Return the weights whose slopes are told during a step, by bank index."""
+    found: dict[int, Uses] = {}
+    for _ in range(len(stage.session.network.program.moments) - 1):
+        stage.session.advance(1, "operation")
+        caption = stage.frame_data().told
+        if caption is not None and caption.uses is not None:
+            found[caption.uses.row] = caption.uses
+    return found
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_slope_is_the_sum_over_the_places_that_use_the_weight(place: int) -> None:
+    stage = shown(choice=Choice(place))
+    found, plan = told_slopes(stage), known_of(stage).plan
+    grad = stage.session.network.bank.grad
+    assert len(found) >= 5 and all(each.place == place for each in found.values())
+    for row, uses in found.items():
+        assert sum(uses.parts) == pytest.approx(grad[row], rel=1e-5)
+        *parts, total = [float(each.replace("−", "-")) for each in uses.said]
+        assert sum(parts) == pytest.approx(total)
+    for row in range(0, len(grad), 53):  # whichever weight is pinned
+        stage.pin(row)
+        caption = stage.frame_data().told
+        assert caption is not None and caption.uses is not None and caption.uses.row == row
+        assert sum(caption.uses.parts) == pytest.approx(grad[row], rel=1e-5, abs=1e-8)
+        draw_sequence_marks(
+            Canvas2D(1280, 800), projection(stage), stage.frame_data(), THEMES["dark"]
+        )
+    assert cell_of(plan, plan.rows["places"] + 3 * 16 + 5) == ("places", 5, 3)
+
+
+def test_the_step_of_a_weight_is_told_in_two_beats() -> None:
+    stage = stage_of(names.scene(engine="python"), (640, 400))
+    stage.session.advance(2, "step")
+    for row, uses in told_slopes(stage).items():
+        rate, mean, usual, change = [
+            float(each.replace("−", "-")) for each in re.split(" [×/=] ", uses.beat)
+        ]
+        assert rate * mean / usual == pytest.approx(change, rel=0.02)
+        assert uses.old - uses.new == pytest.approx(change, rel=0.01, abs=1e-9)
+        assert uses.old == pytest.approx(stage.session.network.bank.value[row])
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("moment", [18, 30, 34])
+def test_texts_of_slopes_do_not_meet(size: tuple[int, int], moment: int) -> None:
+    stage = shown(size)
+    stage.session.advance(moment, "operation")
+    assert_apart(stage, size)
 
 
 def test_other_networks_have_other_layouts() -> None:

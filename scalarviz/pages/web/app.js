@@ -421,7 +421,7 @@ export class App {
     if (this.modelFrames.tap(x, y)) return;
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
     const isMap = this.picture.placed?.sequence?.is_upright;
-    if ((isMap || !found) && this.takeChoice(this.picture.choiceAt(x, y))) return;
+    if ((isMap || !found || found.neuron) && this.takeChoice(this.picture.choiceAt(x, y))) return;
     this.pin(isSameThing(found, this.pinned) ? null : found);
   }
 

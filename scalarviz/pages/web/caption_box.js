@@ -15,6 +15,8 @@ import { tourSentence, verdictIn } from "./guide.js";
 import { Caption } from "./story/caption.js";
 import { custom_answer } from "./story/guide.js";
 import { sentence } from "./story/names.js";
+import { Choice } from "./story/sequence_places.js";
+import { place_told } from "./story/sequence_choice.js";
 import { with_score } from "./story/panel_words.js";
 
 /** Shows captions; `point` and `pin` are called with the cube or neuron that a part is about. */
@@ -105,7 +107,10 @@ export function captionFor(app, state, number) {
   if (walks && !hasty) {
     const moment = spec.scene.moments[state.moment];
     const neurons = neuronsOf(moment, number);
-    const about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
+    let about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
+    const plan = app.picture.placed?.sequence;
+    if (plan && !about.neuron)
+      about = { row: about.row ?? null, neuron: place_told(plan, app.choice ?? new Choice()) };
     return scored(app, state, moment, about);
   }
   if (app.held?.row >= 0) {

@@ -23,7 +23,8 @@ function optimizerOf(facts, { made, rate }) {
 
 /** Return how a weight changes in the shown step, as `Explained` of story/facts.py. */
 function explainedOf(facts, state, row) {
-  const { operation, step, made, value, grad, frozen, slots_before: slots } = state;
+  const { operation, step, made, value, grad, frozen } = state;
+  const slots = { ...state.slots_before, ...(operation ? state.slots : {}) }; // a step moves them
   const optimizer = optimizerOf(facts, state);
   const before = operation ? value : state.before;
   const decay = ownOf(optimizer.own_decays, row);

@@ -99,14 +99,15 @@ def share_of(weight: float) -> float:
 class Choice:
     """What the user has chosen.
 
-    NONE means the usual place, the best letter, no head and, in an upright picture, the last
-    part.
+    NONE means the usual place, the best letter, no head, no neuron and, in an upright picture,
+    the last part.
     """
 
     place: int = NONE
     letter: int = NONE
     head: int = NONE
     part: int = NONE
+    neuron: int = NONE
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,377 @@
+"""Backward through a network that reads a sequence: from OUT and goal back to one weight.
+
+The way is that of the forward pass, in violet. A card tells the slope of the weight as the sum of
+what each place adds, and its step.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.sums import largest
+from scalarviz.scene.blame import head_on
+from scalarviz.scene.layout.sequence_places import (
+    BALL,
+    BOTTOM,
+    COMES,
+    QUERY,
+    ROAD,
+    SMALL,
+    TOP,
+    VALUE,
+    WALL,
+    share_of,
+    veil,
+)
+from scalarviz.scene.layout.ways import Point
+from scalarviz.scene.overlay import draw_cubes
+from scalarviz.scene.sequence_lines import BIG, LOOK, fan_of
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, Sheet
+from scalarviz.story.facts import NONE
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from scalarviz.base.checks import FloatArray
+    from scalarviz.scene.layout.sequence_places import SequencePlan
+    from scalarviz.scene.sequence_ways import SequenceNumbers
+    from scalarviz.story.caption import Uses
+
+WAY, CASING = 3.6, 3.0  # width of the way, and of the ground around it
+ERROR, THICK = 82.0, 10.0  # length of an error of 1, and height of its bar
+CARD, HIGH = 262.0, 25.0  # width of the card, and height of a row
+SMALL_ZOOM, ROWS, REACH = 0.8, 250.0, 64.0  # zoom of small pictures; height of rows; largest part
+# Deepest result whose slope is known, and the wall that adds it up.
+KNOWN = (("e", "letters"), ("qkv", "qkv"), ("a", "join"), ("u", "wide"), ("o", "narrow"))
+
+
+class WayBack:
+    """The way from OUT and goal back to a weight.
+
+    Attributes:
+        cubes: position and weight of the cubes on it
+        balls: the balls on it: center and radius
+    """
+
+    def __init__(self, sheet: Sheet, goal: int) -> None:
+        self.sheet: Sheet = sheet
+        self.plan: SequencePlan = sheet.plan
+        self.known: SequenceNumbers = sheet.known
+        self.goal: int = goal
+        self.cubes: list[tuple[float, float, float]] = []
+
+    def add_part(self, points: Sequence[Point], radius: float = 6.0, width: float = WAY) -> None:
+        """Draw a part of the way, with an arrowhead if it is long."""
+        sheet, theme = self.sheet, self.sheet.theme
+        path = sheet.path(points, radius)
+        sheet.canvas.line(path, theme.ground, width=(width + CASING) * sheet.zoom)
+        sheet.canvas.line(path, theme.accent, width=max(1.0, width * sheet.zoom))
+        ends = head_on(path)
+        if len(ends) > 1:
+            x, y = ends[0]
+            right, low = ends[1]
+            far = math.hypot(right - x, low - y) or 1.0
+            side, along = 5.0 * sheet.zoom, ((right - x) / far, (low - y) / far)
+            wings = [
+                (x - side * (along[0] - way * along[1]), y - side * (along[1] + way * along[0]))
+                for way in (-1.0, 1.0)
+            ]
+            sheet.canvas.line([wings[0], (x, y), wings[1]], theme.ink, width=max(1.0, sheet.zoom))
+
+    def through(self, wall: str, row: int, column: int, weight: float) -> None:
+        """Draw the way from the end of a row to a cube of it."""
+        plan = self.plan
+        is_narrow = wall == "narrow"
+        x = plan.cube_x(wall, column % WALL if is_narrow else column)
+        y = plan.narrow_y(row, column) if is_narrow else plan.row_y(wall, row)
+        end, far = plan.row_y(wall, row), plan.result_x(wall)
+        self.add_part([(far, end), (far - 6.0, end), (far - 9.0, y + 4.0), (x + 4.0, y + 4.0)], 2.0)
+        self.cubes.append((x, y, weight))
+
+    def pass_over(self, wall: str, row: int, column: int) -> None:
+        """Draw the way from a cube up its column and over the wall to the ball before it."""
+        way = self.plan.way_over(column, wall)
+        cube = self.plan.cube_x(wall, column), self.plan.row_y(wall, row) - 5.0
+        self.add_part([cube, *reversed(way)], 5.0)
+
+    def to_goal(self) -> None:
+        """Draw the way from the seam of OUT and goal to the row of the goal."""
+        plan, x = self.plan, self.plan.x("bars")
+        y, far = plan.score_y(self.goal), min(plan.wide - 6.0, x + ERROR + 6.0)
+        end = x + ERROR * (1.0 - self.known.chances[self.goal])
+        self.add_part([(x + 33.5, 14.0), (x + 33.5, 54.0), (far, 54.0), (far, y), (end + 2.0, y)])
+
+    def to_road(self, number: int) -> None:
+        """Draw the way through the scores to a ball of y."""
+        row, size = self.goal, self.plan.size
+        self.through("scores", row, number, self.known.weight("scores", row, number, size))
+        self.pass_over("scores", row, number)
+        self.mark_ball("y", self.plan.ball_y(number), BALL)
+
+    def along(self, number: int, part: str) -> None:
+        """Draw the way along the road, from y back to another line of balls."""
+        x, far, y = self.plan.x("y"), self.plan.x(part), self.plan.ball_y(number)
+        self.add_part([(x, y + BALL), (x, ROAD), (far, ROAD), (far, y + BALL)], 10.0)
+        self.mark_ball(part, y, BALL)
+
+    def mark_ball(self, part: str, y: float, radius: float) -> None:
+        x = self.plan.x(part)
+        self.sheet.frame(x - radius - 2.0, y - radius - 2.0, x + radius + 2.0, y + radius + 2.0)
+
+    def to_mix(self, number: int, mixed: int) -> None:
+        """Draw the way through a cube of join to a number of the mix."""
+        weight = self.known.weight("join", number, mixed, self.plan.size)
+        self.through("join", number, mixed, weight)
+        self.pass_over("join", number, mixed)
+        self.mark_ball("mix", self.plan.mix_y(mixed), SMALL)
+
+    def to_places(self, mixed: int, kind: int) -> None:
+        """Draw the way from a number of the mix to the places that it is taken from."""
+        plan, known, here = self.plan, self.known, self.known.place
+        head = mixed // plan.each
+        low, x = plan.head_y(head, VALUE, plan.each - 1) + 6.0, plan.x("mix") - 9.0
+        y, taken = plan.mix_y(mixed), low + 3.0
+        for place in range(here, -1, -1):
+            width = LOOK * known.shares[head][here][place]
+            level, far = taken + 0.5 * width, plan.column_x(place, here)
+            points = [(x + 4.0, y), (x, y), (x, level), (far, level), (far, low - 2.0)]
+            self.add_part(points, 4.0, max(1.0, 0.8 * width))
+            taken += width
+
+    def to_row(self, channel: int, column: int) -> None:
+        """Draw the way from the column of the place to a cube of query, key and value."""
+        plan, y = self.plan, self.plan.channel_y(channel)
+        x = plan.column_x(0, self.known.place) - 6.0
+        self.add_part([(plan.x("column"), y - 6.0), (x, y - 6.0), (plan.x("own") + 10.0, y - 6.0),
+                   (plan.x("own"), y)], 3.0, 2.6)  # fmt: skip
+        self.through("qkv", channel, column, known_weight(self.known, "qkv", channel, column))
+
+    def draw_input(self, wall: str, row: int, column: int) -> None:
+        """Draw what came in to a weight, in its own hue."""
+        value = self.known.number(COMES[wall][2], column, self.known.place)
+        cube = self.plan.cube_x(wall, column), self.plan.row_y(wall, row) - 5.0
+        path = self.sheet.path([*self.plan.way_over(column, wall), cube], 5.0)
+        self.sheet.add_line(path, value, 2.2, 1.0, casing=1.5, above=True)
+        self.sheet.flush()
+
+    def draw_all(self) -> None:
+        """Draw the cubes on the way, enlarged and framed."""
+        sheet, side, half = self.sheet, BIG * self.sheet.zoom, 0.5 * BIG + 1.0
+        drawn: list[tuple[float, float, float, float]] = []
+        for x, y, weight in self.cubes:
+            place = sheet.at(x, y)
+            drawn.append((place[0], place[1] + 0.5 * side - sheet.zoom, side, share_of(weight)))
+            sheet.frame(x - half, y - half - 1.0, x + half + 1.0, y + half - 1.0)
+        if drawn:
+            draw_cubes(sheet.canvas, drawn, sheet.theme)
+
+
+def known_weight(known: SequenceNumbers, wall: str, row: int, column: int) -> float:
+    """Return a weight of a wall whose rows have as many weights as a place has numbers."""
+    return known.weight(wall, row, column, known.plan.size)
+
+
+def cell_of(plan: SequencePlan, row: int) -> tuple[str, int, int]:
+    """Return the wall, the row and the column of a weight."""
+    walls = ["letters", "places", "qkv", "join", "wide", "narrow", "scores"]
+    wall = [each for each in walls if plan.rows[each] <= row][-1]
+    length = {"places": plan.places, "narrow": plan.hidden}.get(wall, plan.size)
+    unit, column = divmod(row - plan.rows[wall], length)
+    return (wall, column, unit) if wall == "places" else (wall, unit, column)
+
+
+def draw_way_back(sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], row: int) -> None:
+    """Draw the way back to a weight; without one, as far as slopes are known.
+
+    Args:
+        row: bank index of the weight, or NONE
+    """
+    plan, known, way = sheet.plan, sheet.known, WayBack(sheet, goal)
+    found = [wall for name, wall in KNOWN if plan.buffers[name] in flows]
+    wall, unit, column = cell_of(plan, row) if row != NONE else ([*found, "scores"][0], NONE, NONE)
+    draw_errors(sheet, goal)
+    if wall == "scores" and unit not in (goal, NONE):
+        way.through("scores", unit, column, known_weight(known, "scores", unit, column))
+        way.draw_input("scores", unit, column)
+        return
+    way.to_goal()
+    scores = known.row("scores", goal)
+    number = largest(scores)
+    if wall == "scores":
+        number = column if column != NONE else number
+        way.through("scores", goal, number, scores[number])
+    elif wall in ("narrow", "wide"):
+        way_to_neuron(way, wall, unit, column)
+    elif wall in ("letters", "places"):
+        number = column if column != NONE else number
+        way.to_road(number)
+        way.along(number, "x")
+        if column != NONE:
+            way_to_row(way, wall, unit, column)
+    else:
+        way_to_look(way, wall, unit, column)
+    if column != NONE:
+        if wall in COMES:
+            way.draw_input(wall, unit, column)
+        way.cubes = way.cubes[:-1]  # the weight itself is framed as what the caption tells
+    way.draw_all()
+
+
+def way_to_neuron(way: WayBack, wall: str, unit: int, column: int) -> None:
+    """Draw the way back through the neurons."""
+    plan, known = way.plan, way.known
+    scores = known.row("scores", way.goal)
+    number, neuron = (unit, column) if wall == "narrow" else (NONE, unit)
+    if neuron == NONE and wall == "wide":
+        active = known.numbers("z", known.place)
+        neuron = largest(active) if max(active) > 0.0 else NONE
+    if number == NONE:
+        sent = [each * known.weight("narrow", i, max(0, neuron), plan.hidden)
+                for i, each in enumerate(scores)]  # fmt: skip
+        number = largest(sent if neuron != NONE else scores)
+    way.to_road(number)
+    if neuron == NONE:
+        return
+    way.through("narrow", number, neuron, known.weight("narrow", number, neuron, plan.hidden))
+    if wall == "narrow":
+        return
+    x, y = plan.cube_x("narrow", neuron % WALL) - 4.0, plan.narrow_y(number, neuron)
+    comb, high = plan.x("comb"), plan.neuron_y(neuron)
+    way.add_part([(x, y), (comb, y), (comb, high), (plan.x("z") + SMALL, high)], 2.0)
+    if column != NONE:
+        way.through("wide", neuron, column, known_weight(known, "wide", neuron, column))
+
+
+def way_to_look(way: WayBack, wall: str, unit: int, column: int) -> None:
+    """Draw the way back through join, and through the places that are looked at."""
+    plan, known = way.plan, way.known
+    scores, each = known.row("scores", way.goal), plan.each
+    head, rest = divmod(max(0, unit), 3 * each)
+    mixed = list(range(plan.size))
+    if wall == "qkv" and unit != NONE:
+        first = head * each
+        mixed = [first + rest % each] if rest >= 2 * each else mixed[first : first + each]
+    if wall == "join" and column != NONE:
+        mixed = [column]
+    numbers = [unit] if wall == "join" and unit != NONE else list(range(plan.size))
+    pairs = [(number, mix) for number in numbers for mix in mixed]
+    sent = [scores[number] * known_weight(known, "join", number, mix) for number, mix in pairs]
+    number, mix = pairs[largest(sent)]
+    way.to_road(number)
+    way.along(number, "h")
+    if wall == "join" and column == NONE:
+        return
+    if wall == "join":
+        way.through("join", number, mix, known_weight(known, "join", number, mix))
+        return
+    way.to_mix(number, mix)
+    way.to_places(mix, QUERY if unit == NONE else rest // each)
+    if column != NONE:
+        way.to_row(unit, column)
+
+
+def way_to_row(way: WayBack, wall: str, row: int, column: int) -> None:
+    """Draw the way from a ball of x to a cube of the row of a letter or of a place."""
+    plan, known = way.plan, way.known
+    is_letter = wall == "letters"
+    y = plan.letter_y(row) if is_letter else plan.place_y(row)
+    weight = known_weight(known, wall, row, column)
+    if not is_letter:
+        weight = known.weight("places", column, row, plan.places)
+    x, end = plan.x("x") - BALL, plan.end_x("letters") + 2.0
+    turn = end + 12.0, y + fan_of(plan, column)
+    way.add_part([(x, plan.ball_y(column)), turn, (end, y)], 2.0, 2.6)
+    way.cubes.append((plan.cube_x("letters", column), y, weight))
+
+
+def draw_errors(sheet: Sheet, goal: int) -> None:
+    """Draw what each share is off as a violet bar in place of the share."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    x = plan.x("bars")
+    for letter, share in enumerate(known.chances):
+        off = abs(share - 1.0) if letter == goal else share
+        y, is_told = plan.score_y(letter), letter == goal
+        color = theme.ink if is_told or letter == known.best else theme.ghost
+        sheet.label(plan.x("signs"), y, plan.signs[letter], color, bold=is_told,
+                    least=LEAST_LETTER)  # fmt: skip
+        box = sheet.plane.box(x, y - 0.5 * THICK, x + max(1.0, ERROR * off), y + 0.5 * THICK)
+        fill = veil(theme.accent, 1.0 if is_told else 0.6)
+        sheet.canvas.box(box.x, box.y, box.width, box.height, fill, radius=sheet.zoom)
+    said = typeset(short(known.chances[goal]))
+    if sheet.zoom > SMALL_ZOOM:
+        said = text("sequence.slope.little", share=said)
+    low = plan.score_y(goal) + (15.0 if goal < plan.letters - 1 else -15.0)
+    sheet.label(plan.wide - 10.0, low, said, theme.accent, anchor="right", halo=True)
+
+
+def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
+    """Draw the slope of a weight at each place, their sum, and its step."""
+    plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
+    wall = cell_of(plan, uses.row)[0]
+    is_small = zoom < SMALL_ZOOM
+    left = plan.x("qkv") + 6.0 if wall in ("wide", "narrow") else plan.x("wide") - 10.0
+    right, low = left + CARD, BOTTOM - 2.0
+    box = sheet.plane.box(left, TOP + 6.0, right, low)
+    sheet.canvas.box(
+        box.x, box.y, box.width, box.height, theme.panel[:7], radius=12.0 * zoom, outline=theme.rim
+    )
+    x, y = left + 16.0, TOP + 30.0
+    sheet.label(x, y, text("sequence.slope.title"), theme.ink, anchor="left", bold=True, large=16.0)
+    if not is_small:
+        sheet.label(x, y + 24.0, uses.name, theme.quiet, anchor="left")
+    value = uses.old if uses.beat else float(known.weights[uses.row])
+    place = sheet.at(x + 22.0, y + 72.0)
+    draw_cubes(sheet.canvas, [(place[0], place[1], 30.0 * zoom, share_of(value))], theme)
+    said = typeset(short(value, 4))
+    sheet.label(x + 56.0, y + 58.0, said, theme.ink, anchor="left", bold=True, large=14.0)
+    count = len(uses.parts)
+    is_row = wall in ("letters", "places")
+    used = [each for each in uses.parts if each != 0.0 or not is_row]
+    words = text("sequence.slope.used", count=len(used))
+    sheet.label(x, y + 98.0, words, theme.ink, anchor="left")
+    if not is_small and not is_row:
+        words = text("sequence.slope.factors")
+        sheet.label(x, y + 117.0, words, theme.quiet, anchor="left")
+    top, pitch = y + 130.0, min(HIGH, ROWS / count)
+    most: float = max([1e-12, *[abs(part) for part in uses.parts]])
+    zero = right - 16.0 - REACH * (0.5 if min(uses.parts) < 0.0 < max(uses.parts) else 1.0)
+    zero = right - 16.0 if max(uses.parts) <= 0.0 else zero
+    unit = (REACH if zero != right - 16.0 - 0.5 * REACH else 0.5 * REACH) / most
+    sheet.canvas.line(
+        [sheet.at(zero, top), sheet.at(zero, top + pitch * count)],
+        theme.quiet,
+        width=max(0.8, zoom),
+    )
+    for own, part in enumerate(uses.parts):
+        y, is_here = top + pitch * (own + 0.5), own == uses.place
+        side = min(18.0, pitch - 2.0)
+        look = "chosen" if is_here else "read"
+        sheet.chip(x, y - 0.5 * side, side, plan.signs[known.read[own]], look)
+        sheet.label(x + 118.0, y, uses.said[own], theme.accent, anchor="right", bold=is_here,
+                    least=LEAST_LETTER)  # fmt: skip
+        start = zero + unit * min(0.0, part)
+        box = sheet.plane.box(start, y - 0.2 * pitch, start + unit * abs(part), y + 0.2 * pitch)
+        fill = veil(theme.accent, 1.0 if is_here else 0.7)
+        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=zoom)
+    y = top + pitch * count + 6.0
+    sheet.canvas.line([sheet.at(x, y), sheet.at(x + 118.0, y)], theme.quiet, width=max(0.8, zoom))
+    sheet.label(x, y + 16.0, text("sequence.slope.sum"), theme.ink, anchor="left", bold=True)
+    end, total = x + (140.0 if is_small else 118.0), uses.said[count]
+    sheet.label(end, y + 16.0, total, theme.ink, anchor="right", bold=True, large=14.0)
+    more, less = text("sequence.slope.more"), text("sequence.slope.less")
+    if not is_small:
+        words = more if sum(uses.parts) > 0.0 else less
+        sheet.label(x + 132.0, y + 16.0, words, theme.quiet, anchor="left")
+    if uses.beat:
+        if not is_small:
+            sheet.label(x, y + 48.0, text("sequence.slope.step"), theme.ink, anchor="left")
+            sheet.label(x, y + 68.0, uses.beat, theme.quiet, anchor="left")
+        change, _, words = uses.way.partition(": ")
+        sheet.label(x, y + 94.0, change, theme.ink, anchor="left", bold=True, large=14.0)
+        sheet.label(x, y + 114.0, words, theme.quiet, anchor="left")

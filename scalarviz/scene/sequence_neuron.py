@@ -1,0 +1,139 @@
+"""The card of a neuron: its sum, whether it speaks, and what it adds to each score.
+
+This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
+"""
+
+from __future__ import annotations
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.sums import sum_words, top_of
+from scalarviz.scene.layout.sequence_places import BOTTOM, SMALL, TOP, WALL, share_of, veil
+from scalarviz.scene.overlay import draw_cubes
+from scalarviz.scene.sequence_head import LOW, draw_products, reach_of
+from scalarviz.scene.sequence_lines import BIG
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, Sheet
+
+LEFT, ABOVE, GAP = 16.0, 2.0, 32.0  # of the card; above the walls, and to the wall it speaks of
+ROW, ROWS = 24.0, 400.0  # largest height of a product, and height of all
+UNIT, REACH = 60.0, 44.0  # pixels of a product of 1, and of the largest sum
+SPEAKS, SCORE = 2.2, 360.0  # number with the strongest color; pixels of a score of 1
+NAMED = 0.8  # zoom from which columns have names
+
+
+def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
+    """Draw inputs, weights and products of a neuron, and what it adds to each score."""
+    plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
+    draw_trunk(sheet, neuron)
+    right, low = plan.x("wide") - GAP, BOTTOM + LOW
+    box = sheet.plane.box(LEFT, TOP - ABOVE, right, low)
+    sheet.canvas.box(
+        box.x, box.y, box.width, box.height, theme.panel[:7], radius=12.0 * zoom, outline=theme.rim
+    )
+    x, title = LEFT + 20.0, text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden)
+    sheet.label(x, TOP + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
+    inputs, weights = known.numbers("n", known.place), known.row("wide", neuron)
+    terms = [a * b for a, b in zip(inputs, weights, strict=True)]
+    high = min(ROW, ROWS / (len(terms) + 1))
+    start, largest = TOP + 68.0, top_of([abs(each) for each in terms], 1.0)
+    for column, words in (
+        (54.0, text("sequence.neuron.input")),
+        (138.0, text("sequence.neuron.weight")),
+        (206.0, text("sequence.neuron.product")),
+    ):
+        if zoom > NAMED:
+            sheet.label(x + column, TOP + 52.0, words, theme.quiet,
+                        anchor="right")  # fmt: skip
+    said = sum_words(terms)
+    cubes: list[tuple[float, float, float, float]] = []
+    for number, value in enumerate(inputs):
+        y = start + high * (number + 0.5)
+        sheet.disc(
+            x + 4.0, y, min(8.0, 0.45 * high), theme.map(max(-1.0, min(1.0, value / SPEAKS)))
+        )
+        place, side = sheet.at(x + 84.0, y + 0.4 * high), 0.75 * high * zoom
+        cubes.append((place[0], place[1], side, share_of(weights[number])))
+        is_told = number == largest
+        for column, words in ((54.0, short(value)), (138.0, short(weights[number])),
+                              (206.0, said[number])):  # fmt: skip
+            color = theme.ink if is_told else theme.quiet
+            sheet.label(x + column, y, typeset(words), color, anchor="right", bold=is_told,
+                        least=LEAST_LETTER)  # fmt: skip
+        for column, words in ((63.0, "×"), (149.0, "=")):
+            sheet.label(x + column, y, words, theme.ghost, least=LEAST_LETTER)
+    draw_cubes(sheet.canvas, cubes, theme)
+    y = start + high * (largest + 0.5)
+    sheet.frame(x - 7.0, y - 0.5 * high, x + 212.0, y + 0.5 * high)
+    unit = min(UNIT, REACH / max(1e-9, reach_of(terms)))
+    whole = high * (len(terms) + 1) / 0.8
+    draw_products(sheet, x + 264.0, start + 0.4 * whole, whole, terms, unit)
+    y = start + high * (len(terms) + 0.5)
+    sheet.label(x, y, text("sequence.neuron.sum"), theme.ink, anchor="left", bold=True)
+    sheet.label(x + 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0)
+    active = known.numbers("z", known.place)
+    speaks = len(active) > 0 and active[neuron] > 0.0
+    silent = len([each for each in active if each <= 0.0])
+    words = text("sequence.neuron.speaks") if speaks else text("sequence.neuron.silent")
+    sheet.label(x, low - 44.0, words, theme.ink, anchor="left", bold=True)
+    words = text("sequence.neuron.others", silent=silent, count=plan.hidden)
+    sheet.label(x, low - 22.0, words, theme.quiet, anchor="left")
+    if zoom > NAMED:
+        draw_bend(sheet, x + 268.0, low - 20.0, sum(terms))
+    if active:
+        draw_additions(sheet, x + 340.0, right - 20.0, known.additions(neuron))
+
+
+def draw_trunk(sheet: Sheet, neuron: int) -> None:
+    """Draw what the neuron says on its way to its cubes, which are enlarged, and frame its row."""
+    plan, known, zoom = sheet.plan, sheet.known, sheet.zoom
+    y, x, comb = plan.neuron_y(neuron), plan.cube_x("narrow", neuron % WALL), plan.x("comb")
+    sheet.frame(plan.x("wide") - 3.0, y - 6.0, plan.x("z") + 7.0, y + 6.0)
+    cubes: list[tuple[float, float, float, float]] = []
+    is_active = max(known.numbers("z", known.place)[neuron : neuron + 1], default=0.0) > 0.0
+    for number in range(plan.size):
+        high = plan.narrow_y(number, neuron)
+        if is_active:
+            points = [(plan.x("z") + SMALL, y), (comb, y), (comb, high), (x - 4.0, high)]
+            sheet.add_line(sheet.path(points, 2.0), 1.0, 1.4, 0.9, above=True)
+        weight = known.weight("narrow", number, neuron, plan.hidden)
+        place, side = sheet.at(x, high), BIG * zoom
+        cubes.append((place[0], place[1] + 0.5 * side - zoom, side, share_of(weight)))
+    sheet.flush()
+    draw_cubes(sheet.canvas, cubes, sheet.theme)
+
+
+def draw_bend(sheet: Sheet, x: float, y: float, value: float) -> None:
+    """Draw what becomes of a sum: 0 if it is below 0."""
+    theme, far = sheet.theme, 44.0
+    sheet.canvas.line([sheet.at(x, y + 8.0), sheet.at(x, y - far)], theme.faint, width=1.0)
+    points = [sheet.at(x - far, y), sheet.at(x, y), sheet.at(x + far, y - far)]
+    sheet.canvas.line(points, theme.quiet, width=max(1.0, 2.0 * sheet.zoom))
+    place = min(1.0, max(-1.0, value)) * far
+    sheet.disc(x + place, y - max(0.0, place), 5.0, sheet.hue(value))
+
+
+def draw_additions(sheet: Sheet, left: float, right: float, added: list[float]) -> None:
+    """Draw what a neuron adds to each score as bars with numbers."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    most, least = top_of(added, 1.0), top_of(added, -1.0)
+    title = text("sequence.neuron.nothing")
+    if max(added) > min(added):
+        title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
+    sheet.label(left, TOP + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
+    sheet.label(left, TOP + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
+    top, pitch = TOP + 66.0, (BOTTOM - TOP - 66.0) / plan.letters
+    low, high = min(0.0, min(added)), max(0.0, max(added))
+    unit = min(SCORE, (right - left - 90.0) / max(1e-9, high - low))
+    zero = left + 28.0 - unit * low
+    ends = [sheet.at(zero, top), sheet.at(zero, BOTTOM)]
+    sheet.canvas.line(ends, theme.quiet, width=max(0.8, sheet.zoom))
+    for letter, value in enumerate(added):
+        y, is_told = top + pitch * (letter + 0.5), letter in (most, least, known.letter)
+        color = theme.ink if is_told else theme.quiet
+        sheet.label(left + 6.0, y, plan.signs[letter], color, bold=is_told, least=LEAST_LETTER)
+        start = zero + unit * min(0.0, value)
+        box = sheet.plane.box(start, y - 0.32 * pitch, start + unit * abs(value), y + 0.32 * pitch)
+        fill = veil(sheet.hue(value), 1.0 if is_told else 0.6)
+        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=sheet.zoom)
+        words = typeset(f"{value:+.2f}")
+        sheet.label(right, y, words, color, anchor="right", bold=is_told, least=LEAST_LETTER)

@@ -1,0 +1,434 @@
+"""Captions of a network that reads a sequence: a sentence with numbers for each operation.
+
+All sentences are about one place; `Caption.uses` has a weight and its slope at each place.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from scalarviz.base.texts import text
+from scalarviz.base.texts.decimals import rounded, short, typeset
+from scalarviz.base.texts.sums import DIGITS, largest, sum_words, top_of
+from scalarviz.story.caption import Caption, Uses
+from scalarviz.story.facts import NONE, Facts, Neuron, OperationFacts, State, sample_of
+from scalarviz.story.names import homes_of, number_name, sign_of_letter, wall_of, weight_name
+from scalarviz.story.traced_weight import TracedWeight
+
+USUAL = 3  # place of which captions are if none is chosen
+WRITTEN, TRIED = 6, 12  # most terms of a sum; weights of which one is told
+FAINT = 1e-9  # slope that is 0 in print
+
+
+@dataclass(frozen=True)
+class Told:
+    """A moment of a network that reads a sequence, and the place that captions are about."""
+
+    ctx: TracedWeight
+    at: Neuron | None
+
+    @property
+    def facts(self) -> Facts:
+        return self.ctx.facts
+
+    @property
+    def state(self) -> State:
+        return self.ctx.state
+
+    @property
+    def operation(self) -> OperationFacts:
+        return self.ctx.operation
+
+    @property
+    def places(self) -> int:
+        return self.facts.buffers[self.facts.inputs].size
+
+    def numbers(self, name: str, *, slopes: bool = False) -> list[float]:
+        """Return the numbers of a buffer, or their slopes, of the shown sample; [] if unknown."""
+        state = self.state
+        known = state.gradients if slopes else state.values
+        if state.operation == 0 and state.all is not None:
+            known = state.all.gradients if slopes else state.all.values
+        if name not in known:
+            return []
+        size = self.facts.buffers[name].size
+        first = sample_of(state) * size if len(known[name]) > size else 0
+        return [float(known[name][first + i]) for i in range(size)]
+
+    def here(self, name: str, *, slopes: bool = False) -> list[float]:
+        """Return the numbers of a buffer at the place, or their slopes; [] if unknown."""
+        found = self.numbers(name, slopes=slopes)
+        return [found[i] for i in range(self.place, len(found), self.places)]
+
+    @cached_property
+    def read(self) -> list[int]:
+        """The letters of the sequence."""
+        return [round(each) for each in self.numbers(self.facts.inputs) if each >= 0.0]
+
+    @cached_property
+    def place(self) -> int:
+        place = USUAL if self.at is None else self.at[1] % self.places
+        return max(0, min(place, len(self.read) - 1))
+
+    @cached_property
+    def goal(self) -> int:
+        """The letter that comes next; NONE if unknown."""
+        known = self.state.target
+        first = range(0 if known is None else self.facts.buffers[self.facts.outputs].size)
+        found = [i for i in first if i % self.places == self.place and self.target(i) > 0.0]
+        return found[0] // self.places if found else NONE
+
+    def target(self, number: int) -> float:
+        known = self.state.target
+        return 0.0 if known is None else float(known[number])
+
+    def sign(self, letter: int) -> str:
+        return sign_of_letter(self.facts, letter)
+
+    @property
+    def letter(self) -> str:
+        """The letter at the place."""
+        return self.sign(self.read[self.place])
+
+    @property
+    def attention(self) -> OperationFacts:
+        return next(each for each in self.facts.operations if each.formula == "attention")
+
+    # Weights and their uses.
+
+    def row_told(self, operation: OperationFacts) -> int:
+        """Return the weight with the largest slope at the place, of the sign of its whole slope."""
+        x, deltas = self.here(operation.source), self.here(operation.target, slopes=True)
+        if operation.kind == "embedding":
+            size = operation.shape[1]
+            return operation.weights + self.read[self.place] * size + largest(deltas)
+        units, wall = range(len(deltas)), wall_of(self.facts, operation)
+        each = int(self.attention.settings[1])
+        if wall == "scores" and self.goal != NONE:
+            units = range(self.goal, self.goal + 1)
+        found: list[tuple[float, int]] = []
+        for unit in units:
+            if wall == "qkv" and unit % (3 * each) < 2 * each:
+                continue  # values: what they do is followed easily
+            for column, number in enumerate(x):
+                row = operation.weights + unit * len(x) + column
+                found.append((-abs(number * deltas[unit]), row))
+        rows = [row for _, row in sorted(found)][:TRIED]
+        agree = [row for row in rows if self.parts(row)[self.place] * sum(self.parts(row)) > 0.0]
+        moved = [row for row in agree if self.moves_down(row)]
+        return [*moved, *agree, *rows][0]
+
+    def moves_down(self, row: int) -> bool:
+        """Return whether a step moves a weight against its slope, as slopes before allow."""
+        old, new = self.beats(row, 0.0)[2:]
+        return (new - old) * sum(self.parts(row)) < 0.0
+
+    def parts(self, row: int) -> list[float]:
+        """Return what each place adds to the slope of a weight; [] if unknown."""
+        homes = homes_of(self.facts, row)
+        if len(homes) == 0:
+            return []
+        home, places = homes[0], self.places
+        deltas = self.numbers(home.target, slopes=True)
+        if len(deltas) == 0:
+            return []
+        if home.kind == "embedding":
+            is_place = home.biases != NONE and row >= home.biases
+            number, place = divmod(row - home.biases, places)
+            letter, feature = divmod(row - home.weights, home.shape[1])
+            feature = number if is_place else feature
+            used = [
+                own == place if is_place else each == letter for own, each in enumerate(self.read)
+            ]
+            slopes = [deltas[feature * places + own] for own in range(len(self.read))]
+            return [slope if is_used else 0.0 for slope, is_used in zip(slopes, used, strict=True)]
+        x = self.numbers(home.source)
+        unit, column = divmod(row - home.weights, len(x) // places)
+        return [
+            x[column * places + own] * deltas[unit * places + own] for own in range(len(self.read))
+        ]
+
+    def uses_told(self) -> Uses | None:
+        """Return the weight that is told, with its slope at each place; None if it is unknown."""
+        kind = self.ctx.moment.kind
+        row = self.ctx.row if self.ctx.chosen and self.ctx.neuron is None else NONE
+        if row == NONE and kind == "weight gradient":
+            row = self.row_told(self.operation)
+        if row == NONE and kind == "step":
+            before = [each for each in self.facts.operations if wall_of(self.facts, each) == "qkv"]
+            row = self.row_told(before[0])
+        parts = [] if row == NONE or self.ctx.moment.phase not in PHASES else self.parts(row)
+        is_idle = len(parts) == 0 or (not self.ctx.chosen and parts[self.place] == 0.0)
+        if is_idle:
+            return None
+        words = sum_words(parts, digits_of(parts))
+        name = weight_name(self.facts, homes_of(self.facts, row)[0], row)
+        return Uses(row, self.place, tuple(parts), tuple(words), name, *self.beats(row, sum(parts)))
+
+    def beats(self, row: int, slope: float) -> tuple[str, str, float, float]:
+        """Return a step of Adam in two beats, what it does, and the weight before and after it."""
+        found = None if self.state.explained is None else self.state.explained(row)
+        known = {} if found is None else {each.name: each.value for each in found.lines}
+        if found is None or any(name not in known for name in BEATS):
+            return "", "", 0.0, 0.0
+        mean, usual = known["m"] / known["correction1"], known["v"] / known["correction2"]
+        rate, old, new = known["lr"], found.value, known["w"]
+        said = [typeset(rounded(each, 3)) for each in (rate, mean, math.sqrt(usual), old - new)]
+        beat = f"{said[0]} × {said[1]} / {said[2]} = {said[3]}"
+        way = "larger" if abs(new) > abs(old) else "smaller"
+        pulled = "before" if (new - old) * slope > 0.0 else way
+        digits = 4 if short(old, 4) != short(new, 4) else 6
+        fields = {"old": number(old, digits), "new": number(new, digits)}
+        return beat, text(f"captions.sequence.step.{pulled}", **fields), old, new
+
+
+PHASES = "backward", "step"
+BEATS = "lr", "m", "v", "correction1", "correction2", "w"
+
+
+def number(value: float, digits: int = 2) -> str:
+    return typeset(short(value, digits))
+
+
+def slope_words(value: float) -> str:
+    return typeset(rounded(value, 2))
+
+
+def digits_of(terms: Sequence[float]) -> list[int]:
+    """Return decimal places with which the largest of small terms has two digits."""
+    most: float = max([FAINT, *[abs(each) for each in terms]])
+    first = max(2, 1 - math.floor(math.log10(most))) if most > FAINT else 2
+    return [first, first + 1]
+
+
+def added(terms: Sequence[float], digits: Sequence[int] = DIGITS) -> str:
+    """Return a sum as text: the largest terms, the sum of the others, and the result."""
+    order = sorted(range(len(terms)), key=lambda each: -abs(terms[each]))
+    shown = sorted(order[: WRITTEN - 1] if len(terms) > WRITTEN else order)
+    own = [terms[each] for each in shown]
+    rest = len(terms) - len(shown)
+    words = sum_words([*own, sum(terms) - sum(own)] if rest > 0 else own, digits)
+    total, words = words[-1], words[:-1]
+    if rest > 0:
+        words = [*words[:-1], text("captions.sequence.more", count=rest, sum=words[-1])]
+    return f"{' + '.join(words)} = {total}".replace("+ −", "− ")
+
+
+# Forward.
+
+
+def forward_words(told: Told) -> str:
+    """Return what an operation does at the place."""
+    operation, kind = told.operation, told.operation.kind
+    result, x = told.here(operation.target), told.here(operation.source)
+    if kind == "embedding":
+        return embedding_words(told, result)
+    if kind == "activation":
+        active = [each for each in result if each > 0.0]
+        if len(active) == 0:
+            return text("captions.sequence.silent.all", count=len(result))
+        best = top_of(result, 1.0)
+        fields = {"neuron": best + 1, "sum": number(result[best])}
+        silent = len(result) - len(active)
+        return text("captions.sequence.speaks", silent=silent, count=len(result), **fields)
+    if kind == "convolution":
+        return products_words(told, x, result)
+    if operation.formula == "rms_norm":
+        at = largest(result)
+        usual = number(x[at] / result[at] if result[at] else 0.0)
+        fields = {"before": number(x[at]), "usual": usual, "after": number(result[at])}
+        return text("captions.sequence.norm", **fields)
+    if operation.formula == "log_softmax":
+        best, total = top_of(result, 1.0), exact(x)
+        part = math.exp(x[best])
+        share = number(math.exp(result[best]))
+        said = {"score": number(x[best]), "part": number(part), "total": number(total)}
+        letter, count = told.sign(best), len(x)
+        return text("captions.sequence.softmax", letter=letter, share=share, count=count, **said)
+    if operation.formula == "attention":
+        return look_words(told)
+    if kind == "sum":
+        other = told.here(operation.sources[1])
+        at = largest(result)
+        return text("captions.sequence.road", sum=added([other[at], x[at]]))
+    return text("captions.sequence.branch") if kind == "branch" else ""
+
+
+def exact(scores: Sequence[float]) -> float:
+    return sum([math.exp(each) for each in scores])
+
+
+def embedding_words(told: Told, result: Sequence[float]) -> str:
+    """Return how a row of letters and a row of places add up."""
+    operation, value, at = told.operation, told.state.value, largest(result)
+    own = float(value[operation.weights + told.read[told.place] * operation.shape[1] + at])
+    if operation.biases == NONE:
+        return text("captions.sequence.letter", letter=told.letter, number=number(own))
+    other = float(value[operation.biases + at * told.places + told.place])
+    words = added([own, other])
+    return text("captions.sequence.rows", letter=told.letter, place=told.place, sum=words)
+
+
+def products_words(told: Told, x: Sequence[float], result: Sequence[float]) -> str:
+    """Return the largest product of a sum, or of which parts the best score consists."""
+    operation, value = told.operation, told.state.value
+    wall = wall_of(told.facts, operation)
+    unit = top_of(result, 1.0) if wall == "scores" else largest(result)
+    unit = told.ctx.place[0] // told.places if told.ctx.chosen else unit
+    first = operation.weights + unit * len(x)
+    weights = [float(value[first + i]) for i in range(len(x))]
+    joins = [each for each in told.facts.operations if each.kind == "sum"]
+    if wall == "scores" and len(joins) == 2 and not told.ctx.chosen:
+        parts = [told.here(joins[0].sources[1]), *[told.here(each.sources[0]) for each in joins]]
+        stays, back, neurons, score = sum_words(
+            [sum([a * b for a, b in zip(each, weights, strict=True)]) for each in parts]
+        )
+        said = {"stays": stays, "back": back, "neurons": neurons, "score": score}
+        return text("captions.sequence.parts", letter=told.sign(unit), **said)
+    terms = [a * b for a, b in zip(x, weights, strict=True)]
+    best = largest(terms)
+    if terms[best] == 0.0:
+        return text("captions.sequence.silent.all", count=len(x))
+    product = f"{number(x[best])} × {number(weights[best])} = {number(terms[best])}"
+    fields = {"name": number_name(told.facts, operation.target, unit), "sum": number(result[unit])}
+    return text("captions.sequence.products", count=len(x), product=product, **fields)
+
+
+def look_words(told: Told) -> str:
+    """Return how much the head that takes most takes of each place, and what this adds up to."""
+    operation, here = told.operation, told.place
+    result, at = told.here(operation.target), largest(told.here(operation.target))
+    head, feature = divmod(at, int(operation.settings[1]))
+    shares = shares_of(told, head, here)
+    values = [head_number(told, head, 2, feature, place) for place in range(len(shares))]
+    terms = [a * b for a, b in zip(shares, values, strict=True)]
+    best = top_of(shares, 1.0)
+    said = {"share": number(shares[best]), "other": told.sign(told.read[best])}
+    words, total = added(terms), number(result[at])
+    fields = {"letter": told.letter, "head": head + 1, "sum": words, "total": total}
+    return text("captions.sequence.look", **said, **fields)
+
+
+def head_number(told: Told, head: int, kind: int, number: int, place: int) -> float:
+    """Return a number of the query (0), key (1) or value (2) of a head."""
+    each, source = int(told.operation.settings[1]), told.numbers(told.operation.source)
+    return source[((3 * head + kind) * each + number) * told.places + place]
+
+
+def shares_of(told: Told, head: int, here: int) -> list[float]:
+    """Return the shares that a head takes of the places."""
+    size, is_causal = int(told.operation.settings[1]), told.operation.settings[3] > 0.0
+    scores: list[float] = []
+    for place in range(here + 1 if is_causal else len(told.read)):
+        terms = [
+            head_number(told, head, 0, each, here) * head_number(told, head, 1, each, place)
+            for each in range(size)
+        ]
+        scores.append(sum(terms) * float(told.operation.settings[4]))
+    top: float = max(scores)
+    total = exact([each - top for each in scores])
+    return [math.exp(each - top) / total for each in scores]
+
+
+def loss_words(told: Told) -> str:
+    """Return the loss of the place, and of the whole sequence."""
+    result = told.here(told.facts.outputs)
+    if told.goal == NONE or len(result) == 0:
+        return ""
+    lost, share = -result[told.goal], math.exp(result[told.goal])
+    said = {"share": number(share), "loss": number(lost), "among": number(math.exp(lost), 1)}
+    mean = number(told.state.loss)
+    return text("captions.sequence.loss", letter=told.sign(told.goal), mean=mean, **said)
+
+
+# Backward.
+
+
+def backward_words(told: Told) -> str:
+    """Return how slopes pass an operation backward, at the place."""
+    operation, kind, moment = told.operation, told.operation.kind, told.ctx.moment.kind
+    after = told.here(operation.target, slopes=True)
+    if len(after) == 0:
+        return ""
+    if moment == "delta" and kind != "activation":
+        return text("captions.sequence.delta", slope=slope_words(after[told.goal]),
+                    letter=told.sign(told.goal)) if told.goal != NONE else ""  # fmt: skip
+    before = told.here(operation.source, slopes=True)
+    at = largest(before)
+    if operation.formula == "log_softmax":
+        goal, shares = told.goal, [math.exp(each) for each in told.here(operation.target)]
+        if goal == NONE:
+            return text("captions.sequence.none")
+        others = [0.0 if each == goal else share for each, share in enumerate(shares)]
+        best = largest(others)
+        fields = {"letter": told.sign(goal), "share": number(shares[goal])}
+        off, other = number(shares[goal] - 1.0), told.sign(best)
+        named = {"off": off, "other": other, "more": number(shares[best])}
+        return text("captions.sequence.share_back", **fields, **named)
+    if max([abs(each) for each in before]) == 0.0:
+        return text("captions.sequence.none")
+    if kind == "activation":
+        silent = len([each for each in told.here(operation.target) if each <= 0.0])
+        return text("captions.sequence.silent_back", silent=silent, count=len(after))
+    if kind == "convolution":
+        first = operation.weights + at
+        weights = [float(told.state.value[first + i * len(before)]) for i in range(len(after))]
+        terms = [a * b for a, b in zip(after, weights, strict=True)]
+        best = largest(terms)
+        product = (
+            f"{slope_words(after[best])} × {number(weights[best])} = {slope_words(terms[best])}"
+        )
+        fields = {"product": product, "sum": slope_words(before[at])}
+        return text("captions.sequence.products_back", count=len(after), **fields)
+    if operation.formula == "rms_norm":
+        fields = {"before": slope_words(after[at]), "after": slope_words(before[at])}
+        return text("captions.sequence.norm_back", count=len(after), **fields)
+    if operation.formula == "attention":
+        return text("captions.sequence.look_back")
+    if kind == "sum":
+        return text("captions.sequence.road_back", slope=slope_words(before[at]))
+    if kind == "branch" and operation.around is not None:
+        past = told.here(operation.around, slopes=True)
+        terms = [past[at], before[at] - past[at]]
+        return text("captions.sequence.branch_back", sum=added(terms, digits_of(terms)))
+    return ""
+
+
+def slope_title(told: Told, uses: Uses) -> str:
+    """Return the slope of a weight as the sum over all places."""
+    if told.operation.kind == "embedding":
+        return text("captions.sequence.rows_back", letter=told.letter, place=told.place)
+    words = added(uses.parts, digits_of(uses.parts))
+    return text("captions.sequence.slope", count=len(uses.parts), sum=words)
+
+
+def told_of_sequence(ctx: TracedWeight, at: Neuron | None, caption: Caption) -> Caption:
+    """Return a caption about one place of a sequence in place of one about any number.
+
+    Args:
+        at: a neuron of the place, or None
+    """
+    told, kind = Told(ctx, at), ctx.moment.kind
+    if len(told.read) == 0:
+        return caption
+    uses, title = told.uses_told(), ""
+    if kind == "weight gradient":
+        title = text("captions.sequence.none") if uses is None else slope_title(told, uses)
+    elif kind == "step" and uses is not None and uses.beat != "":
+        title = text("captions.sequence.step", beat=uses.beat, way=uses.way)
+    elif kind == "loss":
+        title = loss_words(told)
+    elif ctx.chosen and (kind != "forward" or ctx.operation.kind != "convolution"):
+        return replace(caption, uses=uses)
+    elif kind == "forward":
+        title = forward_words(told)
+    elif kind in ("delta", "input gradient"):
+        title = backward_words(told)
+    if title == "":
+        return replace(caption, uses=uses)
+    rows = [] if uses is None else [uses.row]
+    formula = caption.formula if kind in ("forward", "step") else ""
+    return Caption(title, formula, rows=tuple(rows), losses=caption.losses, uses=uses)
