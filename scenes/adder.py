@@ -31,6 +31,7 @@ def sums(seed=0):
         share=0.8,
         seed=seed,
         groups=groups,
+        output_names=np.repeat([*SIGNS], inputs.shape[1]).tolist(),
         input_names=["a, tens", "a, ones", "b, tens", "b, ones", "=", "ones", "tens"],
     )
 
@@ -79,8 +80,7 @@ def scene(
         about=f"Each cube is one weight. This network of {len(network.bank):,} weights learns to "
         "add: the last digit comes first.",
         title="A small transformer adds two numbers",
-        task="Task: given two numbers of two digits, say each digit of their sum. "
-        f"Tested on {len(learned.held_out[0]):,} sums that it never saw.",
+        task="Task: add two numbers, the last digit first.",
         hint="scalarviz watch adder --width 6 --hidden 16",
         speed=250,
         steps=steps,

@@ -66,6 +66,8 @@ def scene(
         loss="negative_log_likelihood",
         optimizer=sv.Adam(lr, 0.85, 0.99, schedule=sv.Schedule("linear", steps=steps)),
         batch=batch,
+        metrics="loss",
+        every=200,
         engine=engine,
         seed=seed,
     )
@@ -74,8 +76,7 @@ def scene(
         about=f"Each cube is one weight. This network of {len(network.bank):,} weights learns "
         "names: at each letter it says which one comes next.",
         title="A small GPT learns names",
-        task="Task: given the first letters of a name, say the next one, or that the name ends. "
-        f"Tested on {len(names.held_out[0]):,} names that it never saw.",
+        task="Task: say the next letter of a name.",
         hint="scalarviz watch names --decay-steps 1000",
         steps=steps,
         film=True,

@@ -22,6 +22,7 @@ NEARLY_EQUAL = 1e-9  # relative difference of nearly equal losses
 KINDS, ORDERS = ("value", "gradient", "change"), ("layer", "distance", "norms")
 LANDSCAPE, ALONG = "landscape", ("main", "two")
 SCALARS, HEALTH = "scalars", "health"  # of followed models
+NAMES = "names"  # written by a network that learns names
 # Settings of scalars and of the loss: without means, and another axis.
 SETTINGS = "raw", "log", "linear"
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, final
 
@@ -158,6 +159,29 @@ class Names(TableSet):
             "the targets of a name to add must follow from its letters: add names.read('mara')",
         )
 
+    @cached_property
+    def pairs_loss(self) -> float:
+        """The loss of counting pairs: each sign has the share with which it follows the last one.
+
+        Pairs are counted in the names for training, with one half added to each count. The loss is
+        the mean over the held-out names, or over those for training if none is held out.
+        """
+        signs = len(self.letters)
+        counts = np.full((signs, signs), 0.5)
+        for inputs, targets in (self.training, self.held_out or self.training):
+            weights = targets.reshape(len(inputs), signs, self.places)
+            names, places = np.nonzero(inputs != NOTHING)
+            last, after = inputs[names, places].astype(int), weights[names, :, places]
+            if inputs is self.training[0]:
+                np.add.at(counts, last, after > 0.0)
+        shares = counts / counts.sum(axis=1, keepdims=True)
+        return float(-(after * np.log(shares[last])).sum() / len(inputs))
+
+    def random_numbers(self, count: int, seed: int = 0) -> FloatArray:
+        """Return the random numbers with which `write` draws, shape (count, places - 1)."""
+        draw = partial(unit_pairs, seed, STREAM_LETTERS)
+        return np.stack([draw(place, 0, count)[0] for place in range(self.places - 1)], axis=1)
+
     @answered
     def write(
         self,
@@ -199,11 +223,10 @@ class Names(TableSet):
             f"temperature must be from {COLDEST:g} to {HOTTEST:g}, not {heat:g}",
         )
         rows = np.tile(self.encode(start), (count, 1))
-        going = np.arange(count)
+        going, random = np.arange(count), self.random_numbers(count, seed)
         for place in range(len(start), self.places - 1):
             scores = self._scores(network(rows[going]), len(going))[:, :, place]
-            random = unit_pairs(seed, STREAM_LETTERS, place, 0, count)[0][going]
-            signs = drawn(scores / heat, random)
+            signs = drawn(scores / heat, random[going, place])
             rows[going, place + 1] = np.where(signs > 0, signs, NOTHING)
             going = going[signs > 0]
             if not len(going):

@@ -285,7 +285,7 @@ def is_known(loss: Mapping[str, Any]) -> bool:
     """Return whether a page can compute a loss; formulas.js has the same function."""
     if loss["scalar"]:
         return loss["error"]["compute"] is not None
-    return bool(loss["name"] == "softmax_cross_entropy")
+    return loss["name"] in ("softmax_cross_entropy", "negative_log_likelihood")
 
 
 def measured_data(metrics: Mapping[str, Series]) -> dict[str, Any]:

@@ -27,6 +27,8 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
+from scalarviz.data import Names
+from scalarviz.data.written_names import SHOWN
 from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
 from scalarviz.pages.bundle import (
@@ -65,7 +67,7 @@ from scalarviz.stage.commands import (
     page_look,
     page_ticks,
 )
-from scalarviz.stage.curves import earlier_losses, scalar_curves, scalar_numbers
+from scalarviz.stage.curves import earlier_losses, level_of, scalar_curves, scalar_numbers
 from scalarviz.stage.health_rows import health_of
 from scalarviz.stage.show import Show
 from scalarviz.training.follow.followed_session import DRAWN, RecordedRun
@@ -284,6 +286,9 @@ def made_page(
     else:
         engine_spec = {}
     spec["engine"] = engine_spec
+    if does_train and isinstance(names := show.session.data, Names):
+        random = names.random_numbers(SHOWN).tolist()
+        spec["page"]["names"] = {"signs": names.letters, "random": random}
     if does_train:
         measured = metric_data(show.session, spec["facts"]["loss"])
         if measured is not None and measured.engine["names"]:
@@ -351,6 +356,7 @@ def spec_of(
             },
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
+            "level": level if isfinite(level := level_of(show.session.data)) else None,
             "first": first_groups(),
             **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}),

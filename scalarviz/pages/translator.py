@@ -85,6 +85,8 @@ SOURCES = {
     "story/first_row.js": "scene/first_row.py",
     "story/loss_chart.js": "scene/loss_chart.py",
     "story/past_charts.js": "scene/past_charts.py",
+    "story/written_names.js": "data/written_names.py",
+    "story/past_names.js": "scene/past_names.py",
     "story/health_strip.js": "scene/health_strip.py",
     "story/scalar_charts.js": "scene/scalar_charts.py",
     "story/metric_functions.js": "core/formulas/metric_functions.py",

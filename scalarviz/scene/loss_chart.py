@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import ALONG, KINDS, SETTINGS, loss_ends
+from scalarviz.base.scales import ALONG, KINDS, SETTINGS, even_ends, loss_ends
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.curve_points import (
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import HealthRows, PastWeights, ScalarCharts, Terrain
+    from scalarviz.scene.past_names import NamesOfMoment
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,14 @@ class Curve:
         large: whether the chart is drawn large, below the network
         marks: steps at which training stopped by itself or a condition first held, with the reason
         below: contents below a large chart: all weights over time, the loss over a plane, the
-            health or the scalars of a followed model, or None
+            health or the scalars of a followed model, written names, or None
         several: the curves of several networks with their colors, drawn instead of this curve
         start: loss of the first step of the whole history; NaN if unknown
         measure: name of the loss
         followed: whether it is of a followed model, which has a health and scalars
         settings: `CurveView.settings`
+        level: loss of counting pairs of letters, drawn as a dashed line; NaN for other data. The
+            losses of single samples then say little, and the axis begins near the least mean
         told: losses of the samples of the explained step, before and after the step, or only that
             of the step before; None without such a step
     """
@@ -109,13 +112,18 @@ class Curve:
     large: bool = False
     marks: Sequence[tuple[int, str]] = ()
     before: float = 0.0
-    below: PastWeights | Terrain | HealthRows | ScalarCharts | None = None
+    below: PastWeights | Terrain | HealthRows | ScalarCharts | NamesOfMoment | None = None
     several: Sequence[tuple[str, Curve]] = ()
     start: float = math.nan
     told: tuple[str, ...] | None = None
     measure: str = ""
     followed: bool = False
     settings: Sequence[str] = ()
+    level: float = math.nan
+
+    @property
+    def has_level(self) -> bool:
+        return not math.isnan(self.level)
 
     @cached_property
     def whole(self) -> float:
@@ -134,17 +142,22 @@ class Curve:
 
 
 SMOOTHED_PART = 40  # fraction of the shown steps averaged by a mean
+SINGLE = 12  # steps on each side that are averaged at least if single losses say little
 
 
-def smoothed_of(losses: Sequence[float]) -> list[float]:
+def smoothed_of(losses: Sequence[float], *, single: bool = False) -> list[float]:
     """Return the moving average of the losses, or an empty list if there are too few.
 
     It is the geometric mean of the positive losses, if none is negative.
+
+    Args:
+        single: whether a single loss says little; then it is the usual mean, of more losses
     """
     around = len(losses) // (2 * SMOOTHED_PART)  # on each side
+    around = max(around, min(SINGLE, len(losses) // 2)) if single else around
     if around == 0:
         return []
-    is_linear = len([loss for loss in losses if loss < 0.0]) > 0
+    is_linear = single or len([loss for loss in losses if loss < 0.0]) > 0
     numbers = [loss if is_linear else math.log(loss) if loss > 0.0 else math.nan for loss in losses]
     found: list[float] = []
     for i in range(len(numbers)):
@@ -157,6 +170,7 @@ def smoothed_of(losses: Sequence[float]) -> list[float]:
 # The height of a loss in a chart.
 
 TOP = 1.1  # upper end of a linear scale, relative to the largest loss
+NEAR = 0.5  # of a level: with lower losses, the scale begins at 0
 FLAT, SEEN = 0.05, 0.1  # of that scale, of the losses: with fewer above it the curve is flat
 
 
@@ -173,11 +187,18 @@ class LossScale:
         return self.even or self.low <= 0.0
 
 
-def curve_scale(losses: FloatArray, settings: Sequence[str] = ()) -> LossScale:
+def curve_scale(
+    losses: FloatArray, settings: Sequence[str] = (), level: float = math.nan
+) -> LossScale:
     """Return the scale of a curve: linear from 0 if that suits the losses, else `loss_scale`.
 
-    A linear scale from 0 is not used if a loss is negative.
+    A linear scale from 0 is not used if a loss is negative. It begins near the least loss if that
+    is not far below a `level`.
     """
+    least: float = float(losses.min())
+    if least > NEAR * level and "log" not in settings:
+        low, high = even_ends(min(least, level), max(level, float(losses.max())))
+        return LossScale(low, high, even=True)
     if losses.min() < 0.0 or is_logarithmic(losses, settings):
         return loss_scale(losses)
     return LossScale(0.0, TOP * float(losses.max()))
@@ -208,7 +229,7 @@ def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
 AXIS = 92.0  # pixels left of a curve for the names of its ends; in narrow charts below it
 BELOW = 18.0  # height of these names in pixels
 NARROW = 900.0  # width in pixels below which a chart is narrow
-LETTERS = 12.0
+LETTERS, DASH = 12.0, 5.0  # letter size, and length of a dash
 ROOM, MOST_TOLD = 4.0, 0.75  # height of a plot with text in it, in letters; part of its width
 SHARES = 44.0  # right of a curve, for the scale of fractions
 LOW_CHART = 140.0  # minimum height of a chart with a scale of fractions
@@ -445,7 +466,10 @@ def draw_chart(
     shown: list[tuple[Numbers, Numbers]] = [(each.steps, each.losses) for each in curve.others]
     shown += [(each.steps, each.values) for each in curve.metrics if not each.share]
     for _, each in drawn:
-        shown += [(each.steps, each.losses), ([each.at], [each.loss])]
+        now = loss_shown(each, each.at, each.loss)
+        shown += [(each.steps, losses_of(each)), ([each.at], [now])]
+        if each.has_level:
+            shown.append(([first], [first_loss(each)]))
     found: FloatArray = shown_between(first, last, shown)
     canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
     if not len(found):
@@ -458,11 +482,12 @@ def draw_chart(
             room=plot.width - 8.0,
         )
         return seen
-    scales = ChartScales(plot, first, last, curve_scale(found, curve.settings))
+    scales = ChartScales(plot, first, last, curve_scale(found, curve.settings, curve.level))
     others = [(each.number, pixels(scales, each.steps, each.losses)) for each in curve.others]
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
         for _, points in others:
             draw_thin(canvas, points, theme.ghost, scale)
+        draw_level(canvas, scales, curve.level, theme, scale)
         owns = [draw_curve(canvas, scales, each, color, scale) for color, each in drawn]
         draw_lines(canvas, scales, curve, others, theme, scale)
         for color, each in drawn:
@@ -477,8 +502,36 @@ def draw_chart(
     return replace(seen, own=own, others=others, marks=marks)
 
 
+def losses_of(curve: Curve) -> FloatArray:
+    """Return the losses that the scale covers: means, if single losses say little."""
+    return curve.smoothed if curve.has_level and len(curve.smoothed) else curve.losses
+
+
+def loss_shown(curve: Curve, step: float, loss: float) -> float:
+    """Return the loss shown for a step: a mean, if the `loss` of the step alone says little."""
+    mean = value_at(curve.steps, losses_of(curve), step) if curve.has_level else loss
+    return loss if math.isnan(mean) else mean
+
+
+def draw_level(
+    canvas: Canvas2D, scales: ChartScales, level: float, theme: Theme, scale: float
+) -> None:
+    """Draw a loss to beat as a dashed line with its name, if it is on the scale."""
+    plot, size, dash = scales.plot, LETTERS * scale, DASH * scale
+    if not scales.losses.low < level < scales.losses.high:
+        return
+    y: float = scales.y(level)
+    starts = [(plot.x + i * dash, y) for i in range(0, math.floor(plot.width / dash), 2)]
+    canvas.segments(starts, [(x + dash, y) for x, y in starts], theme.quiet, width=1.2 * scale)
+    words, x = text("chart.pairs", loss=said_loss(level)), plot.x + 0.3 * plot.width
+    look: dict[str, Any] = {"size": size, "color": theme.quiet, "outline": theme.ground}
+    if canvas.measure(words, size=size) < 0.6 * plot.width:
+        canvas.text(x, y - 0.4 * size, words, **look)
+
+
 WRONG = "wrong"
 HINTS = {
+    "negative_log_likelihood": "unsure",
     "mse": "squared",
     "softmax_cross_entropy": "unsure",
     "sigmoid_cross_entropy": "unsure",
@@ -522,8 +575,10 @@ def write_scale(
         said.append(text("chart.log"))
     told = "   ".join(said)
     wide = canvas.measure(told, size=size)
-    if said and wide < MOST_TOLD * plot.width and plot.height > ROOM * size:
-        canvas.text(right, free(right, wide), told, anchor="right", **look)
+    base: float = free(right, wide)
+    is_crossed = abs(base - 0.4 * size - scales.y(curve.level)) < size  # by the line of a level
+    if said and wide < MOST_TOLD * plot.width and plot.height > ROOM * size and not is_crossed:
+        canvas.text(right, base, told, anchor="right", **look)
     left, right = words_from, plot.right
     is_over = len(about) == 1 and about[0][1] != theme.quiet
     is_over = is_over and canvas.measure(about[0][0], size=size) > right - left
@@ -571,23 +626,26 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
     While a step is explained, the losses before and after it for the same samples are returned.
     """
     loss, step, told = curve.loss, curve.at, curve.told
-    better = text("chart.better")
     if curve.pointed is not None:
-        loss, step = curve.reads, float(curve.pointed)
-    elif told is not None and len(told) == 1:
+        loss, step, told = curve.reads, float(curve.pointed), None
+    if told is not None and len(told) == 1:
         was = f"{text('chart.title')} {typeset(told[0])}"
         return was, text("chart.before"), text("chart.step", step=step)
-    elif told is not None:
+    if told is not None:
         losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
         return losses, text("chart.by"), text("chart.steps", old=step - 1.0, new=step)
+    loss = loss_shown(curve, step, loss)
     said, at = said_loss(loss), text("chart.step", step=step)
+    better = text("chart.better")
+    if curve.has_level and said:
+        better = text("chart.among", count=math.exp(loss))
     if not said and len(curve.steps):  # the last known one
         last: int = max(0, count_up_to(curve.steps, step) - 1)
         known, said = float(curve.steps[last]), said_loss(float(curve.losses[last]))
         return text("chart.known", loss=said, step=known), better, at
     if not said or curve.pointed is not None:
         return f"{text('chart.title')} {said}".rstrip(), better, at
-    return text("chart.now", loss=said), better, at
+    return text("chart.mean" if curve.has_level else "chart.now", loss=said), better, at
 
 
 def first_loss(curve: Curve) -> float:
@@ -667,7 +725,7 @@ def draw_curve(
     """Draw a curve, thin if its moving average is drawn over it; return its pixels."""
     own: FloatArray = curve_pixels(scales, curve.steps, curve.losses)
     if len(curve.smoothed):
-        draw_thin(canvas, own, color + "57", scale)
+        draw_thin(canvas, own, color + ("29" if curve.has_level else "57"), scale)
         mean = curve_pixels(scales, curve.steps, curve.smoothed)
         canvas.line(mean, color, width=2.6 * scale)
     else:
@@ -680,7 +738,7 @@ def draw_places(
 ) -> None:
     """Draw the current step and the marks on the curve."""
     x = draw_step(canvas, scales, curve.at, color + "96")
-    y = scales.y(curve.loss)
+    y = scales.y(loss_shown(curve, curve.at, curve.loss))
     if math.isfinite(y):
         canvas.discs((x, y), 5.0 * scale, color, outline=theme.ground, line=1.5 * scale)
     for step, _ in curve.marks:

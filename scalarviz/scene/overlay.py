@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS, SETTINGS
+from scalarviz.base.scales import ALONG, HEALTH, KINDS, LANDSCAPE, NAMES, ORDERS, SCALARS, SETTINGS
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.scene.canvas.canvas2d import Canvas2D, image_bytes
@@ -38,6 +38,7 @@ from scalarviz.scene.past_charts import (
     status_of_terrain,
     status_of_weights,
 )
+from scalarviz.scene.past_names import NamesOfMoment, draw_names, words_of_names
 from scalarviz.scene.past_tabs import draw_tabs
 from scalarviz.scene.scalar_charts import draw_scalars, words_of_scalars
 from scalarviz.scene.strip import Place, words_end
@@ -321,7 +322,11 @@ def draw_large_loss(
     row = Box(plot.x, y, inner.right - plot.x, TABS_HIGH * scale)
     strip = Box(row.x, row.bottom, plot.width, inner.bottom - row.bottom - 4.0 * scale)
     chart, look = replace(chart, box=box), (theme, scale)
-    orders = (*TABS_OF_PAST, *(SCALARS, HEALTH) * curve.followed)
+    orders = (*TABS_OF_PAST, *(SCALARS, HEALTH) * curve.followed, *(NAMES,) * curve.has_level)
+    if isinstance(below, NamesOfMoment):
+        draw_names(canvas, strip, below, *look)
+        told = [(words_of_names(below), theme.quiet)]
+        return replace(chart, tabs=draw_tabs(canvas, row, (orders,), (NAMES,), told, *look))
     if isinstance(below, HealthRows):
         draw_health(canvas, strip, below, curve, *look)
         tabs = draw_tabs(canvas, row, (orders,), (HEALTH,), (), *look)

@@ -11,10 +11,12 @@ from typing import final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.scales import HEALTH, LANDSCAPE, SCALARS
+from scalarviz.base.scales import HEALTH, LANDSCAPE, NAMES, SCALARS
 from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS
 from scalarviz.core.past_numbers import LossPlane, OverTime
+from scalarviz.data import DataSet, Names
+from scalarviz.data.written_names import SHOWN, write_names
 from scalarviz.errors import InputError
 from scalarviz.scene.canvas.palette import largest
 from scalarviz.scene.frame_data import (
@@ -27,6 +29,7 @@ from scalarviz.scene.frame_data import (
     Terrain,
 )
 from scalarviz.scene.loss_chart import CurveView, smoothed_of
+from scalarviz.scene.past_names import NamesOfMoment
 from scalarviz.stage.background import Refreshed
 from scalarviz.stage.chart_view import OverlayPointer
 from scalarviz.stage.health_rows import health_of
@@ -124,11 +127,15 @@ class Curves:
             if kept is None or kept[0] != known:
                 kept = known, BranchLine(each.number, *points_of(each, *known))
             self._lines[each] = kept
+        level = level_of(now.data)
         lines = [line for _, line in self._lines.values() if len(line.steps) > 1]
         return Curve(
             *(steps, losses),
             others=lines,
-            smoothed=np.array(smoothed_of(losses.tolist()) if view.smooth else []),
+            smoothed=np.array(
+                smoothed_of(losses.tolist(), single=math.isfinite(level)) if view.smooth else []
+            ),
+            level=level,
             end=float(end),
             before=float(len(self._earlier)),
             first=view.first,
@@ -174,6 +181,11 @@ class Curves:
         at, known = (now.here.branch, now.here.clock.step), self._metrics
         may_wait = now.playing and bool(known.value)
         return known.get(None, at, lambda: measured_of(series(*at)), may_wait=may_wait)
+
+
+def level_of(data: DataSet) -> float:
+    """Return the loss of counting pairs of letters; NaN for data other than names."""
+    return data.pairs_loss if isinstance(data, Names) else math.nan
 
 
 def earlier_losses(session: Session) -> FloatArray:
@@ -272,11 +284,12 @@ class PastReader:
         self._reader: tuple[object, WeightsOverTime] | None = None
         self._past: Refreshed[PastWeights | None] = Refreshed(None)
         self._health: Refreshed[HealthRows | None] = Refreshed(None)
+        self._names: Refreshed[NamesOfMoment] = Refreshed(NamesOfMoment((), 0.0))
         self._scalars: Refreshed[dict[str, Curve]] = Refreshed({})
 
     def read(
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
-    ) -> PastWeights | Terrain | HealthRows | ScalarCharts:
+    ) -> PastWeights | Terrain | HealthRows | ScalarCharts | NamesOfMoment:
         """Return the data of the chart below the large loss chart."""
         if view.order == HEALTH:
             if (health := self.health(now)) is not None:
@@ -287,6 +300,11 @@ class PastReader:
             if now.run.followed is not None:
                 self.rest()
                 return scalar_charts([("", "", self.scalars(view, now))])
+            view.choose("layer")
+        if view.order == NAMES:
+            if isinstance(now.data, Names):
+                self.rest()
+                return self.names(now, now.data)
             view.choose("layer")
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
@@ -315,6 +333,13 @@ class PastReader:
         """Return the health of a followed model; None for other networks."""
         make = partial(health_of, now.run)
         return self._health.get(now.run, now.here.end, make, may_wait=now.playing)
+
+    def names(self, now: TrainingState, data: Names) -> NamesOfMoment:
+        """Return the names that a network writes now."""
+        here = now.here
+        moment = here.branch, here.clock, here.leaps
+        make = partial(names_of, now, data)
+        return self._names.get(now.run, moment, make, may_wait=now.playing)
 
     def scalars(self, view: CurveView, now: TrainingState) -> dict[str, Curve]:
         """Return the curves of the scalars of a followed model by name; {} of other networks."""
@@ -356,6 +381,18 @@ class PastReader:
             filled=self.filled.moments,
             keeps_order=now.playing,
         )
+
+
+def names_of(now: TrainingState, data: Names) -> NamesOfMoment:
+    """Return the names that a network writes at this moment, from the same random numbers."""
+
+    def ask(rows: list[float]) -> list[float]:
+        outputs: list[float] = now.network(np.reshape(rows, (-1, data.places))).ravel().tolist()
+        return outputs
+
+    random = data.random_numbers(SHOWN).tolist()
+    written = write_names(ask, random, data.letters, {*data.names})
+    return NamesOfMoment(written, float(now.here.clock.step))
 
 
 def is_rate(name: str) -> bool:

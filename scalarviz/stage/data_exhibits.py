@@ -25,6 +25,7 @@ from scalarviz.scene.exhibits.classified import Classes, ConfusionMatrix, Sortin
 from scalarviz.scene.exhibits.exhibit import Exhibit, mean_error
 from scalarviz.scene.exhibits.images import Pictures, Swatches
 from scalarviz.scene.exhibits.plots import CORNER_PART, FunctionPlot, Plane, cells
+from scalarviz.stage.network_layout import reads_signs
 from scalarviz.training.session.reading import (
     TrainingState,
     axis_names,
@@ -281,6 +282,8 @@ def exhibit_of(
     if now.loss_function.row.logits:
         ask = with_predictions(ask, now.loss_function)
     samples = samples_of(now, batch)
+    if reads_signs(now.network.program) and not is_one_hot(samples[1]):
+        return following_signs(ask, samples)
     where = plane_points(data, samples)
     if where is not None:
         return plane(ask, data, where)
@@ -290,6 +293,17 @@ def exhibit_of(
     inputs, targets = samples
     names = answer_names(data, targets)
     return Answers(np.asarray(ask(inputs)), targets, names, is_one_hot(targets))
+
+
+def following_signs(ask: Ask, samples: Pair) -> Answers | None:
+    """Return the likeliest next sign of each place whose error counts; None without places."""
+    inputs, targets = samples
+    if targets.shape[1] % inputs.shape[1]:
+        return None
+    shape = len(inputs), -1, inputs.shape[1]
+    outputs, goals = (np.reshape(each, shape).transpose(0, 2, 1) for each in (ask(inputs), targets))
+    counted = goals.any(axis=2)
+    return Answers(outputs[counted], goals[counted], [""] * goals.shape[2], sorts=True)
 
 
 def answer_names(data: DataSet, targets: FloatArray) -> list[str]:

@@ -140,8 +140,15 @@ def reads_signs(program: Layered) -> bool:
 
 
 def signs_of(data: DataSet) -> list[str]:
-    """Return how the letters of names are written; [] for other data."""
-    return ["·", *data.letters[1:]] if isinstance(data, NamesOfPeople) else []
+    """Return how the signs of a sequence are written; [] if unknown.
+
+    Elsewhere than in names, the outputs of a sign have its name at each place.
+    """
+    if isinstance(data, NamesOfPeople):
+        return ["·", *data.letters[1:]]
+    names, places = [*map(str, data.output_names)], data.inputs
+    signs = names[::places]
+    return signs if names == np.repeat(signs, places).tolist() else []
 
 
 def first_counted(data: DataSet) -> int:

@@ -14,8 +14,9 @@ import numpy as np
 
 from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.scales import HEALTH, KINDS, SCALARS, SETTINGS
+from scalarviz.base.scales import HEALTH, KINDS, NAMES, SCALARS, SETTINGS
 from scalarviz.core.formulas.formula import pick
+from scalarviz.data import Names
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame
@@ -56,8 +57,8 @@ class RenderOptions(Look):
         past: chart below the network: "value", "gradient" or "change" of all weights over time,
             optionally sorted by "distance" from the start; or "norms" of layers; also combined,
             such as "gradient norms"; or the "landscape" of the loss; or the "health" of the modules
-            or the "scalars" of followed models; also with "raw" (no means), "log" or "linear";
-            None: no chart
+            or the "scalars" of followed models; or the "names" that a network writes; also with
+            "raw" (no means), "log" or "linear"; None: no chart
     """
 
     size: tuple[int, int] = (1280, 800)
@@ -119,8 +120,10 @@ class RenderOptions(Look):
             stage.pin(self.pin)  # raises InputError
         if self.past is not None:
             stage.common.curve_view.large = True
-            is_followed = stage.lead.session.trainer.run.followed is not None
-            known = PASTS | {name: name for name in (SCALARS, HEALTH) if is_followed}
+            session = stage.lead.session
+            more = [SCALARS, HEALTH] if session.trainer.run.followed is not None else []
+            more += [NAMES] if isinstance(session.data, Names) else []
+            known = PASTS | {name: name for name in more}
             for name in str(self.past).split():
                 stage.common.curve_view.choose(pick(known, name, "past"))
 

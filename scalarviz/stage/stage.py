@@ -655,9 +655,9 @@ class Stage(Messages):
 
     def _learned(self, *, awaits: bool) -> tuple[Exhibit | None, NeuronMaps | None]:
         """Return the exhibit, and the functions of the neurons if they are shown."""
-        look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if reads_signs(self.reading.program):  # the scores are bars
             return None, None
+        look, exhibit, maps = self.look, self.reading.exhibit(awaits=awaits), None
         if isinstance(exhibit, Plane):
             exhibit = replace(exhibit, show_tests=look.test_points, discrete=look.discrete)
         shows = look.neuron_maps and any(line.square for line in self.plan.neurons)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -9,10 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+import scalarviz as sv
+from scalarviz.data.written_names import write_names
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.canvas2d import COLUMNS
 from scalarviz.scene.layout.sequence_places import Choice
+from scalarviz.scenes import names
 from scalarviz.stage.show import Show
+from tests.pages.browser import Tab
+from tests.pages.node import InPage
 from tests.pages.states import Walk, compare, expected
 from tests.pages.test_same_drawing import Asked, assert_same, by_words, pages, window
 from tests.scene.sequences import reading
@@ -69,3 +76,50 @@ def test_a_page_knows_the_layout_and_the_scale_of_a_sequence() -> None:
     data = scene_data(Show(reading(engine="cpu")))
     assert data["usual"] == 0.3
     assert all(each["sequence"]["rows"]["letters"] == 0 for each in data["layouts"])
+
+
+def test_names_are_a_function_of_weights_random_numbers_and_temperature(tmp_path: Path) -> None:
+    session = names.scene(engine="cpu", hidden=8).session
+    session.advance(300)
+    learned: Any = session.data
+    random = learned.random_numbers(4, seed=5)
+    page = InPage(session, tmp_path)
+    asked = {"random": random.tolist(), "signs": learned.letters}
+    body = f"""
+        const shared = client(), found = [];
+        for (const heat of [0.7, 2, 0.7])
+          found.push((await shared.ask("names", {{ ...{json.dumps(asked)}, heat }})).names);
+        return found;
+    """
+    found = page.run(body)
+    assert found[0] == found[2] != found[1]
+    for written, heat in zip(found, (0.7, 2.0, 0.7), strict=True):
+        assert [each["letters"] for each in written] == learned.write(
+            session.network, 4, heat, seed=5
+        )
+        ask = partial(answers, session.network, learned.places)
+        expected = write_names(ask, random.tolist(), learned.letters, {*learned.names}, heat)
+        for theirs, ours in zip(written, expected, strict=True):
+            np.testing.assert_allclose(theirs["chances"], ours.chances, rtol=1e-5)
+            assert theirs["is_known"] == ours.is_known
+
+
+def answers(network: sv.Network, places: int, rows: list[float]) -> Any:
+    """Return the outputs for the inputs of several names."""
+    return np.asarray(network(np.reshape(rows, (-1, places)))).ravel()
+
+
+@pytest.mark.slow
+@pytest.mark.page("names", (1280, 800))
+def test_a_page_writes_names_and_goes_on_from_letters_and_bars(tab: Tab) -> None:
+    tab.until("scalarviz.writing.seen?.names.length === 10")
+    tab.ask("scalarviz.writing.write('Ma1r')")
+    tab.until("scalarviz.state.own === true && scalarviz.choice.place === 3")
+    assert tab.ask("scalarviz.writing.field.value") == "mar"
+    assert tab.ask("Array.from(scalarviz.state.inputs).slice(0, 5)") == [0, 13, 1, 18, -1]
+    tab.ask("scalarviz.takeChoice({ ...scalarviz.choice, letter: 9 })")
+    assert tab.ask("scalarviz.writing.field.value") == "mari"
+    tab.ask("scalarviz.writing.write('abcdefghijklmnopq')")
+    assert tab.ask("scalarviz.writing.field.value") == "abcdefghijklmno"
+    tab.ask("scalarviz.writing.write('')")
+    tab.until("!scalarviz.state.own")

@@ -44,6 +44,7 @@ from scalarviz.scene.loss_chart import (
     TOP,
     curve_scale,
     loss_scale,
+    smoothed_of,
     words_beside,
 )
 from scalarviz.scene.overlay import draw_band
@@ -481,6 +482,28 @@ def test_the_scale_of_a_curve_begins_at_zero_unless_the_curve_was_flat_there() -
         assert curve_scale(losses).high == pytest.approx(TOP * losses.max())
     assert curve_scale(DROPS) == loss_scale(DROPS) and not curve_scale(DROPS).is_linear
     assert curve_scale(FALLS - 0.5) == loss_scale(FALLS - 0.5)
+
+
+def test_the_scale_of_a_curve_begins_near_its_losses_beside_a_level_that_they_come_near() -> None:
+    losses = np.array([3.3, 2.6, 2.31])
+    scale = curve_scale(losses, (), 2.56)
+    assert scale.is_linear and scale.low == pytest.approx(2.3) and 3.2 < scale.high < 3.5
+    assert curve_scale(losses * 0.3, (), 2.56).low == 0.0
+    assert not curve_scale(losses, ("log",), 2.56).even
+
+
+def test_a_curve_with_a_level_shows_means_since_single_losses_say_little() -> None:
+    losses = np.tile([2.0, 2.25, 2.5, 2.75, 3.0], 20)
+    means = np.array(smoothed_of(losses.tolist(), single=True))
+    np.testing.assert_allclose(means, 2.5, atol=0.1)
+    curve = Curve(np.arange(100.0), losses, at=50.0, loss=3.0, smoothed=means, level=2.56)
+    loss, among, _ = words_beside(curve)
+    assert loss == text("chart.mean", loss="2.50") and among == text("chart.among", count=12)
+    assert words_beside(replace(curve, level=math.nan))[0] == text("chart.now", loss="3.00")
+    canvas = Canvas2D(1280, 200)
+    draw_loss(canvas, Box(0.0, 0.0, 1280.0, 180.0), 0.0, curve, DARK)
+    assert text("chart.pairs", loss="2.56") in canvas.words
+    assert text("chart.perfect") not in canvas.words
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,16 @@ import pytest
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts.sums import sum_words
+from scalarviz.data.written_names import HEAT, SHOWN
+from scalarviz.errors import UnknownNameError
 from scalarviz.faces.controller.controls import walk
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.exhibits.answers import Answers
+from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.sequence_layout import sequence_of
 from scalarviz.scene.layout.sequence_places import AT_PLACE, Choice
+from scalarviz.scene.past_names import draw_names
 from scalarviz.scene.sequence_blame import cell_of
 from scalarviz.scene.sequence_choice import brightness_of, choice_at
 from scalarviz.scene.sequence_lines import draw_sequence_lines
@@ -32,11 +37,13 @@ from scalarviz.scene.sequence_picture import (
 from scalarviz.scene.sequence_sheet import Plane, numbers_of
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scenes import adder, names
+from scalarviz.stage.data_exhibits import exhibit_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, Uses
 from tests.scene.measures import projection, stage_of
 from tests.scene.sequences import HEADS, LETTERS, PLACES, WORDS, gpt, reading
+from tests.wording import refused
 
 SIZES = (1280, 800), (800, 500), (1920, 1080)
 
@@ -373,6 +380,55 @@ def test_a_scene_of_names_has_a_picture(blocks: int) -> None:
     stage = stage_of(show, (640, 400))
     data = stage.frame_data()
     assert data.exhibit is None and (stage.plan.sequence is None) == (blocks == 2)
+
+
+def test_names_of_a_moment_are_those_that_the_network_writes_and_draws_as_likely() -> None:
+    show = names.scene(engine="python", hidden=8)
+    session, stage = show.session, stage_of(show, (1280, 800))
+    stage.common.curve_view.large = True
+    stage.common.curve_view.choose("names")
+    seen: Any = stage.frame_data().curve.below
+    learned: Any = session.data
+    assert [each.letters for each in seen.names] == learned.write(session.network, SHOWN)
+    for name in seen.names:
+        outputs = session.network(learned.encode(name.letters)).reshape(27, PLACES)
+        powers = np.exp(outputs / HEAT)
+        codes = [learned.letters.index(letter) for letter in name.letters]
+        chances = [(powers[code] / powers.sum(axis=0))[i] for i, code in enumerate(codes)]
+        np.testing.assert_allclose(name.chances, chances, rtol=1e-6)
+        assert name.is_known == (name.letters in learned.names)
+    session.advance(3)
+    later: Any = stage.frame_data().curve.below
+    assert later.step == 3.0 and later.names != seen.names
+    session.seek(0)
+    again: Any = stage.frame_data().curve.below
+    assert again.names == seen.names
+    canvas = Canvas2D(800, 130)
+    draw_names(canvas, Box(0.0, 0.0, 700.0, 130.0), seen, THEMES["dark"], 1.0)
+    assert "".join(canvas.words).startswith(seen.names[0].letters)
+
+
+def test_only_names_have_a_picture_of_names() -> None:
+    refused(UnknownNameError, "names").by(sv.picture, reading(), past="names")
+
+
+def test_a_transformer_that_adds_has_its_own_signs() -> None:
+    known = known_of(stage_of(adder.scene(engine="python"), (640, 400)))
+    assert "".join(known.plan.signs) == adder.SIGNS
+
+
+def test_the_likeliest_sign_of_each_place_is_counted() -> None:
+    session = reading()
+    exhibit = exhibit_of(session)
+    assert isinstance(exhibit, Answers)
+    data: Any = session.data
+    outputs = session.network(data.training[0]).reshape(-1, LETTERS, PLACES)
+    right = [
+        outputs[i, :, place].argmax() == ([*map(ord, word), 96][place] - 96)
+        for i, word in enumerate(WORDS)
+        for place in range(len(word) + 1)
+    ]
+    assert exhibit.score() == (sum(right), len(right)) and len(right) == 29
 
 
 def test_a_transformer_that_adds_shows_a_place_whose_error_counts() -> None:

@@ -40,6 +40,7 @@ import { readyFacts, readyState } from "./facts.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
+import { Writing } from "./writing.js";
 import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
 
@@ -126,6 +127,7 @@ export class App {
     });
     this.past = new Past(byId("past"), spec.facts, this.curve, spec.page, {
       redraw,
+      names: () => this.writing?.seen,
       ask: (args) => this.player.ask("past", args),
       seek: (step) => this.run("seek", step),
       roll: (args) => this.act() && this.player.askLatest("roll", args),
@@ -140,6 +142,10 @@ export class App {
       place: (place) => this.around?.point(place),
       tell: (words) => this.tell(words),
     });
+    const { names } = spec.page;
+    this.writing = names ? new Writing(this, names) : null;
+    if (spec.scene.layouts[0]?.sequence)
+      byId("legend-news").before(made("span", "other", text("sequence.other")));
     const survey = (inputs) => this.player.ask("survey", { inputs });
     this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
@@ -213,6 +219,7 @@ export class App {
     this.moveTo(state);
     this.follow(state);
     this.state = state;
+    void this.writing?.follow(state);
     if (this.growing.take(state)) this.tell(text("page.growing"));
     if (ends) {
       const kind = learnedIn(this) ? "learned" : "steps";
@@ -442,7 +449,7 @@ export class App {
 
   /** Choose a place, a letter or a head of a sequence; return whether there was a choice. */
   takeChoice(choice) {
-    if (choice) this.change({ choice });
+    if (choice && !this.writing?.append(choice)) this.change({ choice });
     return Boolean(choice);
   }
 

@@ -69,7 +69,7 @@ export function ready(data) {
 export function errorOf(loss, p, t) {
   if (loss.scalar) return p.reduce((sum, each, i) => sum + loss.error.compute(each, t[i]), 0);
   const normalizer = loss.logits ? log_sum_exp(p) : 0;
-  return t.reduce((sum, each, i) => sum + each * (normalizer - p[i]), 0);
+  return t.reduce((sum, each, i) => (each ? sum + each * (normalizer - p[i]) : sum), 0);
 }
 
 /** Return the loss of a batch, given its outputs and targets, sample by sample.

@@ -30,9 +30,13 @@ const FINGER = 18; // pixels of a finger from a line that is meant
 export const LATER = "later"; // the key of what is undone
 const COLORS = ["accent", "faint", "ghost", "ground", "ink", "loss", "metric", "panel", "quiet", "worse"]; // prettier-ignore
 
-/** Return the colors of the page, in the form of a Theme. */
+/** Return the colors of the page, in the form of a Theme.
+ *
+ * @returns {any}
+ */
 export function themeOfPage() {
-  return Object.fromEntries(COLORS.map((name) => [name, styled(`--${name}`)]));
+  const signs = ["negative", "positive"].map((name) => styled(`--${name}`));
+  return { ...Object.fromEntries(COLORS.map((name) => [name, styled(`--${name}`)])), signs };
 }
 
 /**
@@ -45,6 +49,7 @@ export class Curve {
   constructor(element, { engine, facts, page }, lines, use) {
     Object.assign(this, { element, lines, ...use });
     this.measure = facts.loss.name;
+    this.level = page.level ?? NaN;
     const first = engine.step;
     this.first = this.last = first; // steps to which a press leads
     this.end = 0; // of what comes later than the training
@@ -150,7 +155,8 @@ export class Curve {
     this.element.setAttribute("aria-valuenow", step);
     const said = [placeWords({ step }), ...this.measures.wordsAt(step)];
     this.element.setAttribute("aria-valuetext", said.join(", "));
-    const curve = Object.assign(new CurveData(), curveOf(losses, -this.before, this.marks), {
+    const own = curveOf(losses, -this.before, this.marks, !Number.isNaN(this.level));
+    const curve = Object.assign(new CurveData(), own, {
       at: step,
       loss: this.marks.at(-1)?.[0] === step ? NaN : (loss ?? NaN), // of other points
       others: this.lines.drawn,
@@ -161,6 +167,7 @@ export class Curve {
       start: losses.at(losses.first),
       told,
       measure: this.measure,
+      level: this.level,
       settings: this.view.settings,
       ...(this.view.smooth ? {} : { smoothed: [] }),
       meant: meant ? meant.number : null,
@@ -180,8 +187,11 @@ export class Curve {
   }
 }
 
-/** Return the losses beginning at a step, and their moving average; both restart at each mark. */
-function curveOf(record, first, marks) {
+/** Return the losses beginning at a step, and their moving average; both restart at each mark.
+ *
+ * single  whether a single loss says little
+ */
+function curveOf(record, first, marks, single) {
   const found = { steps: [], losses: [], smoothed: [] };
   let isSmooth = false;
   const starts = [first, ...marks.map(([step]) => step).filter((step) => step < record.end)];
@@ -189,7 +199,7 @@ function curveOf(record, first, marks) {
     const last = starts[i + 1] ?? record.end;
     const parts = Math.ceil((POINTS * (last - from)) / (record.end - first));
     const { steps, losses } = pointsOf(record, from, parts, last);
-    const smoothed = smoothed_of(losses);
+    const smoothed = smoothed_of(losses, single);
     const gap = i ? [NaN] : [];
     found.steps.push(...gap, ...steps);
     found.losses.push(...gap, ...losses);

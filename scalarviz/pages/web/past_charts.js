@@ -12,10 +12,20 @@ import {
   status_of_terrain,
   status_of_weights,
 } from "./story/past_charts.js";
+import { NamesOfMoment, draw_names, words_of_names } from "./story/past_names.js";
 import { draw_health } from "./story/health_strip.js";
 import { draw_scalars, words_of_scalars } from "./story/scalar_charts.js";
 import { nearest_step, point_at } from "./story/past_places.js";
-import { ALONG, HEALTH, KINDS, LANDSCAPE, ORDERS, SCALARS, SETTINGS } from "./story/scales.js";
+import {
+  ALONG,
+  HEALTH,
+  KINDS,
+  LANDSCAPE,
+  NAMES,
+  ORDERS,
+  SCALARS,
+  SETTINGS,
+} from "./story/scales.js";
 import { name_of_tile, names_of_directions, past_words, words_at } from "./story/past_words.js";
 import { Box } from "./story/camera.js";
 import { Canvas2D } from "./canvas2d.js";
@@ -39,19 +49,26 @@ const TOP = 3; // pixels above the norms, for the upper end of their scale
  *
  * health  of a followed model, in the form of `HealthRows` in scene/frame_data.py, or null
  * scalars  of it: lists of steps and values by name
- * use  callbacks: `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
+ * names  whether the network writes names
+ * use  callbacks: `names` returns the names written last and their step, `ask` requests numbers, `seek` goes to a step, `roll` to a point of the plane,
  *      `redraw` requests a new picture
  */
 export class Past {
-  constructor(element, facts, curve, { health = null, scalars = {} }, use) {
+  constructor(element, facts, curve, { health = null, scalars = {}, names = null }, use) {
     Object.assign(this, { element, facts, curve, ...use });
     this.layers = facts.is_graph ? [] : layersOf(facts);
     this.view = curve.view;
     this.health = health && unpackedAll(health);
     this.scalars = scalars;
-    this.orders = [...ORDERS, LANDSCAPE, ...(health ? [SCALARS, HEALTH] : [])];
+    this.orders = [
+      ...ORDERS,
+      LANDSCAPE,
+      ...(health ? [SCALARS, HEALTH] : []),
+      ...(names ? [NAMES] : []),
+    ];
     this.seen = null; // what was answered last
     this.images = {}; // of tiles or of the plane, once drawn
+    this.names = use.names;
     this.shown = ""; // what was asked for last
     this.asking = false;
     this.due = 0;
@@ -181,11 +198,12 @@ export class Past {
   /** Draw the strip, the norms or the landscape, and the text about the pointer. */
   draw(state, palette) {
     if (!this.isOpen) return;
-    void this.follow(state);
+    if (this.view.order !== NAMES) void this.follow(state);
     const { view, seen, pointed, isLandscape } = this;
     const isHealth = view.order === HEALTH;
     const isScalars = view.order === SCALARS;
-    const kinds = isLandscape ? ALONG : isScalars ? SETTINGS : isHealth ? [] : KINDS;
+    const isNames = view.order === NAMES;
+    const kinds = isLandscape ? ALONG : isScalars ? SETTINGS : isHealth || isNames ? [] : KINDS;
     const names = [...kinds, ...this.orders];
     const chosen = [view.order, isLandscape ? view.along : view.kind, ...view.settings];
     for (const [name, tab] of this.tabs) {
@@ -209,6 +227,12 @@ export class Past {
     if (isHealth) {
       draw_health(canvas, box, this.health, curve, theme, canvas.scale);
       more = { strip: box };
+    } else if (isNames) {
+      const last = this.names() ?? { names: [], step: state.step };
+      const written = new NamesOfMoment(last.names, last.step);
+      status = [[words_of_names(written), theme.quiet]];
+      draw_names(canvas, box, written, theme, canvas.scale);
+      more = {};
     } else if (isScalars) {
       status = [[words_of_scalars(box.height, this.scalarCharts, canvas.scale), theme.quiet]];
       draw_scalars(canvas, box, this.scalarCharts, curve, theme, canvas.scale);

@@ -1,0 +1,103 @@
+// The names that the network writes while it learns, and a field in which a user begins one.
+
+import { made, isNews, setShown } from "./dom.js";
+import { NONE } from "./story/facts.js";
+import { Choice } from "./story/sequence_places.js";
+import { HEAT } from "./story/written_names.js";
+import { text } from "./texts.js";
+
+const APART = 400; // milliseconds between two questions for names, at least
+const PADDING = -1; // index of a place after the name
+
+/** Shows what the network writes, below the title; `signs` and `random` are of `page.names`. */
+export class Writing {
+  constructor(app, { signs, random }) {
+    this.app = app;
+    this.signs = signs;
+    this.random = random;
+    this.places = random[0].length + 1;
+    this.seen = null; // the names written last, and their step
+    this.shown = ""; // what they were asked for
+    this.due = 0;
+    this.asking = false;
+    this.names = made("output");
+    this.field = made("input");
+    Object.assign(this.field, { type: "search", autocomplete: "off", spellcheck: false, autocapitalize: "none", title: text("names.write.about") }); // prettier-ignore
+    this.field.addEventListener("input", () => this.write(this.field.value));
+    const label = (words) => made("span", "label", words);
+    const [now, field] = [
+      made("p", "", label(text("names.now")), this.names),
+      made("label", "", label(text("names.write")), this.field),
+    ];
+    document.querySelector(".task").append(made("div", "writing", now, field));
+  }
+
+  /** Show the answers of the network to a text; "" shows the samples again. */
+  write(words) {
+    const letters = [...words.toLowerCase()];
+    const known = letters.filter((each) => this.signs.indexOf(each) > 0);
+    if (known.length < letters.length) this.app.refuse(text("names.letters", { first: this.signs[1], last: this.signs.at(-1) })); // prettier-ignore
+    const name = known.slice(0, this.places - 1);
+    if (known.length > name.length) this.app.refuse(text("names.long", { most: this.places - 1 }));
+    this.field.value = name.join("");
+    const place = name.length || NONE;
+    this.app.act();
+    this.app.change({ choice: Object.assign(new Choice(), this.app.choice, { place, letter: NONE }) }); // prettier-ignore
+    const codes = name.map((each) => this.signs.indexOf(each));
+    const inputs = Array.from({ length: this.places }, (_, i) => [0, ...codes][i] ?? PADDING);
+    this.app.own.set(name.length ? inputs : null, "name");
+  }
+
+  /** Append a letter by its bar: at once while a user writes, else if it was chosen before.
+   *
+   * Returns whether it was appended.
+   */
+  append(choice) {
+    const { frame } = this.app.picture;
+    const before = this.app.choice?.letter ?? NONE;
+    const letter = choice.letter === NONE ? before : choice.letter;
+    const isBar = choice.letter !== before && choice.place === (this.app.choice ?? choice).place;
+    if (!isBar || letter < 1 || !(this.field.value || choice.letter === NONE)) return false;
+    const read = Array.from(frame.buffers.values[frame.layout.sequence.buffers.inputs]);
+    const place = read.filter((code) => code >= 0).length - 1;
+    const chosen = choice.place === NONE ? Math.min(place, frame.layout.sequence.usual) : choice.place; // prettier-ignore
+    const codes = read.slice(1, Math.min(place, chosen) + 1);
+    this.write([...codes, letter].map((code) => this.signs[code]).join(""));
+    return true;
+  }
+
+  /** Ask for new names if the weights have changed, and show those written last. */
+  async follow(state) {
+    if (!this.app.own.inputs && this.field.value) {
+      this.field.value = ""; // the samples are shown again
+      this.app.change({ choice: null });
+    }
+    const { step, branch, jumps, value } = state;
+    const sum = value.reduce((all, each) => all + each, 0);
+    const [mark, now] = [[step, branch, jumps, sum].join(), performance.now()];
+    if (this.asking || mark === this.shown) return;
+    if (now < this.due) {
+      this.later ??= setTimeout(() => {
+        this.later = undefined;
+        void this.follow(this.app.state);
+      }, this.due - now);
+      return;
+    }
+    const { signs, random } = this;
+    this.asking = true;
+    const seen = await this.app.player.ask("names", { signs, random, heat: HEAT });
+    Object.assign(this, { seen, shown: mark, asking: false, due: performance.now() + APART });
+    if (seen) this.show(seen.names);
+    this.app.request();
+  }
+
+  show(names) {
+    setShown(this.names.parentElement, true);
+    if (!isNews(this.names, names)) return;
+    const word = ({ letters, is_known }) =>
+      Object.assign(made("span", is_known ? "known" : "", letters || text("names.empty")), {
+        title: is_known ? text("names.known") : "",
+      });
+    this.names.replaceChildren(...names.map(word));
+  }
+}
