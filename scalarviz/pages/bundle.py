@@ -52,6 +52,13 @@ CALLED = re.compile(
     r"(?:const|let|var) \w+ =\s+(?!new (?:Weak)?(?:Map|Set)\b|Object\.|(?:new )?\$)"
     r"(?:new )?[\w.]+\("
 )
+# Spaces around operators, in lines of code without patterns, comments and texts but for "these".
+CODE = re.compile(r"^[^\n'`/#\\]*[;{},)]$", re.MULTILINE)
+TEXT = re.compile(r'("[^"]*")')
+AROUND = re.compile(
+    r"(?<=[\w)\]}]) (=>?|===|!==|&&|\|\||[?:<>+*]|<=|>=) (?=[\w(\[{!.$])|(?<=,) |(?<=\)) (?=\{)"
+    r"|(?<=\bif) (?=\()|(?<=\bfor) (?=\()|(?<=\{) (?=\w)|(?<=\w) (?=\})"
+)
 START = r"(?:(?<=\.{3})|(?<![.\w$]))"  # start of a name that is not a property
 WORD = re.compile(rf"{START}[\w$]+")
 LITERAL = re.compile(r'"([\w.]+)"|' + r"'([\w.]+)'|" + r"`((?:[\w.]|\$\{[^`{}]*\})+)`")
@@ -180,9 +187,16 @@ def script_of(start: str, modules: Sequence[ScriptModule]) -> str:
             fields = re.findall(re.escape(variable(other)) + r"\.(\w+)", needed[0].text)
             wanted[other] |= {*taken, *fields}
     parts = "".join(f"{part}\n" for part in parts_of(needed, wanted))
+    parts = CODE.sub(lambda line: closer(line[0]), parts)
     if re.search(r"</script|<!--", parts, re.IGNORECASE):
         raise ValueError("a script that is to stand in HTML must not contain </script or <!--")
     return f"\n(() => {{\n{parts}}})();\n//# sourceURL=scalarviz/{start}\n"
+
+
+def closer(line: str) -> str:
+    """Return a line of code without the spaces around operators, texts excepted."""
+    parts = TEXT.split(line)
+    return "".join(part if i % 2 else AROUND.sub(r"\1", part) for i, part in enumerate(parts))
 
 
 def without_unused(module: ScriptModule, wanted: Collection[str]) -> ScriptModule:

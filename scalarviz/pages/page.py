@@ -103,8 +103,20 @@ PAINTED = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 MARKED = re.compile(
-    r".*\b(?:draw_(?:diagram|health|scalars)|words_of_scalars|[mM]odelFrames|scaleModelArrays)\b.*\n"
+    r".*\b(?:draw_(?:diagram|health|scalars|maps|large_map)|words_of_scalars|[mM]odelFrames"
+    r"|withProbe|probe_facts"
+    r"|scaleModelArrays)\b.*\n"
 )
+# Modules of networks that read a sequence, and what the functions of others call instead of theirs.
+SEQUENCES = {
+    *(f"story/sequence_{name}.js" for name in ("choice", "lines", "picture", "captions")),
+    *("story/past_names.js", "written_by.js", "writing.js"),
+}
+DEFINED = re.compile(r"^export (?:async )?(class|function|const) ([\w$]+)", re.MULTILINE)
+FOR_SEQUENCES = re.compile(
+    r"^( *)if \([^\n]*\breads_sequence\(facts\)\) \{\n.*?^\1\}\n", re.MULTILINE | re.DOTALL
+)
+NOTHING = {"of_place": "(_, x) => x", "choice_at": "() => null", "choice_by_key": "() => null"}
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
@@ -276,12 +288,13 @@ def made_page(
     spec = spec_of(show, theme or "", scene, exhibit)
     if not maps:
         spec["page"]["probe"] = None
-    script = bundle("main.js", partial(module_for, exhibit, parts=parts_of(spec), kinds=kinds))
+    has = parts_of(spec)
+    script = bundle("main.js", partial(module_for, exhibit, parts=has, kinds=kinds))
     if does_train:
         module, image, engine_spec = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
         engine_spec["shown"] = first and [each.tolist() for each in first]
-        data["worker"] = bundle("worker.js", module_text)
+        data["worker"] = bundle("worker.js", partial(module_for, None, parts=has))
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
     else:
         engine_spec = {}
@@ -465,7 +478,7 @@ def module_for(
     exhibit: Mapping[str, Any] | None,
     name: str,
     *,
-    parts: Collection[str] = ("opens", "marked", "painted"),
+    parts: Collection[str] = ("opens", "marked", "painted", "sequences"),
     kinds: Collection[str] | None = None,
 ) -> str:
     """Return the source of a module without the parts that a page does not need.
@@ -483,6 +496,15 @@ def module_for(
         content = PAINTED.sub(lambda found: f"export {found[1] or found[2]}}}", content)
     if "marked" not in parts:
         content = MARKED.sub("", content)
+    if name == "story/names.js" and "sequences" not in parts:
+        content = FOR_SEQUENCES.sub("", content)
+    if name in SEQUENCES and "sequences" not in parts:
+        content = "".join(
+            f"export class {x} {{}}\n"
+            if kind == "class"
+            else f"export const {x} = {NOTHING.get(x, '() => []')};\n"
+            for kind, x in DEFINED.findall(content)
+        )
     if kinds is not None:
         content = KINDS.sub(lambda line: without(line[0], kinds), content)
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():
@@ -497,6 +519,7 @@ def texts_beside(
     """Return the texts of a script, without those about samples or operations of other kinds."""
     own = (exhibit or {}).get("things", "")
     found, known = texts_of(script, texts()), {*NAME.findall(script), *NAME.findall(as_json(spec))}
+    known -= set() if "sequences" in parts_of(spec) else {"sequence"}
     return {
         key: said
         for key, said in found.items()
@@ -514,7 +537,8 @@ def parts_of(spec: Mapping[str, Any]) -> list[str]:
     """Return the parts of a picture that few have.
 
     They are "opens", rows of kernels or of a LayerNorm that can be opened, "marked", the marks and
-    the health of a followed model, and "painted", neurons as images or as squares.
+    the health of a followed model, "painted", neurons as images or as squares, and "sequences",
+    networks that read a sequence.
     """
     layouts = spec["scene"]["layouts"]
     lines = [line for each in layouts for line in each["neurons"]]
@@ -525,6 +549,7 @@ def parts_of(spec: Mapping[str, Any]) -> list[str]:
         "marked": spec["page"]["health"] is not None or any("marks" in each for each in layouts),
         "painted": bool(spec["scene"]["maps"]["places"])
         or any(line["square"] or line["shape"] for line in lines),
+        "sequences": any("sequence" in each for each in layouts),
     }
     return [name for name in has if has[name]]
 

@@ -18,7 +18,7 @@ import {
   unitLength,
 } from "./dom.js";
 import { CaptionBox, captionFor, showSide } from "./caption_box.js";
-import { cardOf, pinnedFor, rowsBeside, withBeside, withProbe } from "./cards.js";
+import { cardOf, pinnedFor, rowsBeside, withBeside } from "./cards.js";
 import { CardBox, MovedLine } from "./card_box.js";
 import { Chip, Growing } from "./messages.js";
 import { can_choose, clearest_sample } from "./story/clearest.js";
@@ -40,6 +40,7 @@ import { readyFacts, readyState } from "./facts.js";
 import { Past } from "./past_charts.js";
 import { Player } from "./player.js";
 import { text } from "./texts.js";
+import { withProbe } from "./probed_card.js";
 import { Writing } from "./writing.js";
 import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
@@ -295,7 +296,8 @@ export class App {
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), probe: this.modelFrames.probeOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, choice: this.choice, named: this.around !== null, arrays: this.spec.facts.arrays,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, choice: this.choice, named: this.around !== null, arrays: this.spec.facts.arrays,
+      probe: this.modelFrames.probeOf(state),
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
     this.modelFrames.show();
@@ -371,11 +373,8 @@ export class App {
     const row = this.pinned.row ?? -1;
     const scale = this.picture.frame?.scale ?? 1;
     const { facts } = this.spec;
-    const own = withProbe(
-      facts,
-      cardOf(this.spec, state, this.pinned),
-      this.modelFrames.probeOf(state),
-    );
+    let own = cardOf(this.spec, state, this.pinned);
+    own = withProbe(facts, own, this.modelFrames.probeOf(state));
     const alone = withBeside(facts, state, own, this.beside);
     const card = this.moved.with(alone, row, state);
     this.card.show(this.guess.covered(card, row), row, {

@@ -1,9 +1,7 @@
 // Cards of what is pinned. Their words are made of story/cards.py and story/weight_card.py.
 
 import { neuron_card } from "./story/cards.js";
-import { CardLine } from "./story/caption.js";
-import { neuron_name, owns, place_in_array, weight_title } from "./story/names.js";
-import { probe_facts } from "./story/probe_maps.js";
+import { neuron_name, owns, weight_title } from "./story/names.js";
 import { blocks_about, line_beside, value_now } from "./story/weight_card.js";
 import { numberAt } from "./arrays.js";
 import { onceOf } from "./captions.js";
@@ -39,15 +37,6 @@ export function withBeside(facts, state, card, beside) {
     return line_beside(facts, row, numberAt(state, row) ?? NaN, since);
   });
   return { ...card, blocks: [...lines, ...card.blocks] };
-}
-
-/** Return the card of a weight with the numbers of its module for a probe, if known. */
-export function withProbe({ arrays }, card, probe) {
-  if (!probe || !arrays || !(card?.row >= 0)) return card;
-  const path = place_in_array(arrays, card.row).replace(/\.?[^.]*$/, "");
-  const lines = probe_facts(probe[1][path] ?? {}, probe[0]);
-  const blocks = lines.map(([label, words]) => new CardLine(words, "", label));
-  return { ...card, blocks: [...card.blocks, ...blocks] };
 }
 
 /** Return the card that Python has sent for an item; if missing, a card with name and value. */

@@ -7,7 +7,7 @@ import { Clock } from "./clock.js";
 import { Engine } from "./engine.js";
 import { Metrics } from "./metrics.js";
 import { PastMoments, samplesMoved } from "./past_moments.js";
-import { write_names } from "./story/written_names.js";
+import { writtenBy } from "./written_by.js";
 
 const BETWEEN_STATES = 1000 / 30; // milliseconds
 const PORTION = 8; // milliseconds of training until messages are looked at
@@ -246,17 +246,6 @@ function aheadOf({ engine }, twin) {
   const next = new Clock(twin);
   for (let k = 0; k < next.operations; k++) next.advance(1, "operation");
   return next.state();
-}
-
-/** Return names that the network writes, and the step; `known` is filled with those for training. */
-function writtenBy({ engine, step }, known, { random, signs, heat }) {
-  const { inputs } = engine.spec.sizes;
-  for (let row = known.size ? Infinity : 0; row < engine.spec.samples; row++) {
-    const codes = engine.arrays.inputs.subarray(row * inputs, (row + 1) * inputs);
-    known.add(Array.from(codes.slice(1), (code) => signs[code] ?? "").join(""));
-  }
-  const ask = (rows) => engine.evaluate(new engine.value.constructor(rows));
-  return { names: write_names(ask, random, signs, known, heat), step };
 }
 
 /** Return a learning rate times a factor, or unchanged if the result is invalid. */
