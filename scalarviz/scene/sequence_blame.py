@@ -1,6 +1,6 @@
 """Backward through a network that reads a sequence: from OUT and goal back to one weight.
 
-The way is that of the forward pass, in violet. A card tells the slope of the weight as the sum of
+The way of the forward pass is drawn in violet. A card shows the slope of the weight as the sum of
 what each place adds, and its step.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
@@ -173,7 +173,7 @@ class WayBack:
 
 
 def known_weight(known: SequenceNumbers, wall: str, row: int, column: int) -> float:
-    """Return a weight of a wall whose rows have as many weights as a place has numbers."""
+    """Return a weight of a wall whose rows have one weight for each number of a place."""
     return known.weight(wall, row, column, known.plan.size)
 
 
@@ -219,7 +219,7 @@ def draw_way_back(sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], row:
     if column != NONE:
         if wall in COMES:
             way.draw_input(wall, unit, column)
-        way.cubes = way.cubes[:-1]  # the weight itself is framed as what the caption tells
+        way.cubes = way.cubes[:-1]  # the weight itself is framed by the caption
     way.draw_all()
 
 

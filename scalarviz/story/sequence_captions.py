@@ -19,7 +19,7 @@ from scalarviz.story.names import homes_of, number_name, sign_of_letter, wall_of
 from scalarviz.story.traced_weight import TracedWeight
 
 USUAL = 3  # place of which captions are if none is chosen
-WRITTEN, TRIED = 6, 12  # most terms of a sum; weights of which one is told
+WRITTEN, TRIED = 6, 12  # most terms of a sum; weights of which one is explained
 FAINT = 1e-9  # slope that is 0 in print
 
 
@@ -152,7 +152,7 @@ class Told:
         ]
 
     def uses_told(self) -> Uses | None:
-        """Return the weight that is told, with its slope at each place; None if it is unknown."""
+        """Return the explained weight, with its slope at each place; None if it is unknown."""
         kind = self.ctx.moment.kind
         row = self.ctx.row if self.ctx.chosen and self.ctx.neuron is None else NONE
         if row == NONE and kind == "weight gradient":

@@ -518,10 +518,10 @@ def test_a_module_stands_after_all_that_it_imports_and_once() -> None:
     assert script.endswith("\n//# sourceURL=scalarviz/main.js\n")
     assert [line for line in script.splitlines() if line and line[0] != "/"] == [
         "(() => {",
-        "const $b = (() => {", "const b = 1;", "class c {}", "return { b, c };", "})();",
-        "const { b } = $b;",
-        "function a() { return b; }",
-        "const $main = (() => {", "const { c: d } = $b;", "a(b, d);", "})();",
+        "const $b=(()=>{", "const b=1;", "class c {}", "return {b,c};", "})();",
+        "const {b}=$b;",
+        "function a(){return b; }",
+        "const $main=(()=>{", "const {c: d}=$b;", "a(b,d);", "})();",
         "})();",
     ]  # fmt: skip
 
@@ -533,7 +533,7 @@ def test_modules_of_folders_and_whole_modules_are_found() -> None:
         "c.js": "export const c = 1, e = 2;\n",
     }
     lines = bundle("main.js", modules.__getitem__).splitlines()
-    assert "const { c } = $c;" in lines and "$a_b.e();" in lines
+    assert "const {c}=$c;" in lines and "$a_b.e();" in lines
 
 
 @pytest.mark.parametrize(
@@ -561,8 +561,8 @@ def test_of_two_modules_with_a_name_for_others_one_is_a_function() -> None:
         c='import { n } from "./a.js";\nexport const m = n;\n',
     )
     lines = script.splitlines()
-    assert "const $a = (() => {" in lines and "const { n } = $a;" in lines
-    assert "const $b = (() => {" not in lines and "const { n } = $b;" not in lines
+    assert "const $a=(()=>{" in lines and "const {n}=$a;" in lines
+    assert "const $b=(()=>{" not in lines and "const {n}=$b;" not in lines
 
 
 # Each name stands for a function that says where it is from, also in browsers.
@@ -641,7 +641,7 @@ def test_comments_and_indents_are_left_out() -> None:
     behind = code.replace("() {", "() { // it is `a`")
     script = bundled(main=f"// f\n/** g\n *\n * h\n */\n{behind}  // i\n  /** j */\nd(); // k\n")
     code = code.replace("\n  ", "\n")
-    wanted = f"\n(() => {{\nconst $main = (() => {{\n{code}d();\n}})();\n}})();"
+    wanted = f"\n(() => {{\nconst $main=(()=>{{\n{code}d();\n}})();\n}})();"
     assert script.partition("\n//# ")[0] == wanted
 
 

@@ -229,7 +229,7 @@ def test_a_neuron_opens_with_products_and_additions_that_add_up() -> None:
 
 
 def told_slopes(stage: Stage) -> dict[int, Uses]:
-    """Return the weights whose slopes are told during a step, by bank index."""
+    """Return the weights whose slopes are explained during a step, by bank index."""
     found: dict[int, Uses] = {}
     for _ in range(len(stage.session.network.program.moments) - 1):
         stage.session.advance(1, "operation")
