@@ -20,7 +20,7 @@ from scalarviz.scene.layout.sequence_places import veil
 from scalarviz.scene.loss_chart import LETTERS
 
 ROW, ADVANCE, LETTER = 31.0, 15.6, 18.0  # pixels of a name, of a letter, and its size
-BAR, LIKELY = 6.0, 0.5  # height of a bar, and the probability that it stands for
+BAR, LIKELY = 6.0, 0.5  # height of a bar, and the probability of that height
 LONGEST, KNOWN = 13.5, 78.0  # letters with room in a column; room of the words beside them
 
 
