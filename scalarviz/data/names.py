@@ -178,7 +178,10 @@ class Names(TableSet):
         return float(-(after * np.log(shares[last])).sum() / len(inputs))
 
     def random_numbers(self, count: int, seed: int = 0) -> FloatArray:
-        """Return the random numbers with which `write` draws, shape (count, places - 1)."""
+        """Return the random numbers with which `write` draws `count` names for a `seed`.
+
+        The shape is (count, places - 1).
+        """
         draw = partial(unit_pairs, seed, STREAM_LETTERS)
         return np.stack([draw(place, 0, count)[0] for place in range(self.places - 1)], axis=1)
 

@@ -27,7 +27,6 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.progress import Progress
 from scalarviz.base.texts import text, texts
 from scalarviz.core.formulas.formula import pick
-from scalarviz.data import Names
 from scalarviz.data.written_names import SHOWN
 from scalarviz.errors import EngineError, FileError, InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
@@ -112,11 +111,10 @@ SEQUENCES = {
     *(f"story/sequence_{name}.js" for name in ("choice", "lines", "picture", "captions")),
     *("story/past_names.js", "written_by.js", "writing.js"),
 }
-DEFINED = re.compile(r"^export (?:async )?(class|function|const) ([\w$]+)", re.MULTILINE)
+DEFINED = re.compile(r"^export (?:async )?(?:class|function|const) ([\w$]+).*\n", re.MULTILINE)
 FOR_SEQUENCES = re.compile(
     r"^( *)if \([^\n]*\breads_sequence\(facts\)\) \{\n.*?^\1\}\n", re.MULTILINE | re.DOTALL
 )
-NOTHING = {"of_place": "(_, x) => x", "choice_at": "() => null", "choice_by_key": "() => null"}
 # Texts about the samples beside the network, by what these are.
 THINGS = re.compile(r"(?:held\.asked|things)\.(colours|dots|pictures|pixels|questions)")
 NAME = re.compile(r"\w+")
@@ -299,7 +297,8 @@ def made_page(
     else:
         engine_spec = {}
     spec["engine"] = engine_spec
-    if does_train and isinstance(names := show.session.data, Names):
+    names: Any = show.session.data
+    if does_train and hasattr(names, "random_numbers"):
         random = names.random_numbers(SHOWN).tolist()
         spec["page"]["names"] = {"signs": names.letters, "random": random}
     if does_train:
@@ -499,12 +498,9 @@ def module_for(
     if name == "story/names.js" and "sequences" not in parts:
         content = FOR_SEQUENCES.sub("", content)
     if name in SEQUENCES and "sequences" not in parts:
-        content = "".join(
-            f"export class {x} {{}}\n"
-            if kind == "class"
-            else f"export const {x} = {NOTHING.get(x, '() => []')};\n"
-            for kind, x in DEFINED.findall(content)
-        )
+        known = DEFINED.findall(content)
+        lines = DEFINED.finditer(module_text("nothing.js"))
+        content = "".join(line[0] for line in lines if line[1] in known)
     if kinds is not None:
         content = KINDS.sub(lambda line: without(line[0], kinds), content)
     for row, kind, module in ROW.findall(content) if name == "exhibit_kinds.js" else ():

@@ -185,7 +185,7 @@ class Curves:
 
 def level_of(data: DataSet) -> float:
     """Return the loss of counting pairs of letters; NaN for data other than names."""
-    return data.pairs_loss if isinstance(data, Names) else math.nan
+    return float(getattr(data, "pairs_loss", math.nan))
 
 
 def earlier_losses(session: Session) -> FloatArray:
@@ -302,9 +302,10 @@ class PastReader:
                 return scalar_charts([("", "", self.scalars(view, now))])
             view.choose("layer")
         if view.order == NAMES:
-            if isinstance(now.data, Names):
+            people: Any = now.data
+            if hasattr(people, "random_numbers"):
                 self.rest()
-                return self.names(now, now.data)
+                return self.names(now, people)
             view.choose("layer")
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)

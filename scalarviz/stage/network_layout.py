@@ -31,7 +31,12 @@ from scalarviz.scene.layout.trays import About, Layered, Names, trays_layout
 from scalarviz.scene.layout.walls import walls
 from scalarviz.training.follow.modules import ModuleArray
 from scalarviz.training.network.model import Model
-from scalarviz.training.session.reading import TrainingState, is_output, names_of
+from scalarviz.training.session.reading import (
+    TrainingState,
+    is_output,
+    names_of,
+    output_names,
+)
 from scalarviz.training.session.session import Session
 
 EXPLAINED = "frame", "closed", "badge", "around"  # looks of marks
@@ -146,7 +151,7 @@ def signs_of(data: DataSet) -> list[str]:
     """
     if isinstance(data, NamesOfPeople):
         return ["·", *data.letters[1:]]
-    names, places = [*map(str, data.output_names)], data.inputs
+    names, places = [*output_names(data)], data.inputs
     signs = names[::places]
     return signs if names == np.repeat(signs, places).tolist() else []
 

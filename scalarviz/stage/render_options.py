@@ -16,7 +16,6 @@ from scalarviz.base.checks import answers, check_call, number, require, shorten
 from scalarviz.base.checks import size as count_of
 from scalarviz.base.scales import HEALTH, KINDS, NAMES, SCALARS, SETTINGS
 from scalarviz.core.formulas.formula import pick
-from scalarviz.data import Names
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.scene.overlay import TABS_OF_PAST
 from scalarviz.stage.encoders import Frame
@@ -122,7 +121,7 @@ class RenderOptions(Look):
             stage.common.curve_view.large = True
             session = stage.lead.session
             more = [SCALARS, HEALTH] if session.trainer.run.followed is not None else []
-            more += [NAMES] if isinstance(session.data, Names) else []
+            more += [NAMES] if hasattr(session.data, "random_numbers") else []
             known = PASTS | {name: name for name in more}
             for name in str(self.past).split():
                 stage.common.curve_view.choose(pick(known, name, "past"))

@@ -148,7 +148,7 @@ MEANS = "samples", "none", "all"
 RATES = [
     sv.Schedule("constant"), sv.Schedule("step", every=2), sv.Schedule("cosine", steps=5),
     sv.Schedule("warmup", warmup=3), sv.Schedule("one_cycle", warmup=2, steps=5),
-    sv.Schedule("warmup_cosine", steps=5, warmup=2),
+    sv.Schedule("warmup_cosine", steps=5, warmup=2), sv.Schedule("linear", steps=4),
 ]  # fmt: skip
 MOST = max(map(len, (ACTIVATIONS, LOSSES | ROW_LOSSES, OPTIMIZERS, SCHEDULES, DRAWS)))
 
