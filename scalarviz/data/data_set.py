@@ -128,6 +128,8 @@ class DataSet(ABC):
         standardize: whether a session inserts `affine()` as the first layer of a new network
         first_shown: inputs and target of the sample shown first; None for one of the first batch
         things: key of the text that names its samples, such as "things.dots"
+        signs: how the signs of a sequence are written, by index; or empty
+        writes: whether networks write such samples, with the methods of Names
         rule: function from inputs to targets, as rows, for the button "Learn this too"; or None
     """
 
@@ -145,6 +147,8 @@ class DataSet(ABC):
     first_shown: tuple[FloatArray, FloatArray] | None = None
     rule: Callable[[FloatArray], object] | None = None
     things: ClassVar[str] = "samples"
+    signs: Sequence[str] = ()
+    writes: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         if "__init__" in vars(cls):

@@ -74,6 +74,7 @@ class Names(TableSet):
 
     things = "names"
     name = "names"
+    writes = True
 
     def __init__(
         self,
@@ -158,6 +159,10 @@ class Names(TableSet):
             np.allclose(read, targets, atol=1e-6),
             "the targets of a name to add must follow from its letters: add names.read('mara')",
         )
+
+    @property
+    def signs(self) -> Sequence[str]:  # type: ignore[override]  # it follows from the letters
+        return ["·", *self.letters[1:]]
 
     @cached_property
     def pairs_loss(self) -> float:

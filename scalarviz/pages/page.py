@@ -298,7 +298,7 @@ def made_page(
         engine_spec = {}
     spec["engine"] = engine_spec
     names: Any = show.session.data
-    if does_train and hasattr(names, "random_numbers"):
+    if does_train and names.writes:
         random = names.random_numbers(SHOWN).tolist()
         spec["page"]["names"] = {"signs": names.letters, "random": random}
     if does_train:

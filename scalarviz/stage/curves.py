@@ -185,7 +185,8 @@ class Curves:
 
 def level_of(data: DataSet) -> float:
     """Return the loss of counting pairs of letters; NaN for data other than names."""
-    return float(getattr(data, "pairs_loss", math.nan))
+    people: Any = data
+    return float(people.pairs_loss) if data.writes else math.nan
 
 
 def earlier_losses(session: Session) -> FloatArray:
@@ -303,7 +304,7 @@ class PastReader:
             view.choose("layer")
         if view.order == NAMES:
             people: Any = now.data
-            if hasattr(people, "random_numbers"):
+            if people.writes:
                 self.rest()
                 return self.names(now, people)
             view.choose("layer")

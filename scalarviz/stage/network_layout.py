@@ -19,7 +19,6 @@ from scalarviz.core.program import NONE, Program, Shape
 from scalarviz.core.trace_program import TraceProgram, chain_of, formula_of
 from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
-from scalarviz.data.names import Names as NamesOfPeople
 from scalarviz.scene.layout.division import Box, Division
 from scalarviz.scene.layout.formula_layout import of_formula, of_walls
 from scalarviz.scene.layout.graph_layout import of_graph
@@ -147,10 +146,10 @@ def reads_signs(program: Layered) -> bool:
 def signs_of(data: DataSet) -> list[str]:
     """Return how the signs of a sequence are written; [] if unknown.
 
-    Elsewhere than in names, the outputs of a sign have its name at each place.
+    If the data do not say so, the outputs of a sign have its name at each place.
     """
-    if isinstance(data, NamesOfPeople):
-        return ["·", *data.letters[1:]]
+    if data.signs:
+        return [*data.signs]
     names, places = [*output_names(data)], data.inputs
     signs = names[::places]
     return signs if names == np.repeat(signs, places).tolist() else []
@@ -158,7 +157,7 @@ def signs_of(data: DataSet) -> list[str]:
 
 def first_counted(data: DataSet) -> int:
     """Return the first place of a sequence whose error counts in the first sample."""
-    if isinstance(data, NamesOfPeople) or not isinstance(data, TableSet):
+    if not isinstance(data, TableSet):
         return 0
     inputs, targets = (np.asarray(each[0]) for each in data.training)
     by_place = targets.reshape(-1, 1 if targets.size % inputs.size else inputs.size)

@@ -121,7 +121,7 @@ class RenderOptions(Look):
             stage.common.curve_view.large = True
             session = stage.lead.session
             more = [SCALARS, HEALTH] if session.trainer.run.followed is not None else []
-            more += [NAMES] if hasattr(session.data, "random_numbers") else []
+            more += [NAMES] * session.data.writes
             known = PASTS | {name: name for name in more}
             for name in str(self.past).split():
                 stage.common.curve_view.choose(pick(known, name, "past"))

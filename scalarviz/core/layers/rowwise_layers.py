@@ -1,4 +1,4 @@
-"""Layers without parameters that use all numbers of a sample: row formulas, shape changes."""
+"""Layers without parameters that use all numbers of a sample or place: row formulas, shapes."""
 
 from __future__ import annotations
 

@@ -52,8 +52,6 @@ from scalarviz.engines.cpu.tile_kernels import (
     convolution_parameters,
     dropout_forward,
     dropout_inputs,
-    each_place_inputs,
-    each_place_tile,
     embedding_forward,
     embedding_inputs,
     embedding_parameters,
@@ -99,7 +97,7 @@ KERNELS: dict[str, Kernels] = {
     },
     "activation": {"forward": activation_tile, "back": activation_inputs},
     "row": {"forward": row_tile, "back": row_inputs},
-    "each_place": {"forward": each_place_tile, "back": each_place_inputs},
+    "each_place": {"forward": row_tile, "back": row_inputs},
     "embedding": {
         "forward": embedding_forward, "back": embedding_inputs, "parameters": embedding_parameters,
     },

@@ -84,7 +84,7 @@ from scalarviz.engines.cpu.products import (
     store_lanes,
 )
 from scalarviz.engines.cpu.records import BankView, Tile, Workspaces, address_of, table_at
-from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride, tile_of
+from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride
 from scalarviz.engines.cpu.wide_products import (
     add_products,
     no_four_sums,
@@ -173,41 +173,6 @@ def activation_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile)
         activation_backward(
             op.formula, space[a : a + width], space[b : b + width], flow[d : d + width]
         )
-
-
-# ---- row ----------------------------------------------------------------------------------------
-
-
-@inner
-def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x) for each sample; f is a row formula, such as softmax."""
-    space, n, stride = tile.space, tile.n, tile.stride
-    memo = op.memo * stride
-    row_forward(
-        op.formula,
-        tile_of(space, op.source, op.inputs, stride),
-        tile_of(space, op.target, op.outputs, stride),
-        space[memo : memo + n],
-        settings,
-        n,
-    )
-
-
-@inner
-def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Compute the gradient of the inputs by the formula's backward, sample by sample."""
-    space, flow, n, stride = tile.space, tile.flow, tile.n, tile.stride
-    memo = op.memo * stride
-    row_backward(
-        op.formula,
-        tile_of(space, op.source, op.inputs, stride),
-        tile_of(space, op.target, op.outputs, stride),
-        space[memo : memo + n],
-        tile_of(flow, op.flow_out, op.outputs, stride),
-        tile_of(flow, op.flow_in, op.inputs, stride),
-        settings,
-        n,
-    )
 
 
 # ---- attention ----------------------------------------------------------------------------------
@@ -328,13 +293,13 @@ def attention_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) 
         outer(flow, h + TWO * one_head, shares, flow, first, g, places, size, places, places)
 
 
-# ---- each place of a sequence -------------------------------------------------------------------
+# ---- row, and each place of a sequence ----------------------------------------------------------
 # The numbers of a feature at all places are consecutive rows, so a place of a sample is computed
-# like a sample: a feature is one row of `places * stride` numbers.
+# like a sample: a feature is one row of `places * stride` numbers. A whole sample is one place.
 
 
 @inner
-def each_place_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+def row_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """y = f(x) for each place of each sample; f is a row formula, such as rms_norm."""
     space, n, stride, places = tile.space, tile.n, tile.stride, op.each
     inputs, outputs, wide = op.inputs // places, op.outputs // places, op.each * tile.stride
@@ -353,7 +318,7 @@ def each_place_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 
 
 @inner
-def each_place_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
+def row_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Compute the gradient of the inputs by the formula's backward, place by place."""
     space, flow, n, stride, places = tile.space, tile.flow, tile.n, tile.stride, op.each
     inputs, outputs, wide = op.inputs // places, op.outputs // places, op.each * tile.stride
