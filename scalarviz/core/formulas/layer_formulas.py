@@ -1,9 +1,9 @@
 """Formulas of layers: norms, encodings, softmax, pooling, attention, and some with parameters.
 
 A row of `ROW_FORMULAS` needs all numbers of a sample, or of a place. It works on any sequence: on
-lists in plain Python, on arrays in a kernel. `forward` reads x, writes y, and returns one number for `backward`;
-`backward` writes the derivative with respect to each x into `gradient`. The length is passed as a
-float, since an integer would turn float32 into float64 in a kernel.
+lists in plain Python, on arrays in a kernel. `forward` reads x, writes y, and returns one number
+for `backward`; `backward` writes the derivative with respect to each x into `gradient`. The length
+is passed as a float, since an integer would turn float32 into float64 in a kernel.
 
 A row of `PARAMETRIC_FORMULAS` is an elementwise function y = f(x, w, ...) with separate weights.
 """
