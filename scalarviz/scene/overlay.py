@@ -129,8 +129,9 @@ def draw_head(
         return None
     if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)
-    if division.headline.height and box.height <= (CUBES_LOW + NEWS) * scale:
-        news = ""  # the headline is there
+    is_below = division.headline.height or frame_data.layout.sequence is not None
+    if is_below and box.height <= (CUBES_LOW + NEWS) * scale:
+        news = ""  # the headline is there, or the answer of a sequence
     left = title_right(canvas, division, frame_data)
     if titled:
         draw_title(canvas, division, frame_data, theme)

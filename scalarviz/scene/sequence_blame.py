@@ -317,10 +317,7 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     is_small = zoom < SMALL_ZOOM
     left = plan.x("qkv") + 6.0 if wall in ("wide", "narrow") else plan.x("wide") - 10.0
     right, low = left + CARD, BOTTOM - 2.0
-    box = sheet.plane.box(left, TOP + 6.0, right, low)
-    sheet.canvas.box(
-        box.x, box.y, box.width, box.height, theme.panel[:7], radius=12.0 * zoom, outline=theme.rim
-    )
+    sheet.card(left, TOP + 6.0, right, low)
     x, y = left + 16.0, TOP + 30.0
     sheet.label(x, y, text("sequence.slope.title"), theme.ink, anchor="left", bold=True, large=16.0)
     if not is_small:

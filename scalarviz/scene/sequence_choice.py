@@ -145,18 +145,23 @@ def choice_upright(plane: Plane, known: SequenceNumbers, x: float, y: float) -> 
     return None
 
 
+def keys_of_choice(plan: SequencePlan | None) -> list[str]:
+    """Return the keys that choose: two for the place, and a digit for each head."""
+    return [] if plan is None else ["left", "right", *[f"{each + 1}" for each in range(plan.heads)]]
+
+
 def choice_by_key(frame_data: FrameData, key: str) -> Choice | None:
     """Return the choice after a key: left and right for the place, a digit for a head; or None."""
     if frame_data.layout.sequence is None or numbers_of(frame_data).place == NONE:
         return None
     known, now = numbers_of(frame_data), frame_data.choice
-    if key in ("left", "right"):
+    keys = keys_of_choice(known.plan)
+    if key in keys[:2]:
         place = known.place + (1 if key == "right" else -1)
         return replace(now, place=min(len(known.read) - 1, max(0, place)), letter=NONE)
-    heads = [f"{each + 1}" for each in range(known.plan.heads)]
-    if key not in heads:
+    if key not in keys:
         return None
-    head = heads.index(key)
+    head = keys.index(key) - 2
     return replace(now, head=NONE if now.head == head else head, neuron=NONE)
 
 

@@ -9,7 +9,7 @@ import math
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, stripped, typeset
-from scalarviz.base.texts.sums import adds_up, sum_words, top_of
+from scalarviz.base.texts.sums import adds_up, share_words, sum_words, top_of
 from scalarviz.scene.layout.sequence_places import BOTTOM, KEY, QUERY, VALUE, veil
 from scalarviz.scene.sequence_sheet import Sheet
 
@@ -27,10 +27,7 @@ def draw_card_of_head(sheet: Sheet, head: int) -> None:
     plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
     here, each = known.place, plan.each
     left, low = plan.x("own") + LEFT, BOTTOM + LOW
-    box = sheet.plane.box(left, TOP, plan.wide - 16.0, low)
-    sheet.canvas.box(
-        box.x, box.y, box.width, box.height, theme.panel[:7], radius=12.0 * zoom, outline=theme.rim
-    )
+    sheet.card(left, TOP, plan.wide - 16.0, low)
     sheet.frame(
         plan.x("qkv") - 5.0, plan.head_top(head) - 4.0, plan.x("own") + 8.0, head_low(sheet, head)
     )
@@ -217,14 +214,13 @@ def draw_share(sheet: Sheet, x: float, y: float, pitch: float, share: float, *, 
 def write_share(sheet: Sheet, x: float, y: float, scores: list[float], best: int) -> None:
     """Write how the largest share follows from the scores."""
     theme = sheet.theme
-    parts = [math.exp(each) for each in scores]
-    total: float = sum(parts)
     numbers = [f"e^{typeset(short(each))}" for each in scores]
+    score, part, whole, share = share_words(scores, best)
+    numbers[best] = f"e^{score}"
     many = text("sequence.head.all", count=len(scores))
     below = " + ".join(numbers) if len(scores) <= WRITTEN + 1 else many
     sheet.label(x, y, text("sequence.head.softmax"), theme.ink, anchor="left")
     if sheet.zoom > SMALL:
         sheet.label(x, y + 20.0, f"{numbers[best]} / ({below})", theme.quiet, anchor="left")
-    part, whole = typeset(short(parts[best])), typeset(short(total))
-    said = f"= {part} / {whole} = {typeset(short(parts[best] / total))}"
+    said = f"= {part} / {whole} = {share}"
     sheet.label(x, y + 42.0, said, theme.ink, anchor="left", bold=True, large=14.0)

@@ -82,7 +82,13 @@ def draw_rows_in(sheet: Sheet) -> None:
     own = [known.weight("places", each, place, plan.places) for each in range(plan.size)]
     rows.append((plan.place_y(place), own))
     top: float = max([abs(each) for _, row in rows for each in row])
-    start, end = plan.end_x("letters") + 1.5, plan.x("x") - BALL
+    start, end = (
+        plan.end_x("letters") + 1.5,
+        plan.closed_x[0] if plan.closed else plan.x("x") - BALL,
+    )
+    for each, value in enumerate(known.numbers("x", place) if plan.closed else []):
+        points = [(plan.closed_x[1], plan.ball_y(each)), (plan.x("x") - BALL, plan.ball_y(each))]
+        sheet.way(points, value, 1.5, 0.65)
     for y, row in rows:
         for each, value in enumerate(row):
             part = abs(value) / max(top, 1e-9)
@@ -245,9 +251,10 @@ class LitWays:
         is_letter = own * value >= other * value
         y = plan.letter_y(letter) if is_letter else plan.place_y(place)
         start = sheet.at(plan.end_x("letters") + 1.5, y + fan_of(plan, number))
+        start = sheet.at(plan.closed_x[1], plan.ball_y(number)) if plan.closed else start
         path = curve(start, sheet.at(plan.x("x") - BALL, plan.ball_y(number)))
         self.strength = min(1.0, LEAST_WAY / self.width) ** 0.5  # not to outshine the others
-        weight = own if is_letter else other
+        weight = value if plan.closed else own if is_letter else other
         sheet.add_line(path, weight, self.width, self.strength, casing=1.3, above=True)
         self.along("x", "x", number, ROAD, 3.0)
 

@@ -26,10 +26,7 @@ def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
     plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
     draw_trunk(sheet, neuron)
     right, low = plan.x("wide") - GAP, BOTTOM + LOW
-    box = sheet.plane.box(LEFT, TOP - ABOVE, right, low)
-    sheet.canvas.box(
-        box.x, box.y, box.width, box.height, theme.panel[:7], radius=12.0 * zoom, outline=theme.rim
-    )
+    sheet.card(LEFT, TOP - ABOVE, right, low)
     x, title = LEFT + 20.0, text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden)
     sheet.label(x, TOP + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
     inputs, weights = known.numbers("n", known.place), known.row("wide", neuron)

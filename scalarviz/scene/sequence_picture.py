@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.base.texts.sums import sum_words
+from scalarviz.base.texts.decimals import rounded, short, typeset
+from scalarviz.base.texts.sums import share_words, sum_words
 from scalarviz.scene.annotations import bracket
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.sequence_places import (
@@ -59,6 +59,7 @@ ROW_CUBE = 20.0  # largest cubes of the row of the hovered weight
 SMALL_CHIP, OUT_CHIP, FEW = 18.0, 32.0, 5  # sides of chips, and most columns with chips
 SPEAKS = 1.6  # number with the strongest color
 FULL_BAR, BAR = 82.0, 11.0  # length of a share of 1, and height
+WHY_ROW = 42.0  # height of a part of a score on the card of a letter
 WRITTEN = 3  # bars with numbers
 
 
@@ -71,6 +72,8 @@ def draw_sequence_marks(
     sheet = Sheet(canvas, see, frame_data, theme)
     write_walls(sheet)
     known = sheet.known
+    if sheet.plan.closed:
+        draw_closed(sheet)
     if known.place == NONE:
         return sheet.taken
     head, goal = known.choice.head, goal_of(sheet, frame_data.buffers.target)
@@ -92,6 +95,8 @@ def draw_sequence_marks(
             sheet.disc(sheet.plan.x("z"), sheet.plan.neuron_y(neuron), SMALL, fill)
     is_back = goes_back(frame_data) and not is_upright
     uses = None if is_upright or frame_data.told is None else frame_data.told.uses
+    if uses is not None and sheet.plan.closed_rows[0] <= uses.row < sheet.plan.closed_rows[1]:
+        uses = None
     if uses is not None or is_back:
         if is_back and goal != NONE and known.chances:
             row = NONE if uses is None else uses.row
@@ -107,7 +112,10 @@ def draw_sequence_marks(
         draw_card_of_neuron(sheet, opened)
     elif parts:
         draw_lit_ways(sheet, parts)
-        write_sum(sheet, parts)
+        if known.choice.letter == NONE or is_upright:
+            write_sum(sheet, parts)
+        else:
+            draw_card_of_letter(sheet, parts)
     draw_chips(sheet, goal)
     if opened == NONE:
         draw_rows_chosen(sheet)
@@ -125,6 +133,56 @@ def write_sum(sheet: Sheet, parts: Sequence[float]) -> None:
     )  # fmt: skip
     right = sheet.plan.wide - 16.0
     sheet.label(right, BOTTOM + 21.0, typeset(said), sheet.theme.ink, anchor="right")
+
+
+def draw_closed(sheet: Sheet) -> None:
+    """Draw the closed blocks as a box with their number."""
+    plan, theme, (left, right) = sheet.plan, sheet.theme, sheet.plan.closed_x
+    sheet.card(left, TOP, right, BOTTOM)
+    middle = 0.5 * (left + right)
+    for row, said in enumerate(("×", f"{plan.closed}")):
+        sheet.label(middle, 0.5 * (TOP + BOTTOM) + 18.0 * (row - 0.5), said, theme.ink, bold=True)
+    if not plan.is_upright and sheet.known.choice.neuron == NONE:
+        said = text("sequence.closed", count=plan.closed)
+        sheet.label(middle, BOTTOM + 21.0, said, theme.quiet)
+
+
+def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
+    """Draw why the chosen letter is as likely as it is: the parts of its score, and its share."""
+    plan, known, theme = sheet.plan, sheet.known, sheet.theme
+    left, right = plan.x("qkv") - 14.0, plan.x("own") + 30.0
+    sheet.card(left, TOP - 4.0, right, TOP + 4.0 * WHY_ROW + 146.0)
+    sign, x, y = plan.signs[known.letter], left + 12.0, TOP + 18.0
+    title = text("sequence.why.title", letter=sign)
+    sheet.label(x, y, title, theme.ink, anchor="left", bold=True, large=16.0)
+    if sheet.zoom > 0.8:
+        sheet.label(x, y + 22.0, text("sequence.why.sum"), theme.quiet, anchor="left")
+    reached = [sum(parts[:each]) for each in range(len(parts) + 1)]
+    low, high = min(reached), max(reached)
+    unit = (right - x - max(56.0, 48.0 / sheet.zoom)) / max(1e-9, high - low)
+    own = text("sequence.why.stays", letter=plan.signs[known.read[known.place]], place=known.place)
+    names = [own, text("sequence.why.back"), text("sequence.why.neurons")]
+    words, starts = sum_words(parts), [*reached[: len(parts)], 0.0]
+    for row, name in enumerate([*names, text("sequence.why.score", letter=sign)]):
+        y, is_sum = TOP + 68.0 + WHY_ROW * row, row == len(parts)
+        value = sum(parts) if is_sum else parts[row]
+        sheet.label(x, y, name, theme.ink, anchor="left", bold=is_sum)
+        start = x + unit * (min(starts[row], starts[row] + value) - low)
+        box = sheet.plane.box(start, y + 11.0, start + unit * abs(value), y + 22.0)
+        fill = sheet.hue(value)
+        sheet.canvas.box(box.x, box.y, max(1.2, box.width), box.height, fill, radius=sheet.zoom)
+        said, color = words[row], theme.ink
+        sheet.label(right - 10.0, y + 16.5, said, color, anchor="right", bold=is_sum)
+    score, part, total, share = share_words(known.numbers("scores", known.place), known.letter)
+    y = TOP + 68.0 + WHY_ROW * (len(parts) + 1.0)
+    sheet.label(x, y, text("sequence.why.share"), theme.ink, anchor="left")
+    is_small = sheet.zoom <= 0.8
+    all_of = text("sequence.head.all", count=plan.letters)
+    lines = [] if is_small else [f"e^{score} = {part}", f"÷ {total} ({all_of})"]
+    for row, said in enumerate(lines):
+        sheet.label(x, y + 20.0 * (row + 1.0), said, theme.quiet, anchor="left")
+    y += 22.0 if is_small else 62.0
+    sheet.label(x, y, f"= {share}", theme.ink, anchor="left", bold=True)
 
 
 def draw_triangles(sheet: Sheet) -> None:
@@ -170,9 +228,9 @@ def write_walls(sheet: Sheet) -> None:
         return
     for name, part in (("e", "x"), ("h", "h")):
         numbers = known.numbers(name, known.place) if known.place != NONE else []
-        if numbers:
+        if numbers and (name == "h" or not plan.closed):
             usual = math.sqrt(sum([each * each for each in numbers]) / len(numbers))
-            said = text("sequence.norm", usual=short(usual))
+            said = text("sequence.norm", usual=typeset(rounded(usual, 3)))
             sheet.label(plan.x(part) + (12.0 if part == "h" else 0.0), below, said, theme.quiet)
     middle = 0.5 * (plan.x("x") + plan.x("h"))
     sheet.label(middle, below, text("sequence.stays"), theme.quiet)
@@ -284,7 +342,7 @@ def draw_bars(sheet: Sheet, goal: int) -> None:
         part = 1.0 if letter == best else 0.55 + 0.3 * share / chances[best]
         fill = veil(theme.signs[1], part)
         sheet.canvas.box(left, top, wide, BAR * sheet.zoom, fill, radius=1.5 * sheet.zoom)
-        if letter in order[:WRITTEN]:
+        if letter in order[:WRITTEN] and short(share) != ".00":
             is_long = share > 0.65
             words, end = typeset(short(share)), x + wide / sheet.zoom
             color = theme.ink if letter == best else theme.quiet

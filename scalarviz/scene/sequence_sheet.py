@@ -189,6 +189,14 @@ class Sheet:
         self.taken.append(Box(place[0] - part * wide, place[1] - 0.5 * size, wide, size))
         return wide / self.zoom
 
+    def card(self, x: float, y: float, right: float, low: float) -> None:
+        """Draw a card."""
+        box = self.plane.box(x, y, right, low)
+        self.canvas.box(
+            box.x, box.y, box.width, box.height, self.theme.panel[:7], radius=12.0 * self.zoom,
+            outline=self.theme.rim,
+        )  # fmt: skip
+
     def frame(self, x: float, y: float, right: float, low: float) -> None:
         """Draw brackets at the corners of what is chosen."""
         box = self.plane.box(x, y, right, low)

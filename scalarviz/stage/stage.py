@@ -46,7 +46,14 @@ from scalarviz.scene.loss_chart import Chart, CurveView
 from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.pace import Attention
 from scalarviz.scene.probe_maps import map_at, probe_facts
-from scalarviz.scene.sequence_choice import at_place, choice_at, choice_by_key, of_place, place_told
+from scalarviz.scene.sequence_choice import (
+    at_place,
+    choice_at,
+    choice_by_key,
+    keys_of_choice,
+    of_place,
+    place_told,
+)
 from scalarviz.scene.silhouettes import cubes_seen
 from scalarviz.stage.by_parts import BatchSum, grown
 from scalarviz.stage.camera_control import CameraController
@@ -398,6 +405,11 @@ class Stage(Messages):
             self.choice = chosen
             return
         self.pin(self.target_at(x, y).part)
+
+    @property
+    def choosing(self) -> tuple[str, ...]:
+        """Keys that choose a place or a head of a sequence."""
+        return tuple(keys_of_choice(self.plan.sequence))
 
     def choose(self, key: str) -> bool:
         """Choose a place or a head of a sequence by a key; return whether the key was used."""

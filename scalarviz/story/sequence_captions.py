@@ -6,15 +6,16 @@ All sentences are about one place; `Caption.uses` has a weight and its slope at 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short, typeset
-from scalarviz.base.texts.sums import DIGITS, largest, sum_words, top_of
+from scalarviz.base.texts.sums import DIGITS, largest, share_words, sum_words, top_of
 from scalarviz.story.caption import Caption, Uses
 from scalarviz.story.facts import NONE, Facts, Neuron, OperationFacts, State, sample_of
+from scalarviz.story.formats import agreeing
 from scalarviz.story.names import homes_of, number_name, sign_of_letter, wall_of, weight_name
 from scalarviz.story.traced_weight import TracedWeight
 
@@ -99,6 +100,10 @@ class Told:
 
     # Weights and their uses.
 
+    def row(self, first: int, count: int) -> list[float]:
+        """Return the values of weights that follow each other in the bank."""
+        return [float(self.state.value[first + i]) for i in range(count)]
+
     def row_told(self, operation: OperationFacts) -> int:
         """Return the weight with the largest slope at the place, of the sign of its whole slope."""
         x, deltas = self.here(operation.source), self.here(operation.target, slopes=True)
@@ -159,7 +164,7 @@ class Told:
             row = self.row_told(self.operation)
         if row == NONE and kind == "step":
             before = [each for each in self.facts.operations if wall_of(self.facts, each) == "qkv"]
-            row = self.row_told(before[0])
+            row = self.row_told(before[len(before) - 1])
         parts = [] if row == NONE or self.ctx.moment.phase not in PHASES else self.parts(row)
         is_idle = len(parts) == 0 or (not self.ctx.chosen and parts[self.place] == 0.0)
         if is_idle:
@@ -238,16 +243,15 @@ def forward_words(told: Told) -> str:
         return products_words(told, x, result)
     if operation.formula == "rms_norm":
         at = largest(result)
-        usual = number(x[at] / result[at] if result[at] else 0.0)
-        fields = {"before": number(x[at]), "usual": usual, "after": number(result[at])}
-        return text("captions.sequence.norm", **fields)
+        usual = x[at] / result[at] if result[at] else 1.0
+        words = agreed([x[at], usual], ratio, result[at], 3)
+        return text("captions.sequence.norm", before=words[0], usual=words[1], after=words[2])
     if operation.formula == "log_softmax":
-        best, total = top_of(result, 1.0), exact(x)
-        part = math.exp(x[best])
-        share = number(math.exp(result[best]))
-        said = {"score": number(x[best]), "part": number(part), "total": number(total)}
+        best = top_of(result, 1.0)
+        score, part, total, share = share_words(x, best)
+        said = {"score": score, "part": part, "total": total, "share": share}
         letter, count = told.sign(best), len(x)
-        return text("captions.sequence.softmax", letter=letter, share=share, count=count, **said)
+        return text("captions.sequence.softmax", letter=letter, count=count, **said)
     if operation.formula == "attention":
         return look_words(told)
     if kind == "sum":
@@ -255,6 +259,25 @@ def forward_words(told: Told) -> str:
         at = largest(result)
         return text("captions.sequence.road", sum=added([other[at], x[at]]))
     return text("captions.sequence.branch") if kind == "branch" else ""
+
+
+def agreed(
+    numbers: Sequence[float],
+    compute: Callable[[Sequence[float]], float],
+    result: float,
+    least: int = 2,
+) -> list[str]:
+    """Return numbers and their result as text, with the fewest digits that agree."""
+    shown, ending, _ = agreeing(numbers, compute, result, least)
+    return [typeset(each) for each in [*shown, ending]]
+
+
+def product(numbers: Sequence[float]) -> float:
+    return numbers[0] * numbers[1]
+
+
+def ratio(numbers: Sequence[float]) -> float:
+    return numbers[0] / numbers[1]
 
 
 def exact(scores: Sequence[float]) -> float:
@@ -274,27 +297,53 @@ def embedding_words(told: Told, result: Sequence[float]) -> str:
 
 def products_words(told: Told, x: Sequence[float], result: Sequence[float]) -> str:
     """Return the largest product of a sum, or of which parts the best score consists."""
-    operation, value = told.operation, told.state.value
-    wall = wall_of(told.facts, operation)
-    unit = top_of(result, 1.0) if wall == "scores" else largest(result)
-    unit = told.ctx.place[0] // told.places if told.ctx.chosen else unit
-    first = operation.weights + unit * len(x)
-    weights = [float(value[first + i]) for i in range(len(x))]
+    operation, wall = told.operation, wall_of(told.facts, told.operation)
+    unit = unit_told(told, result)
+    weights = told.row(operation.weights + unit * len(x), len(x))
     joins = [each for each in told.facts.operations if each.kind == "sum"]
+    joins = joins[max(0, len(joins) - 2) :]  # of the last block
     if wall == "scores" and len(joins) == 2 and not told.ctx.chosen:
         parts = [told.here(joins[0].sources[1]), *[told.here(each.sources[0]) for each in joins]]
         stays, back, neurons, score = sum_words(
             [sum([a * b for a, b in zip(each, weights, strict=True)]) for each in parts]
         )
         said = {"stays": stays, "back": back, "neurons": neurons, "score": score}
-        return text("captions.sequence.parts", letter=told.sign(unit), **said)
+        return text("captions.sequence.parts", letter=told.sign(unit), **said).replace("+ −", "− ")
     terms = [a * b for a, b in zip(x, weights, strict=True)]
     best = largest(terms)
     if terms[best] == 0.0:
         return text("captions.sequence.silent.all", count=len(x))
-    product = f"{number(x[best])} × {number(weights[best])} = {number(terms[best])}"
-    fields = {"name": number_name(told.facts, operation.target, unit), "sum": number(result[unit])}
-    return text("captions.sequence.products", count=len(x), product=product, **fields)
+    words = agreed([x[best], weights[best]], product, terms[best])
+    said = {"product": f"{words[0]} × {words[1]} = {words[2]}", "sum": number(result[unit])}
+    name = number_name(told.facts, operation.target, unit)
+    return text("captions.sequence.products", count=len(x), name=name, **said)
+
+
+def unit_told(told: Told, result: Sequence[float]) -> int:
+    """Return the number of a result that a sentence is about: the largest one, or the chosen one.
+
+    Of scores and of neurons, it is the largest one above 0, which has an effect.
+    """
+    if told.ctx.chosen:
+        return told.ctx.place[0] // told.places
+    is_signed = wall_of(told.facts, told.operation) not in ("scores", "wide")
+    return largest(result) if is_signed else top_of(result, 1.0)
+
+
+def rows_told(told: Told) -> list[int]:
+    """Return the weights whose numbers are in the sentence about an operation."""
+    operation, result = told.operation, told.here(told.operation.target)
+    if operation.kind == "embedding":
+        at = largest(result)
+        rows = [operation.weights + told.read[told.place] * operation.shape[1] + at]
+        other = operation.biases + at * told.places + told.place
+        return rows if operation.biases == NONE else [*rows, other]
+    x = told.here(operation.source)
+    if operation.kind != "convolution" or wall_of(told.facts, operation) == "scores":
+        return []
+    first = operation.weights + unit_told(told, result) * len(x)
+    terms = [a * b for a, b in zip(x, told.row(first, len(x)), strict=True)]
+    return [first + largest(terms)]
 
 
 def look_words(told: Told) -> str:
@@ -419,6 +468,8 @@ def told_of_sequence(ctx: TracedWeight, at: Neuron | None, caption: Caption) -> 
         title = text("captions.sequence.none") if uses is None else slope_title(told, uses)
     elif kind == "step" and uses is not None and uses.beat != "":
         title = text("captions.sequence.step", beat=uses.beat, way=uses.way)
+    elif kind == "zero_grad":
+        title = caption.title
     elif kind == "loss":
         title = loss_words(told)
     elif ctx.chosen and (kind != "forward" or ctx.operation.kind != "convolution"):
@@ -429,6 +480,7 @@ def told_of_sequence(ctx: TracedWeight, at: Neuron | None, caption: Caption) -> 
         title = backward_words(told)
     if title == "":
         return replace(caption, uses=uses)
-    rows = [] if uses is None else [uses.row]
+    rows = rows_told(told) if kind == "forward" else []
+    rows = rows if uses is None else [uses.row]
     formula = caption.formula if kind in ("forward", "step") else ""
     return Caption(title, formula, rows=tuple(rows), losses=caption.losses, uses=uses)

@@ -27,6 +27,7 @@ from scalarviz.story.names import (
     neuron_name,
     owns,
     per_unit,
+    reads_sequence,
     sentence,
     unraveled,
     uses_of,
@@ -445,8 +446,9 @@ def input_told(
 
 
 def has_filters(facts: Facts) -> bool:
-    """Return whether the network has a convolution."""
-    return any(each.kind == "convolution" for each in facts.operations)
+    """Return whether the network has a convolution that is not one at each place of a sequence."""
+    has_any = any(each.kind == "convolution" for each in facts.operations)
+    return has_any and not reads_sequence(facts)
 
 
 def pixel_before(
@@ -472,7 +474,7 @@ def pixel_before(
 def is_stop(facts: Facts, moment: MomentFacts) -> bool:
     """Return whether stepping by operation stops after this moment.
 
-    In a convolutional network, it skips activations, and all gradients except weight gradients and
+    In a network with filters, it skips activations, and all gradients except weight gradients and
     the input gradients of dense layers.
     """
     if moment.operation == NONE or not has_filters(facts):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -37,10 +39,13 @@ from scalarviz.scene.sequence_picture import (
 from scalarviz.scene.sequence_sheet import Plane, numbers_of
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scenes import adder, names
+from scalarviz.stage import render
 from scalarviz.stage.data_exhibits import exhibit_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, Uses
+from scalarviz.story.traced_weight import walk_to
+from scalarviz.training.session.reading import facts_of
 from tests.scene.measures import projection, stage_of
 from tests.scene.sequences import HEADS, LETTERS, PLACES, WORDS, gpt, reading
 from tests.wording import refused
@@ -132,7 +137,9 @@ def test_lit_ways_are_the_largest_terms(sign: float) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("choice", [Choice(), Choice(0), Choice(head=1), Choice(neuron=5)], ids=str)
+@pytest.mark.parametrize(
+    "choice", [Choice(), Choice(0), Choice(head=1), Choice(neuron=5), Choice(letter=17)], ids=str
+)
 def test_texts_are_few_and_do_not_meet(size: tuple[int, int], choice: Choice) -> None:
     assert_apart(shown(size, choice=choice), size)
 
@@ -154,6 +161,25 @@ def assert_apart(stage: Stage, size: tuple[int, int]) -> None:
 
 def is_number(words: str) -> bool:
     return words.strip("+−.0123456789") == ""
+
+
+@pytest.mark.parametrize("letter", [0, 9, 17])
+def test_a_card_says_once_why_a_letter_is_as_likely_as_it_is(letter: int) -> None:
+    stage = shown(choice=Choice(letter=letter))
+    known = known_of(stage)
+    canvas = Canvas2D(1280, 800)
+    draw_sequence_marks(canvas, projection(stage), stage.frame_data(), THEMES["dark"])
+    parts = sum_words(known.parts(letter))
+    sign = known.plan.signs[letter]
+    assert f"Why {sign}?" in canvas.words and set(parts) <= set(canvas.words)
+    assert not any("stays" in words and parts[0] in words for words in canvas.words)
+    ((score, part),) = [re.split(r" = ", words[2:]) for words in canvas.words if words[:2] == "e^"]
+    (total,) = [words.split()[1] for words in canvas.words if words.endswith("(all 27)")]
+    (share,) = [words[2:] for words in canvas.words if words.startswith("= ")]
+    score = score.replace("−", "-")
+    assert math.exp(float(score)) == pytest.approx(float(part), abs=last_digit(part))
+    assert float(part) / float(total) == pytest.approx(float(share), abs=last_digit(share))
+    assert float(share) == pytest.approx(known.chances[letter], abs=last_digit(share))
 
 
 def test_rows_that_are_not_used_are_dim() -> None:
@@ -272,6 +298,41 @@ def test_the_step_of_a_weight_is_told_in_two_beats() -> None:
         assert uses.old == pytest.approx(stage.session.network.bank.value[row])
 
 
+def last_digit(number: str) -> float:
+    """Return a little more than half of the last decimal place of a written number."""
+    return 0.501 * 10.0 ** -len(number.partition(".")[2])
+
+
+def test_keys_stop_at_each_operation() -> None:
+    session = reading()
+    facts = facts_of(session)
+    assert [walk_to(facts, done, 1) for done in range(len(facts.moments))] == [1] * len(
+        facts.moments
+    )
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_equations_of_forward_sentences_hold_with_their_printed_digits(place: int) -> None:
+    stage, equations = shown(choice=Choice(place)), 0
+    value = stage.session.network.bank.value
+    for _ in range(16):
+        stage.session.advance(1, "operation")
+        caption = stage.frame_data().words.caption
+        assert caption is not None
+        title = caption.title.replace("−", "-")
+        for one, sign, other, result in re.findall(r"(\S+) ([×/]) (\S+) = ([-.\d]+\d)", title):
+            equations += 1
+            found = float(one) * float(other) ** (1 if sign == "×" else -1)
+            assert found == pytest.approx(float(result), abs=last_digit(result))
+            if sign == "×":  # its cube has brackets
+                (row,) = caption.rows
+                assert float(other) == pytest.approx(value[row], rel=0.05, abs=5e-3)
+        for power, result in re.findall(r"e\^(\S+) = (\S+),", title):
+            equations += 1
+            assert math.exp(float(power)) == pytest.approx(float(result), abs=last_digit(result))
+    assert equations == 8
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("moment", [18, 30, 34])
 def test_texts_of_slopes_do_not_meet(size: tuple[int, int], moment: int) -> None:
@@ -374,12 +435,28 @@ def test_keys_of_a_window_choose_unless_a_cube_is_selected_by_them() -> None:
     assert walk(face, "left", shift=False) and stage.choice.place == 2
 
 
-@pytest.mark.parametrize("blocks", [1, 2])
-def test_a_scene_of_names_has_a_picture(blocks: int) -> None:
-    show = names.scene(blocks=blocks, engine="python")
-    stage = stage_of(show, (640, 400))
-    data = stage.frame_data()
-    assert data.exhibit is None and (stage.plan.sequence is None) == (blocks == 2)
+@pytest.mark.parametrize(("blocks", "size"), [(1, (1280, 800)), (2, (800, 500)), (4, (1280, 800))])
+def test_of_several_blocks_the_last_one_is_open(blocks: int, size: tuple[int, int]) -> None:
+    show = names.scene(blocks=blocks, engine="cpu")
+    stage = stage_of(show, size)
+    known, bank = known_of(stage), show.session.network.bank
+    assert stage.frame_data().exhibit is None and known.plan.closed == blocks - 1
+    cubes = np.concatenate([plate.cells()[2] for plate in stage.plan.plates])
+    closed = range(*known.plan.closed_rows)
+    assert sorted([*cubes, *closed]) == [*range(len(bank))] and len(bank) == 1120 + 3072 * blocks
+    parts = known.parts(known.letter)
+    assert sum(parts) == pytest.approx(known.numbers("scores", known.place)[known.letter], abs=1e-5)
+    assert_apart(stage, size)
+    for _ in range(len(show.session.network.program.moments) - 1):
+        show.session.advance(1, "operation")
+        data = stage.frame_data()
+        draw_sequence_lines(Canvas2D(*size), projection(stage), data, THEMES["dark"])
+        draw_sequence_marks(Canvas2D(*size), projection(stage), data, THEMES["dark"])
+        caption = data.words.caption
+        if caption is not None and "looking back" in caption.title:
+            title = caption.title.replace("− ", "+ −")
+            assert sum_words(parts) == [re.findall("[−.\\d]+", each)[-1] for each in
+                                        title.replace("=", "+").split("+")]  # fmt: skip
 
 
 def test_names_of_a_moment_are_those_that_the_network_writes_and_draws_as_likely() -> None:
@@ -406,6 +483,30 @@ def test_names_of_a_moment_are_those_that_the_network_writes_and_draws_as_likely
     canvas = Canvas2D(800, 130)
     draw_names(canvas, Box(0.0, 0.0, 700.0, 130.0), seen, THEMES["dark"], 1.0)
     assert "".join(canvas.words).startswith(seen.names[0].letters)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("opengl")
+def test_a_film_shows_bars_and_names_of_each_of_its_moments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    show, seen, draw = names.scene(engine="cpu"), [], render.drawn
+    learned: Any = show.session.data
+
+    def noted(canvas: Any, stage: Any, look: Any) -> Any:
+        frame, data = draw(canvas, stage, look), stage.panes[0].frame_data()
+        network, known = show.session.network, numbers_of(data)
+        inputs = [*known.read, *[-1] * (PLACES - len(known.read))]
+        likely = np.exp(network(np.array(inputs, float))).reshape(LETTERS, PLACES)[:, known.place]
+        np.testing.assert_allclose(known.chances, likely, rtol=1e-4, atol=1e-6)
+        assert [each.letters for each in data.curve.below.names] == learned.write(network, SHOWN)
+        seen.append(int(data.curve.below.step))
+        return frame
+
+    monkeypatch.setattr(render, "drawn", noted)
+    options: Any = {"size": (320, 200), "samples": 1, "past": "names"}
+    sv.record(show, tmp_path / "a.gif", 200, every=50, fps=5, **options)
+    assert sorted({*seen}) == [0, 50, 100, 150, 200]
 
 
 def test_only_names_have_a_picture_of_names() -> None:

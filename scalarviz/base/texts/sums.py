@@ -5,10 +5,12 @@ This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSL
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
-from scalarviz.base.texts.decimals import typeset
+from scalarviz.base.texts.decimals import rounded, short, typeset
 
+MANY = 2, 3, 4, 5, 6, 7, 8  # significant digits of a number, few enough to be followed
 DIGITS = 2, 3  # decimal places of a sum: the first with which its terms add up
 
 
@@ -45,3 +47,19 @@ def sum_words(terms: Sequence[float], digits: Sequence[int] = DIGITS) -> list[st
         whole[closest] += way
     numbers = [(each + 0) / power for each in [*whole, total]]
     return [typeset(f"{each:.{few}f}") for each in numbers]
+
+
+def share_words(scores: Sequence[float], at: int) -> list[str]:
+    """Return a score, its power, the sum of all powers and its share, with digits that agree."""
+    total: float = sum([math.exp(each) for each in scores])
+    score, part = scores[at], rounded(math.exp(scores[at]), 3)
+    share = likely(math.exp(score) / total)
+    above, below = [rounded(score, each) for each in MANY], [rounded(total, each) for each in MANY]
+    fits = [each for each in above if rounded(math.exp(float(each)), 3) == part]
+    divides = [each for each in below if likely(float(part) / float(each)) == share]
+    return [typeset(each) for each in [[*fits, above[3]][0], part, [*divides, below[3]][0], share]]
+
+
+def likely(share: float) -> str:
+    """Return a share with two decimal places, or two digits if it is smaller."""
+    return short(share) if share >= 0.005 else rounded(share)

@@ -88,6 +88,7 @@ class FaceState:
     looks: tuple[object, ...]  # changes with the rest of the view, to trigger redrawing
     has_walls: bool
     has_plane: bool
+    choosing: tuple[str, ...]  # keys that choose a place, then a head; empty without a sequence
     recorded: bool  # whether it was trained by another program, so that nothing can be changed
     marks: bool
     guesses: bool  # whether the user guesses before a weight moves
@@ -237,6 +238,7 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         ),
         has_walls=picture.has_walls,
         has_plane=picture.has_plane,
+        choosing=stage.choosing,
         recorded=session.trainer.recorded is not None,
         marks=stage.marks,
         guesses=controller.guessing.on,

@@ -46,7 +46,7 @@ def value_of_key(
     if row.kind == "choice":
         now = control.get(state)
         return names[DIGITS.index(key)] if row.key == DIGITS else following(names, now)
-    return TIMES_WITH_SHIFT if shift else 1
+    return TIMES_WITH_SHIFT if shift and key not in state.choosing else 1
 
 
 def following(names: Sequence[str], name: str) -> str:
@@ -70,14 +70,25 @@ def written_key(key: str) -> str:
 
 
 def help_rows(state: FaceState) -> list[tuple[str, str]]:
-    """Return the rows of the help: keys and their text; keys with the same text share a row."""
+    """Return the rows of the help: keys and their text; keys with the same text share a row.
+
+    Keys that choose in a sequence have their other command with Shift, or none.
+    """
     found: dict[str, list[str]] = {}
+    if state.choosing:
+        found[text("keys.place")] = [name_of_key(key) for key in state.choosing[:2]]
+        found[text("keys.head")] = [*state.choosing[2:]]
     for control in controls_for(state):
         names = tuple(control.names(state))
         about, help = control.words("about", state), control.words("help", state)
         help = help.replace("{}", either(names)) if names else help
         help = help or about[:1].lower() + about[1:]
+        if control.row.key in state.choosing:
+            help = text("keys.by_unit")
         also = control.row.also and f", {control.row.also}"
         for key in keys_of(control.row, names):
-            found.setdefault(help, []).append(name_of_key(key) + also)
+            if key not in state.choosing:
+                found.setdefault(help, []).append(name_of_key(key) + also)
+            elif key not in DIGITS:
+                found.setdefault(help, []).append(text("keys.shift", key=name_of_key(key)))
     return [(" ".join(keys), about) for about, keys in found.items()]

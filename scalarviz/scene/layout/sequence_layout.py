@@ -42,7 +42,8 @@ from scalarviz.scene.layout.sequence_places import (
 )
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
-# The operations of a network of one block, in their order.
+# The operations of a network of one block, in their order: from `BEGINS` to `ENDS` is the block.
+BEGINS, ENDS = 2, 13
 BLOCK = [
     "embedding",
     "each_place",
@@ -73,7 +74,9 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 def sequence_of(
     program: Program, signs: Sequence[str] = (), counted: int = 0
 ) -> SequencePlan | None:
-    """Return the plan of a network of one block that reads a sequence; None for other networks.
+    """Return the plan of a network of blocks that reads a sequence; None for other networks.
+
+    The last block is open; all before it are closed.
 
     Args:
         signs: how each letter is written; by default "·" and the letters from a to z, or numbers
@@ -81,8 +84,12 @@ def sequence_of(
     """
     operations = program.operations
     formulas = [each.formula for each in operations if each.kind in ("row", "each_place")]
-    if [each.kind for each in operations] != BLOCK or formulas != FORMULAS:
+    blocks = max(1, (len(operations) - len(BLOCK)) // (ENDS - BEGINS) + 1)
+    kinds = [*BLOCK[:BEGINS], *blocks * BLOCK[BEGINS:ENDS], *BLOCK[ENDS:]]
+    wanted = [*FORMULAS[:1], *blocks * FORMULAS[1:3], *FORMULAS[3:]]
+    if [each.kind for each in operations] != kinds or formulas != wanted:
         return None
+    operations = [operations[place_of(program, each)] for each in range(len(BLOCK))]
     table, attention = operations[0], operations[4]
     heads, _, places, is_causal = (int(each) for each in attention.settings[:4])
     letters, size = table.shape[:2]
@@ -99,7 +106,14 @@ def sequence_of(
     buffers["inputs"] = program.inputs.name
     made = [*(signs or named)]
     usual = max(SequencePlan.usual, counted)
-    return SequencePlan(letters, size, places, heads, hidden, made, buffers, rows, usual)
+    return SequencePlan(
+        letters, size, places, heads, hidden, made, buffers, rows, usual, closed=blocks - 1
+    )
+
+
+def place_of(program: Program, number: int) -> int:
+    """Return the place in a program of an operation of BLOCK: that of the open block."""
+    return number and len(program.operations) - len(BLOCK) + number
 
 
 def is_plain(operations: Sequence[Operation]) -> bool:
@@ -111,7 +125,7 @@ def is_plain(operations: Sequence[Operation]) -> bool:
 
 
 def sequence_layout(program: Program, plan: SequencePlan, shape: float) -> Layout:
-    """Return the layout of a network of one block for a stage with an aspect ratio."""
+    """Return the layout of a network of blocks for a stage with an aspect ratio."""
     plan = replace(plan, wide=max(WIDE, 2.0 * MARGIN + HIGH * shape))
     if shape < UPRIGHT:
         plan = replace(plan, high=(WIDE - 2.0 * MARGIN) / shape - ABOVE)
@@ -142,8 +156,9 @@ def plates_of(plan: SequencePlan, program: Program) -> Iterator[Plate]:
         seat = FLUSH * 0.5 * FULL * PIXEL * min(wide, pitch)
         corner = PIXEL * ((x - 0.5 * wide) * RIGHT + (y - 0.5 * pitch) * DOWN)
         ways = PIXEL * wide * RIGHT, PIXEL * pitch * DOWN, NEAR
-        layer = program.operations[operation].layer
-        return Plate(index, *shape, corner, *ways, "weight", operation, layer, None, seat)
+        number = place_of(program, operation)
+        layer = program.operations[number].layer
+        return Plate(index, *shape, corner, *ways, "weight", number, layer, None, seat)
 
     letters = plan.letter_y(0), plan.letter_y(1) - plan.letter_y(0)
     yield wall("letters", 0, *letters, plan.letters, 0)
@@ -186,7 +201,8 @@ def labels_of(
     plan: SequencePlan, plates: Sequence[Plate]
 ) -> Iterator[tuple[str, str, FloatArray, slice]]:
     """Yield the name of each wall, its position, and its rows in the bank."""
-    stops = sorted([*plan.rows.values(), max(each.indices.stop for each in plates)])
+    ends = plan.closed_rows[0], max(each.indices.stop for each in plates)
+    stops = sorted([*plan.rows.values(), *ends])
     for name, first in plan.rows.items():
         stop = next(each for each in stops if each > first)
         words = text(f"sequence.wall.{name}")

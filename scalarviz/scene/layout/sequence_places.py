@@ -18,6 +18,7 @@ WIDE, HIGH = 1280.0, 622.0  # of the stage; wider stages have wider gaps
 MARGIN = 12.0  # of it, left and right
 ABOVE, NAMED = 380.0, 6  # room above the walls in an upright picture; most places with numbers
 TOP, BOTTOM = 54.0, 594.0  # of all walls
+CLOSED = 158.0, 180.0  # left and right edge of closed blocks, which move as x does
 ROAD = BOTTOM + 10.0  # height of the road
 PITCH, WALL = 6.6, 16  # distance of cubes in a row, and cubes of a whole row
 # Left end of each part in the narrowest stage, and its fraction of the additional width.
@@ -112,7 +113,9 @@ class Choice:
 
 @dataclass(frozen=True)
 class SequencePlan:
-    """A network of one block with attention that reads a sequence, and the width of its stage.
+    """A network of blocks with attention that reads a sequence, and the width of its stage.
+
+    One block is open. All names are those of its numbers and weights; x is what enters it.
 
     Attributes:
         letters: number of letters
@@ -126,6 +129,7 @@ class SequencePlan:
         usual: index of the place that is shown if none is chosen
         wide: width of the stage
         high: height of the stage; more than HIGH if it is upright
+        closed: number of closed blocks before the open one
     """
 
     letters: int
@@ -139,6 +143,12 @@ class SequencePlan:
     usual: int = 3
     wide: float = WIDE
     high: float = HIGH
+    closed: int = 0
+
+    @property
+    def closed_rows(self) -> tuple[int, int]:
+        """The first bank index of the closed blocks, and the one after their last."""
+        return self.rows["places"] + self.size * self.places, self.rows["qkv"]
 
     @property
     def corners(self) -> list[tuple[float, float, float]]:
@@ -179,6 +189,12 @@ class SequencePlan:
         """Return the left end of a wall, or the center of a line of balls or of a column."""
         left, fraction = PARTS[part]
         return left + fraction * (self.wide - WIDE)
+
+    @property
+    def closed_x(self) -> tuple[float, float]:
+        """Left and right edge of the closed blocks."""
+        moved = self.x("x") - PARTS["x"][0]
+        return CLOSED[0] + moved, CLOSED[1] + moved
 
     def cube_x(self, wall: str, column: int) -> float:
         """Return the center of a column of a wall."""

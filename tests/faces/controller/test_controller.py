@@ -33,6 +33,7 @@ from scalarviz.training.session import threads
 from tests.faces.controller.conftest import Open
 from tests.faces.controller.fake_stage import Watcher, attended
 from tests.machine import until
+from tests.scene.sequences import reading
 from tests.sessions import at_work, session_on
 from tests.studio import Studio
 
@@ -731,6 +732,22 @@ def test_every_key_is_in_the_help_once(controller: Any) -> None:
     rows = help_rows(state)
     assert sum(len(label.replace(", t", "").split()) for label, _ in rows) == len(keys)
     assert all(about for _, about in rows)
+
+
+@pytest.mark.usefixtures("patient")
+def test_arrows_of_a_sequence_choose_a_place_and_step_with_shift(make: MakeController) -> None:
+    controller = make(Show(reading()))
+    face, stage = controller.face, controller.stage
+    stage.frame_data()
+    place = stage.frame_data().choice
+    assert face.press("left") and stage.choice != place and face.press("2")
+    for key, step in (("right", 1), ("right", 2), ("left", 1)):
+        assert face.press(key, shift=True) and controller.session.clock.place == (step, 0)
+    rows = dict(help_rows(face.state))
+    assert rows["← →"] == "choose a letter of the name"
+    assert rows["Shift ← Shift →"] == "back and forward by the unit"
+    assert rows["1 2 3 4"].startswith("open and close a head")
+    assert not any("camera" in about for about in rows.values())
 
 
 @pytest.mark.usefixtures("patient")
