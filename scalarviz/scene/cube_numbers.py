@@ -142,4 +142,6 @@ def first_rows(frame_data: FrameData) -> dict[int, int]:
         beside += rows_in_focus(frame_data)[: int(ON_CUBES["most"])]
     marked = told.rows if told is not None and kind in ("weight gradient", "step") else ()
     chosen = [*chosen_rows(frame_data), *frame_data.beside, *marked]
-    return {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}
+    first = {**dict.fromkeys(beside, 1), **dict.fromkeys(chosen, 0)}
+    card = NONE if told is None or told.uses is None else told.uses.row  # which has its number
+    return {row: rank for row, rank in first.items() if row != card}

@@ -632,9 +632,15 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
         was = f"{text('chart.title')} {typeset(told[0])}"
         return was, text("chart.before"), text("chart.step", step=step)
     if told is not None:
-        losses = text("chart.step.loss", old=typeset(told[0]), new=typeset(told[1]))
-        return losses, text("chart.by"), text("chart.steps", old=step - 1.0, new=step)
-    loss = loss_shown(curve, step, loss)
+        old, new = typeset(told[0]), typeset(told[1])
+        losses = text(
+            "chart.step.alone" if curve.has_level else "chart.step.loss", old=old, new=new
+        )
+        by = text("chart.by.samples" if curve.has_level else "chart.by")
+        return losses, by, text("chart.steps", old=step - 1.0, new=step)
+    is_start = step <= 0.0 and not curve.before and not math.isnan(curve.start)
+    is_start = is_start and (curve.has_level or math.isnan(loss))  # no loss of a later step
+    loss = curve.start if is_start else loss_shown(curve, step, loss)
     said, at = said_loss(loss), text("chart.step", step=step)
     better = text("chart.better")
     if curve.has_level and said:
@@ -643,7 +649,7 @@ def words_beside(curve: Curve) -> tuple[str, str, str]:
         last: int = max(0, count_up_to(curve.steps, step) - 1)
         known, said = float(curve.steps[last]), said_loss(float(curve.losses[last]))
         return text("chart.known", loss=said, step=known), better, at
-    if not said or curve.pointed is not None:
+    if not said or is_start or curve.pointed is not None:
         return f"{text('chart.title')} {said}".rstrip(), better, at
     return text("chart.mean" if curve.has_level else "chart.now", loss=said), better, at
 

@@ -45,7 +45,7 @@ def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
     held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
     rows = [row for row in [*frame_data.beside, *chosen_rows(frame_data)] if row != held]
     neurons: list[Neuron | None] = [*chosen_neurons(frame_data)]
-    if frame_data.moment is not None and caption is not None:
+    if frame_data.moment is not None and caption is not None and caption.uses is None:
         rows, neurons = [*rows, *caption.rows[:SPOKEN]], [*neurons, *caption.neurons[:SPOKEN]]
     if pointed is not None:
         rows, neurons = [*rows, pointed.row], [*neurons, pointed.neuron]
@@ -238,7 +238,7 @@ def pushed_rows(frame_data: FrameData) -> list[int]:
     moment, caption = frame_data.moment, frame_data.words.caption
     layout: Layout = frame_data.layout
     is_back = moment is not None and moment.kind == "weight gradient"
-    if caption is None or not is_back:
+    if caption is None or not is_back or caption.uses is not None:
         return []
     pieces = [piece.row for piece in caption.pieces]
     told = [*rows_walked(frame_data), *caption.rows, *pieces]

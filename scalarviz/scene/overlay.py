@@ -129,9 +129,9 @@ def draw_head(
         return None
     if not frame_data.layout.thread:  # with cubes for only a few of all weights
         news = news or news_of(frame_data.cubes)
-    is_below = division.headline.height or frame_data.layout.sequence is not None
+    is_below = division.headline.height > 0.0 or frame_data.layout.sequence is not None
     if is_below and box.height <= (CUBES_LOW + NEWS) * scale:
-        news = ""  # the headline is there, or the answer of a sequence
+        news = ""  # the headline, or OUT and goal, are there
     left = title_right(canvas, division, frame_data)
     if titled:
         draw_title(canvas, division, frame_data, theme)

@@ -31,8 +31,9 @@ from scalarviz.scene.layout.sequence_places import (
 )
 from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.overlay import draw_cubes
-from scalarviz.scene.sequence_lines import BIG, LOOK, fan_of
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, Sheet
+from scalarviz.scene.sequence_lines import LOOK, draw_lit_cubes, fan_of, look_paths
+from scalarviz.scene.sequence_part import NAME_WIDE
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, LEAST_NAME, LETTERS, SMALLER, Sheet
 from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ if TYPE_CHECKING:
 WAY, CASING = 3.6, 3.0  # width of the way, and of the ground around it
 ERROR, THICK = 82.0, 10.0  # length of an error of 1, and height of its bar
 CARD, HIGH = 262.0, 25.0  # width of the card, and height of a row
-SMALL_ZOOM, ROWS, REACH = 0.8, 250.0, 64.0  # zoom of small pictures; height of rows; largest part
+SMALL_ZOOM, ROWS, REACH = 0.8, 205.0, 64.0  # zoom of small pictures; height of rows; largest part
+# Height of a link of the reason, length of the arrow to the next, and least room for OUT.
+LINK, LINK_GAP, LEAST_LINK = 20.0, 16.0, 30.0
 # Deepest result whose slope is known, and the wall that adds it up.
 KNOWN = (("e", "letters"), ("qkv", "qkv"), ("a", "join"), ("u", "wide"), ("o", "narrow"))
 
@@ -87,9 +90,7 @@ class WayBack:
     def through(self, wall: str, row: int, column: int, weight: float) -> None:
         """Draw the way from the end of a row to a cube of it."""
         plan = self.plan
-        is_narrow = wall == "narrow"
-        x = plan.cube_x(wall, column % WALL if is_narrow else column)
-        y = plan.narrow_y(row, column) if is_narrow else plan.row_y(wall, row)
+        x, y = place_of(plan, wall, row, column)
         end, far = plan.row_y(wall, row), plan.result_x(wall)
         self.add_part([(far, end), (far - 6.0, end), (far - 9.0, y + 4.0), (x + 4.0, y + 4.0)], 2.0)
         self.cubes.append((x, y, weight))
@@ -132,17 +133,22 @@ class WayBack:
         self.mark_ball("mix", self.plan.mix_y(mixed), SMALL)
 
     def to_places(self, mixed: int, kind: int) -> None:
-        """Draw the way from a number of the mix to the places that it is taken from."""
+        """Draw the way from a number of the mix to the places that it is taken from.
+
+        The way to a query or a key continues along the lines that look at the keys of places.
+        """
         plan, known, here = self.plan, self.known, self.known.place
-        head = mixed // plan.each
+        head, is_value = mixed // plan.each, kind == VALUE
         low, x = plan.head_y(head, VALUE, plan.each - 1) + 6.0, plan.x("mix") - 9.0
         y, taken = plan.mix_y(mixed), low + 3.0
         for place in range(here, -1, -1):
             width = LOOK * known.shares[head][here][place]
             level, far = taken + 0.5 * width, plan.column_x(place, here)
             points = [(x + 4.0, y), (x, y), (x, level), (far, level), (far, low - 2.0)]
-            self.add_part(points, 4.0, max(1.0, 0.8 * width))
+            self.add_part(points, 4.0, max(1.0, 0.8 * width) if is_value else 1.0)
             taken += width
+        for path, share in [] if is_value else look_paths(plan, head, known.shares[head][here]):
+            self.add_part([*reversed(path)], 4.0, max(1.0, 0.8 * LOOK * share))
 
     def to_row(self, channel: int, column: int) -> None:
         """Draw the way from the column of the place to a cube of query, key and value."""
@@ -150,7 +156,7 @@ class WayBack:
         x = plan.column_x(0, self.known.place) - 6.0
         self.add_part([(plan.x("column"), y - 6.0), (x, y - 6.0), (plan.x("own") + 10.0, y - 6.0),
                    (plan.x("own"), y)], 3.0, 2.6)  # fmt: skip
-        self.through("qkv", channel, column, known_weight(self.known, "qkv", channel, column))
+        self.through("qkv", channel, column, self.known.weight("qkv", channel, column))
 
     def draw_input(self, wall: str, row: int, column: int) -> None:
         """Draw what came in to a weight, in its own hue."""
@@ -159,22 +165,6 @@ class WayBack:
         path = self.sheet.path([*self.plan.way_over(column, wall), cube], 5.0)
         self.sheet.add_line(path, value, 2.2, 1.0, casing=1.5, above=True)
         self.sheet.flush()
-
-    def draw_all(self) -> None:
-        """Draw the cubes on the way, enlarged and framed."""
-        sheet, side, half = self.sheet, BIG * self.sheet.zoom, 0.5 * BIG + 1.0
-        drawn: list[tuple[float, float, float, float]] = []
-        for x, y, weight in self.cubes:
-            place = sheet.at(x, y)
-            drawn.append((place[0], place[1] + 0.5 * side - sheet.zoom, side, share_of(weight)))
-            sheet.frame(x - half, y - half - 1.0, x + half + 1.0, y + half - 1.0)
-        if drawn:
-            draw_cubes(sheet.canvas, drawn, sheet.theme)
-
-
-def known_weight(known: SequenceNumbers, wall: str, row: int, column: int) -> float:
-    """Return a weight of a wall whose rows have one weight for each number of a place."""
-    return known.weight(wall, row, column, known.plan.size)
 
 
 def cell_of(plan: SequencePlan, row: int) -> tuple[str, int, int]:
@@ -186,19 +176,19 @@ def cell_of(plan: SequencePlan, row: int) -> tuple[str, int, int]:
     return (wall, column, unit) if wall == "places" else (wall, unit, column)
 
 
-def draw_way_back(sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], row: int) -> None:
-    """Draw the way back to a weight; without one, as far as slopes are known.
-
-    Args:
-        row: bank index of the weight, or NONE
-    """
+def draw_way_back(
+    sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], uses: Uses | None
+) -> None:
+    """Draw the way back to a weight; without one, as far as slopes are known."""
+    row, route = (NONE, ()) if uses is None else (uses.row, uses.route)
     plan, known, way = sheet.plan, sheet.known, WayBack(sheet, goal)
     found = [wall for name, wall in KNOWN if plan.buffers[name] in flows]
     wall, unit, column = cell_of(plan, row) if row != NONE else ([*found, "scores"][0], NONE, NONE)
     draw_errors(sheet, goal)
     if wall == "scores" and unit not in (goal, NONE):
-        way.through("scores", unit, column, known_weight(known, "scores", unit, column))
+        way.through("scores", unit, column, known.weight("scores", unit, column))
         way.draw_input("scores", unit, column)
+        draw_lit_cubes(way.sheet, way.cubes)
         return
     way.to_goal()
     scores = known.row("scores", goal)
@@ -207,7 +197,7 @@ def draw_way_back(sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], row:
         number = column if column != NONE else number
         way.through("scores", goal, number, scores[number])
     elif wall in ("narrow", "wide"):
-        way_to_neuron(way, wall, unit, column)
+        way_to_neuron(way, wall, (unit, column), route)
     elif wall in ("letters", "places"):
         number = column if column != NONE else number
         way.to_road(number)
@@ -215,19 +205,18 @@ def draw_way_back(sheet: Sheet, goal: int, flows: Mapping[str, FloatArray], row:
         if column != NONE:
             way_to_row(way, wall, unit, column)
     else:
-        way_to_look(way, wall, unit, column)
-    if column != NONE:
-        if wall in COMES:
-            way.draw_input(wall, unit, column)
-        way.cubes = way.cubes[:-1]  # the weight itself is framed by the caption
-    way.draw_all()
+        way_to_look(way, wall, (unit, column), route)
+    if column != NONE and wall in COMES:
+        way.draw_input(wall, unit, column)
+    draw_lit_cubes(way.sheet, way.cubes)
 
 
-def way_to_neuron(way: WayBack, wall: str, unit: int, column: int) -> None:
-    """Draw the way back through the neurons."""
+def way_to_neuron(way: WayBack, wall: str, at: tuple[int, int], route: Sequence[int]) -> None:
+    """Draw the way back through the neurons, to a row and a column of a wall."""
     plan, known = way.plan, way.known
+    unit, column = at
     scores = known.row("scores", way.goal)
-    number, neuron = (unit, column) if wall == "narrow" else (NONE, unit)
+    number, neuron = at if wall == "narrow" else ([*route, NONE][0], unit)
     if neuron == NONE and wall == "wide":
         active = known.numbers("z", known.place)
         neuron = largest(active) if max(active) > 0.0 else NONE
@@ -245,12 +234,13 @@ def way_to_neuron(way: WayBack, wall: str, unit: int, column: int) -> None:
     comb, high = plan.x("comb"), plan.neuron_y(neuron)
     way.add_part([(x, y), (comb, y), (comb, high), (plan.x("z") + SMALL, high)], 2.0)
     if column != NONE:
-        way.through("wide", neuron, column, known_weight(known, "wide", neuron, column))
+        way.through("wide", neuron, column, known.weight("wide", neuron, column))
 
 
-def way_to_look(way: WayBack, wall: str, unit: int, column: int) -> None:
+def way_to_look(way: WayBack, wall: str, at: tuple[int, int], route: Sequence[int]) -> None:
     """Draw the way back through join, and through the places that are looked at."""
     plan, known = way.plan, way.known
+    unit, column = at
     scores, each = known.row("scores", way.goal), plan.each
     head, rest = divmod(max(0, unit), 3 * each)
     mixed = list(range(plan.size))
@@ -261,14 +251,14 @@ def way_to_look(way: WayBack, wall: str, unit: int, column: int) -> None:
         mixed = [column]
     numbers = [unit] if wall == "join" and unit != NONE else list(range(plan.size))
     pairs = [(number, mix) for number in numbers for mix in mixed]
-    sent = [scores[number] * known_weight(known, "join", number, mix) for number, mix in pairs]
-    number, mix = pairs[largest(sent)]
+    sent = [scores[number] * known.weight("join", number, mix) for number, mix in pairs]
+    number, mix = pairs[largest(sent)] if len(route) == 0 else (route[0], route[1])
     way.to_road(number)
     way.along(number, "h")
     if wall == "join" and column == NONE:
         return
     if wall == "join":
-        way.through("join", number, mix, known_weight(known, "join", number, mix))
+        way.through("join", number, mix, known.weight("join", number, mix))
         return
     way.to_mix(number, mix)
     way.to_places(mix, QUERY if unit == NONE else rest // each)
@@ -281,7 +271,7 @@ def way_to_row(way: WayBack, wall: str, row: int, column: int) -> None:
     plan, known = way.plan, way.known
     is_letter = wall == "letters"
     y = plan.letter_y(row) if is_letter else plan.place_y(row)
-    weight = known_weight(known, wall, row, column)
+    weight = known.weight(wall, row, column)
     if not is_letter:
         weight = known.weight("places", column, row, plan.places)
     x, end = plan.x("x") - BALL, plan.end_x("letters") + 2.0
@@ -310,6 +300,50 @@ def draw_errors(sheet: Sheet, goal: int) -> None:
     sheet.label(plan.wide - 10.0, low, said, theme.accent, anchor="right", halo=True)
 
 
+def draw_weight_of(sheet: Sheet, row: int) -> None:
+    """Draw a weight enlarged and framed."""
+    x, y = place_of(sheet.plan, *cell_of(sheet.plan, row))
+    draw_lit_cubes(sheet, [(x, y, float(sheet.known.weights[row]))])
+
+
+def place_of(plan: SequencePlan, wall: str, row: int, column: int) -> Point:
+    """Return the center of a cube of a wall."""
+    if wall == "narrow":
+        return plan.cube_x(wall, column % WALL), plan.narrow_y(row, column)
+    return plan.cube_x("letters" if wall == "places" else wall, column), plan.row_y(wall, row)
+
+
+def draw_reason(sheet: Sheet, uses: Uses) -> None:
+    """Draw why another weight makes the goal likelier: a link above each wall on the way."""
+    plan, theme, zoom = sheet.plan, sheet.theme, sheet.zoom
+    wall, _, column = cell_of(plan, uses.row)
+    parts = {"qkv": ["mix", "h"], "join": ["h"], "wide": ["z", "y"], "narrow": ["y"]}
+    middles = [plan.cube_x(wall, column % WALL), *[plan.x(each) for each in parts.get(wall, [])]]
+    middles.append(plan.cube_x("scores", uses.route[0]) + (0.0 if wall in parts else 40.0))
+    size = max(min(LEAST_NAME, SMALLER * zoom), LETTERS * zoom)
+    wide = [sheet.canvas.measure(each, size=size) / zoom + LINK for each in uses.links]
+    lefts: list[float] = []
+    end = plan.x("letters") + NAME_WIDE
+    for middle, width in zip(middles, wide, strict=True):
+        lefts.append(max(end + LINK_GAP, middle - 0.5 * width))
+        end = lefts[-1] + width
+    out = sheet.canvas.measure(text("picture.out"), size=LETTERS * zoom, bold=True) / zoom
+    limit, y = plan.x("bars") + 20.0 - max(out, LEAST_LINK), TOP - 40.5
+    high, line = max(LINK, 1.35 * size / zoom), max(1.0, 1.2 * zoom)
+    for i in range(len(lefts) - 1, -1, -1):
+        lefts[i] = min(lefts[i], limit - wide[i])
+        limit = lefts[i] - LINK_GAP
+    for i, (left, width, said) in enumerate(zip(lefts, wide, uses.links, strict=True)):
+        if i > 0:
+            x, ends = left - 1.0, [(lefts[i - 1] + wide[i - 1], y), (left - 1.0, y)]
+            for points in (ends, [(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)]):
+                sheet.canvas.line([sheet.at(*each) for each in points], theme.lit, width=line)
+        box = sheet.plane.box(left, y - 0.5 * high, left + width, y + 0.5 * high)
+        sheet.canvas.box(box.x, box.y, box.width, box.height, theme.panel[:7],
+                         radius=0.5 * box.height, outline=theme.lit, line=line)  # fmt: skip
+        sheet.label(left + 0.5 * width, y, said, theme.ink)
+
+
 def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     """Draw the slope of a weight at each place, their sum, and its step."""
     plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
@@ -322,7 +356,7 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     sheet.label(x, y, text("sequence.slope.title"), theme.ink, anchor="left", bold=True, large=16.0)
     if not is_small:
         sheet.label(x, y + 24.0, uses.name, theme.quiet, anchor="left")
-    value = uses.old if uses.beat else float(known.weights[uses.row])
+    value = uses.old if len(uses.beats) > 0 else float(known.weights[uses.row])
     place = sheet.at(x + 22.0, y + 72.0)
     draw_cubes(sheet.canvas, [(place[0], place[1], 30.0 * zoom, share_of(value))], theme)
     said = typeset(short(value, 4))
@@ -359,16 +393,24 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     y = top + pitch * count + 6.0
     sheet.canvas.line([sheet.at(x, y), sheet.at(x + 118.0, y)], theme.quiet, width=max(0.8, zoom))
     sheet.label(x, y + 16.0, text("sequence.slope.sum"), theme.ink, anchor="left", bold=True)
-    end, total = x + (140.0 if is_small else 118.0), uses.said[count]
+    end, total = x + (165.0 if is_small else 118.0), uses.said[count]
     sheet.label(end, y + 16.0, total, theme.ink, anchor="right", bold=True, large=14.0)
     more, less = text("sequence.slope.more"), text("sequence.slope.less")
     if not is_small:
         words = more if sum(uses.parts) > 0.0 else less
         sheet.label(x + 132.0, y + 16.0, words, theme.quiet, anchor="left")
-    if uses.beat:
-        if not is_small:
-            sheet.label(x, y + 48.0, text("sequence.slope.step"), theme.ink, anchor="left")
-            sheet.label(x, y + 68.0, uses.beat, theme.quiet, anchor="left")
+    if len(uses.beats) > 0:
+        beat = uses.beats[1]
+        rate = f"× {beat}" if is_small else text("sequence.slope.rate", beat=beat)
+        if is_small:
+            y -= 16.0
+        else:
+            sheet.label(x, y + 42.0, text("sequence.slope.mean"), theme.ink, anchor="left")
+        sheet.label(x, y + 60.0, uses.beats[0], theme.quiet, anchor="left")
+        sheet.label(x, y + 78.0, rate, theme.quiet, anchor="left")
         change, _, words = uses.way.partition(": ")
-        sheet.label(x, y + 94.0, change, theme.ink, anchor="left", bold=True, large=14.0)
-        sheet.label(x, y + 114.0, words, theme.quiet, anchor="left")
+        sheet.label(x, y + 104.0, change, theme.ink, anchor="left", bold=True, large=14.0)
+        sheet.label(x, y + 123.0, words, theme.quiet, anchor="left")
+        head, _, share = uses.moved.partition(": ")
+        for line, said in enumerate([head, share] if is_small else [uses.moved]):
+            sheet.label(x, y + 147.0 + 18.0 * line, said, theme.ink, anchor="left")

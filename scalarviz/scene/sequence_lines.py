@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
 FAINT = 0.05  # fraction of the largest number below which a number has no line
 LOOK, LIT_SHARE = 12.0, 0.5  # width of all lines of a head, and share with full strength
+TURNS = 3  # points of a line to the key of another place
 WAY, LEAST_WAY, MOST_WAY = 4.2, 1.8, 3.4  # widths of the lit ways
 BIG = 11.0  # side of a lit cube
 
@@ -162,20 +163,13 @@ def draw_head(sheet: Sheet, head: int) -> None:
         sheet.gray([(side, first - 3.5), (side, last + 3.5)], 1.5, color, 1.0)
         points = [(side, first), (side + 5.0, first), (side + 5.0, over), (x, over), (x, first)]
         sheet.gray([*points, (column - edge, first)], 1.5, color, 2.0)
-    middle = 0.5 * (plan.head_y(head, QUERY, 0) + plan.head_y(head, QUERY, plan.each - 1))
-    top = plan.head_y(head, KEY, 0) - edge - 0.5
     low, mix = plan.head_y(head, VALUE, plan.each - 1) + edge + 1.0, plan.x("mix") - 9.0
-    look, take = middle - 0.5 * LOOK + 3.0, low + 3.0
+    take = low + 3.0
     end = [(mix, plan.mix_y(head * plan.each + plan.each - 1))]
-    for place, share in enumerate(shares):
-        width, x = LOOK * share, plan.column_x(place, here)
+    for points, share in look_paths(plan, head, shares):
         strength = 0.3 + 0.7 * min(1.0, share / LIT_SHARE)
-        y, start = look + 0.5 * width, (column - edge, look + 0.5 * width)
-        turn = [(x, y), (x, top)] if place < here else []
-        turn = turn or [(column - 13.0, y), (column - 13.0, top - 2.0), (column - 2.0, top)]
-        radius = 9.0 if place < here else 4.0
-        sheet.add_line(sheet.path([start, *turn], radius), 1.0, max(0.8, width), strength)
-        look += width
+        path = sheet.path(points, 9.0 if len(points) == TURNS else 4.0)
+        sheet.add_line(path, 1.0, max(0.8, LOOK * share), strength)
     sheet.flush()
     for place in range(here, -1, -1):
         share = shares[place]
@@ -193,6 +187,25 @@ def draw_head(sheet: Sheet, head: int) -> None:
             points = [(mix, y), (plan.x("mix") - SMALL, y)]
             sheet.way(points, values[head * plan.each + number], 1.6, 0.8)
     sheet.flush()
+
+
+def look_paths(
+    plan: SequencePlan, head: int, shares: Sequence[float]
+) -> list[tuple[list[Point], float]]:
+    """Return the lines from the query of the chosen place to the keys, and their shares."""
+    here, column = len(shares) - 1, plan.x("column")
+    edge = 0.5 * plan.square(here) + 1.0
+    middle = 0.5 * (plan.head_y(head, QUERY, 0) + plan.head_y(head, QUERY, plan.each - 1))
+    look, top = middle - 0.5 * LOOK + 3.0, plan.head_y(head, KEY, 0) - edge - 0.5
+    found: list[tuple[list[Point], float]] = []
+    for place, share in enumerate(shares):
+        x, y = plan.column_x(place, here), look + 0.5 * LOOK * share
+        turn = [(x, y), (x, top)]
+        if place == here:
+            turn = [(column - 13.0, y), (column - 13.0, top - 2.0), (column - 2.0, top)]
+        found.append(([(column - edge, y), *turn], share))
+        look += LOOK * share
+    return found
 
 
 # The lit ways.
@@ -286,18 +299,17 @@ class LitWays:
         self.out("narrow", (x, y), plan.ball_y(number), weight, 1.0)
         self.through("scores", self.letter, number)
 
-    def draw_all(self) -> None:
-        """Draw the ways, and their cubes enlarged and framed."""
-        sheet, side = self.sheet, BIG * self.sheet.zoom
-        sheet.flush()
-        drawn: list[tuple[float, float, float, float]] = []
-        for x, y, weight in self.cubes:
-            place = sheet.at(x, y)
-            drawn.append((place[0], place[1] + 0.5 * side - sheet.zoom, side, share_of(weight)))
+
+def draw_lit_cubes(sheet: Sheet, cubes: Sequence[tuple[float, float, float]]) -> None:
+    """Draw the cubes on lit ways, at a position and of a weight, enlarged and framed."""
+    side, half = BIG * sheet.zoom, 0.5 * BIG + 1.0
+    drawn: list[tuple[float, float, float, float]] = []
+    for x, y, weight in cubes:
+        place = sheet.at(x, y)
+        drawn.append((place[0], place[1] + 0.5 * side - sheet.zoom, side, share_of(weight)))
+        sheet.frame(x - half, y - half - 1.0, x + half + 1.0, y + half - 1.0)
+    if drawn:
         draw_cubes(sheet.canvas, drawn, sheet.theme)
-        half = 0.5 * BIG + 1.0
-        for x, y, _ in self.cubes:
-            sheet.frame(x - half, y - half - 1.0, x + half + 1.0, y + half - 1.0)
 
 
 def draw_lit_ways(sheet: Sheet, parts: Sequence[float]) -> None:
@@ -312,4 +324,5 @@ def draw_lit_ways(sheet: Sheet, parts: Sequence[float]) -> None:
             ways.looking(*known.looking(known.letter, sign))
         elif max(known.numbers("z", known.place)) > 0.0:
             ways.speaking(*known.speaking(known.letter, sign))
-    ways.draw_all()
+    sheet.flush()
+    draw_lit_cubes(sheet, ways.cubes)

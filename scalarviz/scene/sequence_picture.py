@@ -32,7 +32,14 @@ from scalarviz.scene.layout.sequence_places import (
     veil,
 )
 from scalarviz.scene.overlay import draw_cubes
-from scalarviz.scene.sequence_blame import draw_card_of_uses, draw_way_back
+from scalarviz.scene.sequence_blame import (
+    cell_of,
+    draw_card_of_uses,
+    draw_reason,
+    draw_way_back,
+    draw_weight_of,
+    place_of,
+)
 from scalarviz.scene.sequence_head import draw_card_of_head
 from scalarviz.scene.sequence_lines import draw_lit_ways
 from scalarviz.scene.sequence_neuron import draw_card_of_neuron
@@ -70,14 +77,18 @@ def draw_sequence_marks(
     if frame_data.layout.sequence is None:
         return []
     sheet = Sheet(canvas, see, frame_data, theme)
-    write_walls(sheet)
-    known = sheet.known
+    known, is_upright = sheet.known, sheet.plan.is_upright
     if sheet.plan.closed:
         draw_closed(sheet)
+    is_covered = is_upright or known.choice.head != NONE
+    uses = None if is_covered or frame_data.told is None else frame_data.told.uses
+    if uses is not None and sheet.plan.closed_rows[0] <= uses.row < sheet.plan.closed_rows[1]:
+        uses = None
+    if uses is None or len(uses.links) == 0:  # their place is above the walls
+        write_walls(sheet)
     if known.place == NONE:
         return sheet.taken
     head, goal = known.choice.head, goal_of(sheet, frame_data.buffers.target)
-    is_upright = sheet.plan.is_upright
     if is_upright and known.has("qkv"):
         draw_upper(sheet)
     if head != NONE and known.has("qkv") and not is_upright:
@@ -94,18 +105,18 @@ def draw_sequence_marks(
             fill = theme.map(min(1.0, value / SPEAKS))
             sheet.disc(sheet.plan.x("z"), sheet.plan.neuron_y(neuron), SMALL, fill)
     is_back = goes_back(frame_data) and not is_upright
-    uses = None if is_upright or frame_data.told is None else frame_data.told.uses
-    if uses is not None and sheet.plan.closed_rows[0] <= uses.row < sheet.plan.closed_rows[1]:
-        uses = None
     if uses is not None or is_back:
         if is_back and goal != NONE and known.chances:
-            row = NONE if uses is None else uses.row
-            draw_way_back(sheet, goal, frame_data.buffers.flows, row)
+            draw_way_back(sheet, goal, frame_data.buffers.flows, uses)
+        elif uses is not None:
+            draw_weight_of(sheet, uses.row)
         draw_chips(sheet, goal)
         if not is_back:
             draw_bars(sheet, goal)
         if uses is not None:
             draw_card_of_uses(sheet, uses)
+            if len(uses.links) > 0:
+                draw_reason(sheet, uses)
         return sheet.taken
     parts = known.parts(known.letter) if known.letter != NONE else []
     if opened != NONE:
@@ -401,22 +412,15 @@ def draw_sequence_row(
 
 def row_with(plan: SequencePlan, index: int) -> tuple[list[int], float, float]:
     """Return the bank indices of the row of a weight, the left end and the height of the row."""
-    size, columns = plan.size, range(plan.size)
-    walls = ["letters", "places", "qkv", "join", "wide", "narrow", "scores"]
-    name = [wall for wall in walls if plan.rows[wall] <= index][-1]
+    name, row, column = cell_of(plan, index)
     first = plan.rows[name]
-    row = (index - first) // size
     if name == "places":
-        place = (index - first) % plan.places
-        row_indices = [first + each * plan.places + place for each in columns]
-        return row_indices, plan.x("letters"), plan.place_y(place)
-    if name == "narrow":
-        number, neuron = divmod(index - first, plan.hidden)
-        start = index - neuron % WALL
-        count = plan.line_of(start - first)
-        return [start + each for each in range(count)], plan.x(name), plan.narrow_y(number, neuron)
-    start = first + row * size
-    return [start + each for each in columns], plan.x(name), plan.row_y(name, row)
+        indices = [first + each * plan.places + row for each in range(plan.size)]
+        return indices, plan.x("letters"), plan.place_y(row)
+    start = index - column % (WALL if name == "narrow" else plan.size)
+    count = plan.line_of(start - first) if name == "narrow" else plan.size
+    height = place_of(plan, name, row, column)[1]
+    return [start + each for each in range(count)], plan.x(name), height
 
 
 def draw_sequence_legend(

@@ -47,14 +47,14 @@ class SequenceNumbers:
         count = len(self.values[self.plan.buffers[name]]) // self.plan.places
         return [self.number(name, each, place) for each in range(count)]
 
-    def weight(self, wall: str, row: int, column: int, length: int) -> float:
-        """Return a weight of a wall whose rows have `length` weights."""
-        return float(self.weights[self.plan.rows[wall] + row * length + column])
+    def weight(self, wall: str, row: int, column: int, length: int = 0) -> float:
+        """Return a weight of a wall whose rows have `length` weights, by default one per number."""
+        first = self.plan.rows[wall] + row * (length if length > 0 else self.plan.size)
+        return float(self.weights[first + column])
 
     def row(self, wall: str, row: int) -> list[float]:
         """Return the weights of a row of a wall."""
-        size = self.plan.size
-        return [self.weight(wall, row, each, size) for each in range(size)]
+        return [self.weight(wall, row, each) for each in range(self.plan.size)]
 
     @cached_property
     def read(self) -> list[int]:

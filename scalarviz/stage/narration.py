@@ -140,7 +140,8 @@ class Narration:
         is_edited = any(action.kind in OF_THE_LOSS for action in self.reading.actions)
         if math.isnan(here.loss):
             return Caption(show.about, hint_words)
-        return Caption(rest_of(here.clock.step, here.loss, is_edited), hint_words)
+        step, is_alone = here.clock.step, now.data.writes  # a mean is beside it
+        return Caption(rest_of(step, here.loss, is_edited, is_alone=is_alone), hint_words)
 
 
 def progress_in(reading: LiveValues) -> str:

@@ -245,9 +245,15 @@ class Uses:
         parts: what each place adds to the slope of the shown sample
         said: the parts and their sum as text
         name: name of the weight
-        beat: its step as rate × mean slope / usual size, as text; "" if unknown
+        beats: its step as mean slope / usual size, and as the rate by which that is
+            multiplied, as text; () if unknown
         way: what the step does, as text
         old, new: the weight before and after the step, if known
+        links: what a change of it against its slope does at the place, up to the goal, as texts;
+            () unless each follows from the one before
+        route: the number of the road through which it does most, and the number or the neuron
+            before it, or NONE; () without `links`
+        moved: what the step of all weights does to the share of the goal, as text; "" if unknown
     """
 
     row: int
@@ -255,10 +261,13 @@ class Uses:
     parts: tuple[float, ...]
     said: tuple[str, ...]
     name: str
-    beat: str = ""
+    beats: tuple[str, ...] = ()
     way: str = ""
     old: float = 0.0
     new: float = 0.0
+    links: tuple[str, ...] = ()
+    route: tuple[int, ...] = ()
+    moved: str = ""
 
 
 @dataclass(frozen=True, slots=True)

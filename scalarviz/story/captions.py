@@ -681,11 +681,17 @@ CAPTIONS: dict[str, CaptionFn] = {
 # A paused session: its progress.
 
 
-def rest_of(step: int, loss: float, is_edited: bool) -> str:
-    """Return the progress of training as text; `is_edited`: the loss is from before an edit."""
-    return plural(
-        "captions.rest.edited" if is_edited else "captions.rest", step, loss=f"{loss:.3g}"
-    )
+def rest_of(step: int, loss: float, is_edited: bool, *, is_alone: bool = False) -> str:
+    """Return the progress of training as text.
+
+    Args:
+        is_edited: whether the loss is from before an edit
+        is_alone: whether it is shown next to a mean, since the loss of one step says little
+    """
+    words = f"{loss:.3g}"
+    if is_alone and not is_edited:
+        return plural("captions.rest.alone", step, loss=words)
+    return plural("captions.rest.edited" if is_edited else "captions.rest", step, loss=words)
 
 
 # Playback: how many samples are right, and how the loss has changed.

@@ -20,7 +20,7 @@ from scalarviz.story.names import homes_of, number_name, sign_of_letter, wall_of
 from scalarviz.story.traced_weight import TracedWeight
 
 USUAL = 3  # place of which captions are if none is chosen
-WRITTEN, TRIED = 6, 12  # most terms of a sum; weights of which one is explained
+WRITTEN, FEW, TRIED = 6, 3, 12  # most terms of a sum; weights of which one is explained
 FAINT = 1e-9  # slope that is 0 in print
 
 
@@ -124,7 +124,8 @@ class Told:
         rows = [row for _, row in sorted(found)][:TRIED]
         agree = [row for row in rows if self.parts(row)[self.place] * sum(self.parts(row)) > 0.0]
         moved = [row for row in agree if self.moves_down(row)]
-        return [*moved, *agree, *rows][0]
+        reasoned = [row for row in moved if len(self.reason(row)[0]) > 0]
+        return [*reasoned, *moved, *agree, *rows][0]
 
     def moves_down(self, row: int) -> bool:
         """Return whether a step moves a weight against its slope, as slopes before allow."""
@@ -169,27 +170,110 @@ class Told:
         is_idle = len(parts) == 0 or (not self.ctx.chosen and parts[self.place] == 0.0)
         if is_idle:
             return None
-        words = sum_words(parts, digits_of(parts))
+        words = tuple(sum_words(parts, digits_of(parts)))
         name = weight_name(self.facts, homes_of(self.facts, row)[0], row)
-        return Uses(row, self.place, tuple(parts), tuple(words), name, *self.beats(row, sum(parts)))
+        beats, is_known = self.beats(row, sum(parts)), kind != "step" or self.moves_down(row)
+        links = self.reason(row) if is_known else NO_REASON
+        return Uses(row, self.place, tuple(parts), words, name, *beats, *links, self.moved())
 
-    def beats(self, row: int, slope: float) -> tuple[str, str, float, float]:
+    def beats(self, row: int, slope: float) -> tuple[tuple[str, ...], str, float, float]:
         """Return a step of Adam in two beats, what it does, and the weight before and after it."""
         found = None if self.state.explained is None else self.state.explained(row)
         known = {} if found is None else {each.name: each.value for each in found.lines}
         if found is None or any(name not in known for name in BEATS):
-            return "", "", 0.0, 0.0
-        mean, usual = known["m"] / known["correction1"], known["v"] / known["correction2"]
+            return (), "", 0.0, 0.0
+        mean, usual = (
+            known["m"] / known["correction1"],
+            math.sqrt(known["v"] / known["correction2"]),
+        )
         rate, old, new = known["lr"], found.value, known["w"]
-        said = [typeset(rounded(each, 3)) for each in (rate, mean, math.sqrt(usual), old - new)]
-        beat = f"{said[0]} × {said[1]} / {said[2]} = {said[3]}"
-        way = "larger" if abs(new) > abs(old) else "smaller"
+        part = mean / usual if usual > 0.0 else 0.0
+        said = [typeset(rounded(each, 3)) for each in (mean, usual, part, rate, old - new)]
+        beats = f"{said[0]} / {said[1]} = {said[2]}", f"{said[3]} = {said[4]}"
+        way = "larger" if abs(new) > abs(old) else "smaller" if new != old else "none"
         pulled = "before" if (new - old) * slope > 0.0 else way
         digits = 4 if short(old, 4) != short(new, 4) else 6
         fields = {"old": number(old, digits), "new": number(new, digits)}
-        return beat, text(f"captions.sequence.step.{pulled}", **fields), old, new
+        return beats, text(f"captions.sequence.step.{pulled}", **fields), old, new
+
+    def moved(self) -> str:
+        """Return what the step of all weights does to the share of the goal; "" if unknown."""
+        state, result = self.state, self.here(self.facts.outputs)
+        if state.operation != 0 or state.answer is None or self.goal == NONE:
+            return ""
+        shares = result[self.goal], float(state.answer[self.goal * self.places + self.place])
+        before, after = [math.exp(each) for each in shares]
+        if before == after:
+            return ""
+        digits = 3 if short(before, 3) != short(after, 3) else 6
+        fields = {"old": number(before, digits), "new": number(after, digits)}
+        sign, count = self.sign(self.goal), len(state.value)
+        return text("captions.sequence.moved", letter=sign, count=count, **fields)
+
+    def reason(self, row: int) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        """Return why a change of a weight against its slope makes the goal likelier at the place.
+
+        These are the links from the weight to the score of the goal, and the number of the road
+        and what is before it on this way. Without a weight of which each link has the right sign,
+        such as a query or a key, both are empty.
+        """
+        homes, goal, here = homes_of(self.facts, row), self.goal, self.place
+        wall = "" if len(homes) == 0 else wall_of(self.facts, homes[0])
+        slopes = [] if wall in ("", "letters") or goal == NONE else self.parts(row)
+        sums = [each.target for each in self.facts.operations if each.kind == "sum"]
+        if len(slopes) == 0 or len(sums) != 2:
+            return NO_REASON
+        home, x = homes[0], self.numbers(homes[0].source)
+        unit, column = divmod(row - home.weights, home.shape[1])
+        first, made = column * self.places, home.target
+        comes = x[first + here]
+        if wall == "qkv":
+            each = int(self.attention.settings[1])
+            head, rest = divmod(unit, 3 * each)
+            shares = shares_of(self, head, here)
+            comes = sum([share * x[first + place] for place, share in enumerate(shares)])
+            unit, made = head * each + rest - 2 * each, self.attention.target
+            goal = goal if rest >= 2 * each else NONE
+        move = -comes if sum(slopes) > 0.0 else comes
+        is_other = goal == NONE or (wall == "scores" and unit != goal)
+        is_silent = wall == "wide" and self.here(made)[unit] <= 0.0
+        if is_other or is_silent or move * self.here(made, slopes=True)[unit] >= 0.0:
+            return NO_REASON
+        likelier = text("captions.sequence.likelier", letter=self.sign(goal))
+        most, number = 0.0, NONE
+        begin = text(f"captions.sequence.if.{'lower' if move * comes < 0.0 else 'higher'}")
+        if wall == "scores":
+            return (begin, link(comes, likelier)), (column, NONE)
+        walls = {wall_of(self.facts, each): each for each in self.facts.operations}
+        over = walls["join" if wall == "qkv" else "narrow"] if wall in ("qkv", "wide") else None
+        deltas = self.here(sums[0 if wall in ("qkv", "join") else 1], slopes=True)
+        for each in [unit] if over is None else range(len(deltas)):
+            moved = move if over is None else move * self.weight(over, each, unit)
+            gain = moved * self.weight(walls["scores"], goal, each)
+            if gain > most and moved * deltas[each] < 0.0:
+                most, number = gain, each
+        if number == NONE:
+            return NO_REASON
+        end = link(self.weight(walls["scores"], goal, number), likelier)
+        if over is None:
+            return (begin, link(comes, self.way("road", move)), end), (number, column)
+        weight = self.weight(over, number, unit)
+        taken = link(comes, self.way(wall, move, unit))
+        on_road = link(weight, self.way("road", move * weight))
+        return (begin, taken, on_road, end), (number, unit)
+
+    def weight(self, operation: OperationFacts, row: int, column: int) -> float:
+        """Return a weight before the step."""
+        value = self.state.value if self.state.before is None else self.state.before
+        return float(value[operation.weights + row * operation.shape[1] + column])
+
+    def way(self, kind: str, move: float, unit: int = 0) -> str:
+        """Return what becomes higher or lower: the road, what the letter takes, or a neuron."""
+        fields = {"letter": self.letter, "neuron": unit + 1}
+        return text(f"captions.sequence.{kind}.{'higher' if move > 0.0 else 'lower'}", **fields)
 
 
+NO_REASON: tuple[tuple[str, ...], tuple[int, ...]] = ((), ())
 PHASES = "backward", "step"
 BEATS = "lr", "m", "v", "correction1", "correction2", "w"
 
@@ -202,6 +286,10 @@ def slope_words(value: float) -> str:
     return typeset(rounded(value, 2))
 
 
+def link(factor: float, what: str) -> str:
+    return f"× {slope_words(factor)}: {what}"
+
+
 def digits_of(terms: Sequence[float]) -> list[int]:
     """Return decimal places with which the largest of small terms has two digits."""
     most: float = max([FAINT, *[abs(each) for each in terms]])
@@ -209,10 +297,10 @@ def digits_of(terms: Sequence[float]) -> list[int]:
     return [first, first + 1]
 
 
-def added(terms: Sequence[float], digits: Sequence[int] = DIGITS) -> str:
+def added(terms: Sequence[float], digits: Sequence[int] = DIGITS, written: int = WRITTEN) -> str:
     """Return a sum as text: the largest terms, the sum of the others, and the result."""
     order = sorted(range(len(terms)), key=lambda each: -abs(terms[each]))
-    shown = sorted(order[: WRITTEN - 1] if len(terms) > WRITTEN else order)
+    shown = sorted(order[: written - 1] if len(terms) > written else order)
     own = [terms[each] for each in shown]
     rest = len(terms) - len(shown)
     words = sum_words([*own, sum(terms) - sum(own)] if rest > 0 else own, digits)
@@ -348,7 +436,7 @@ def rows_told(told: Told) -> list[int]:
 
 def look_words(told: Told) -> str:
     """Return how much the head that takes most takes of each place, and what this adds up to."""
-    operation, here = told.operation, told.place
+    operation, here = told.attention, told.place
     result, at = told.here(operation.target), largest(told.here(operation.target))
     head, feature = divmod(at, int(operation.settings[1]))
     shares = shares_of(told, head, here)
@@ -363,20 +451,21 @@ def look_words(told: Told) -> str:
 
 def head_number(told: Told, head: int, kind: int, number: int, place: int) -> float:
     """Return a number of the query (0), key (1) or value (2) of a head."""
-    each, source = int(told.operation.settings[1]), told.numbers(told.operation.source)
+    each, source = int(told.attention.settings[1]), told.numbers(told.attention.source)
     return source[((3 * head + kind) * each + number) * told.places + place]
 
 
 def shares_of(told: Told, head: int, here: int) -> list[float]:
     """Return the shares that a head takes of the places."""
-    size, is_causal = int(told.operation.settings[1]), told.operation.settings[3] > 0.0
+    settings = told.attention.settings
+    size, is_causal = int(settings[1]), settings[3] > 0.0
     scores: list[float] = []
     for place in range(here + 1 if is_causal else len(told.read)):
         terms = [
             head_number(told, head, 0, each, here) * head_number(told, head, 1, each, place)
             for each in range(size)
         ]
-        scores.append(sum(terms) * float(told.operation.settings[4]))
+        scores.append(sum(terms) * float(settings[4]))
     top: float = max(scores)
     total = exact([each - top for each in scores])
     return [math.exp(each - top) / total for each in scores]
@@ -389,8 +478,8 @@ def loss_words(told: Told) -> str:
         return ""
     lost, share = -result[told.goal], math.exp(result[told.goal])
     said = {"share": number(share), "loss": number(lost), "among": number(math.exp(lost), 1)}
-    mean = number(told.state.loss)
-    return text("captions.sequence.loss", letter=told.sign(told.goal), mean=mean, **said)
+    fields = {"letter": told.sign(told.goal), "mean": number(told.state.loss)}
+    return text("captions.sequence.loss", count=len(told.read), **fields, **said)
 
 
 # Backward.
@@ -450,7 +539,7 @@ def slope_title(told: Told, uses: Uses) -> str:
     """Return the slope of a weight as the sum over all places."""
     if told.operation.kind == "embedding":
         return text("captions.sequence.rows_back", letter=told.letter, place=told.place)
-    words = added(uses.parts, digits_of(uses.parts))
+    words = added(uses.parts, digits_of(uses.parts), FEW)
     return text("captions.sequence.slope", count=len(uses.parts), sum=words)
 
 
@@ -466,8 +555,11 @@ def told_of_sequence(ctx: TracedWeight, at: Neuron | None, caption: Caption) -> 
     uses, title = told.uses_told(), ""
     if kind == "weight gradient":
         title = text("captions.sequence.none") if uses is None else slope_title(told, uses)
-    elif kind == "step" and uses is not None and uses.beat != "":
-        title = text("captions.sequence.step", beat=uses.beat, way=uses.way)
+    elif kind == "step" and uses is not None and len(uses.beats) == 0 and not ctx.chosen:
+        return caption  # about another weight
+    elif kind == "step" and uses is not None and len(uses.beats) > 0:
+        change = typeset(rounded(uses.old - uses.new, 3))
+        title = text("captions.sequence.step", change=change, way=uses.way)
     elif kind == "zero_grad":
         title = caption.title
     elif kind == "loss":

@@ -500,6 +500,12 @@ def test_a_curve_with_a_level_shows_means_since_single_losses_say_little() -> No
     loss, among, _ = words_beside(curve)
     assert loss == text("chart.mean", loss="2.50") and among == text("chart.among", count=12)
     assert words_beside(replace(curve, level=math.nan))[0] == text("chart.now", loss="3.00")
+    begun = replace(curve, at=0.0, start=3.25)  # step 0 has its loss
+    unknown = replace(begun, loss=math.nan, level=math.nan)
+    for each in (begun, unknown):
+        assert words_beside(each)[::2] == ("loss 3.25", "step 0")
+    stepped = words_beside(replace(curve, told=("2.3", "2.2")))
+    assert stepped[:2] == ("step loss 2.3 → 2.2", "of this step's names")
     canvas = Canvas2D(1280, 200)
     draw_loss(canvas, Box(0.0, 0.0, 1280.0, 180.0), 0.0, curve, DARK)
     assert text("chart.pairs", loss="2.56") in canvas.words

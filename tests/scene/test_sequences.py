@@ -21,6 +21,7 @@ from scalarviz.errors import UnknownNameError
 from scalarviz.faces.controller.controls import walk
 from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.layout.division import Box
 from scalarviz.scene.layout.sequence_layout import sequence_of
@@ -45,11 +46,12 @@ from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, Uses
 from scalarviz.story.traced_weight import walk_to
-from scalarviz.training.session.reading import facts_of
-from tests.scene.measures import projection, stage_of
+from scalarviz.training.session.reading import facts_of, state_of
+from tests.scene.measures import flat_of, projection, stage_of
 from tests.scene.sequences import HEADS, LETTERS, PLACES, WORDS, gpt, reading
 from tests.wording import refused
 
+MOST_TEXTS, LIT = 60, 7.0  # texts besides letters and bars; contrast of OUT and goal
 SIZES = (1280, 800), (800, 500), (1920, 1080)
 
 
@@ -290,10 +292,11 @@ def test_the_step_of_a_weight_is_told_in_two_beats() -> None:
     stage = stage_of(names.scene(engine="python"), (640, 400))
     stage.session.advance(2, "step")
     for row, uses in told_slopes(stage).items():
-        rate, mean, usual, change = [
-            float(each.replace("−", "-")) for each in re.split(" [×/=] ", uses.beat)
-        ]
-        assert rate * mean / usual == pytest.approx(change, rel=0.02)
+        numbers = [float(each.replace("−", "-")) for beat in uses.beats
+                   for each in re.split(" [×/=] ", beat)]  # fmt: skip
+        mean, usual, part, rate, change = numbers
+        assert mean / usual == pytest.approx(part, rel=0.02)
+        assert part * rate == pytest.approx(change, rel=0.02)
         assert uses.old - uses.new == pytest.approx(change, rel=0.01, abs=1e-9)
         assert uses.old == pytest.approx(stage.session.network.bank.value[row])
 
@@ -333,12 +336,102 @@ def test_equations_of_forward_sentences_hold_with_their_printed_digits(place: in
     assert equations == 8
 
 
+def test_a_step_says_what_all_weights_do_and_what_one_does_against_its_slope() -> None:
+    stage = stage_of(names.scene(engine="python"), (640, 400))
+    for _ in range(4):
+        stage.session.advance(39, "operation")
+        told = stage.frame_data().told
+        assert told is not None and told.uses is not None
+        uses, plan, network = told.uses, known_of(stage).plan, stage.session.network
+        is_against = (uses.new - uses.old) * sum(uses.parts) < 0.0
+        assert ("before" in uses.way) != is_against
+        assert is_against or uses.links == ()
+        state = state_of(stage.session)
+        letter, old, new = re.findall("move: (.) (.*) → (.*)", uses.moved)[0]
+        at = plan.signs.index(letter) * PLACES + uses.place
+        assert state.answer is not None and state.all is not None
+        assert float(new) == pytest.approx(np.exp(state.answer[at]), abs=6e-4)
+        name = plan.buffers["out"]
+        assert float(old) == pytest.approx(np.exp(state.all.values[name][at]), abs=6e-4)
+        outputs = network(stage.session.trainer.batches.at(stage.session.step_index - 1)[0])
+        assert float(new) == pytest.approx(np.exp(outputs[0, at]), abs=6e-4)
+
+
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("moment", [18, 30, 34])
 def test_texts_of_slopes_do_not_meet(size: tuple[int, int], moment: int) -> None:
     stage = shown(size)
     stage.session.advance(moment, "operation")
     assert_apart(stage, size)
+
+
+@pytest.mark.parametrize("size", SIZES[:2])
+def test_a_whole_picture_of_slopes_has_texts_that_do_not_meet(size: tuple[int, int]) -> None:
+    stage = stage_of(names.scene(engine="python"), size)
+    stage.session.advance(1)
+    stage.frame_data()
+    for operations in (20, 6, 8, 5):  # weights of scores, wide, value, and the step
+        stage.session.advance(operations, "operation")
+        seen = [each for each in flat_of(stage).written if not each.hidden]
+        words = [each.words for each in seen]
+        assert {"OUT", "goal"} <= set(words) and not any("..." in each for each in words)
+        assert all(each.contrast > LIT for each in seen if each.words in ("OUT", "goal"))
+        long = [each for each in words if len(each) > 1 and not is_number(each)]
+        assert len(long) <= MOST_TEXTS, long
+        near = [(one.words, other.words) for one, other in combinations(seen, 2)
+                if one.box.inside(1.0).meets(other.box.inside(1.0))]  # fmt: skip
+        assert near == []
+        data = stage.frame_data()  # no number covers the way to the weight
+        assert data.told is not None and data.told.uses is not None
+        canvas = Canvas2D(*size, scale=data.division(*size).scale)
+        assert numbers_on_cubes(canvas, projection(stage), data, at_rest=True) == {}
+
+
+def forward_with(row: int, change: float) -> tuple[dict[str, FloatArray], SequenceNumbers]:
+    """Return the numbers of the first name at its usual place, with one weight changed."""
+    stage = shown()
+    stage.session.network.bank.value[row] += change
+    stage.session.advance(16, "operation")
+    known = known_of(stage)
+    return {name: each[:, 3] for name, each in arrays(known).items()
+            if not name.startswith("W")}, known  # fmt: skip
+
+
+def test_each_link_of_a_reason_holds_when_its_weight_is_moved() -> None:
+    stage = shown()
+    found = [uses for uses in told_slopes(stage).values() if uses.links]
+    plan, walls = known_of(stage).plan, set[str]()
+    goal = WORDS[0][3:4]
+    before = forward_with(0, 0.0)[0]
+    for uses in found:
+        wall = cell_of(plan, uses.row)[0]
+        walls.add(wall)
+        is_lower = sum(uses.parts) > 0.0
+        assert uses.links[0] == ("if it is lower" if is_lower else "if it is higher")
+        after, _ = forward_with(uses.row, -1e-3 if is_lower else 1e-3)
+        moved = {name: after[name] - before[name] for name in before}
+        letter = plan.signs.index(goal)
+        number, inner = uses.route
+        stations = {
+            "qkv": [("mix", inner), ("h", number)],
+            "join": [("h", number)],
+            "wide": [("z", inner), ("y", number)],
+            "narrow": [("y", number)],
+            "scores": [],
+        }[wall]
+        *said, last = uses.links[1:]
+        for (name, index), words in zip(stations, said, strict=True):
+            assert words.endswith(("more", "higher")) == (moved[name][index] > 0.0), uses
+        factors = [
+            float(re.findall("× (.*):", each)[0].replace("−", "-")) for each in [*said, last]
+        ]
+        change = -1e-3 if is_lower else 1e-3
+        for (name, index), factor in zip(stations, factors, strict=False):
+            change *= factor  # each factor says how much is passed on
+            assert moved[name][index] == pytest.approx(change, rel=0.15), uses
+        assert change * factors[-1] > 0.0 and last.endswith(f"{goal} likelier")
+        assert moved["out"][letter] > 0.0
+    assert walls == {"qkv", "join", "wide", "narrow", "scores"}
 
 
 def test_other_networks_have_other_layouts() -> None:
