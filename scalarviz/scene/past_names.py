@@ -30,11 +30,12 @@ class NamesOfMoment:
 
     names: Sequence[WrittenName]
     step: float
+    heat: float = HEAT
 
 
 def words_of_names(seen: NamesOfMoment) -> str:
     """Return how the names were written."""
-    return text("names.about", step=seen.step, heat=typeset(f"{HEAT:g}".lstrip("0")))
+    return text("names.about", step=seen.step, heat=typeset(f"{seen.heat:g}".lstrip("0")))
 
 
 def draw_names(canvas: Canvas2D, box: Box, seen: NamesOfMoment, theme: Theme, scale: float) -> None:

@@ -32,8 +32,14 @@ from scalarviz.scene.layout.sequence_places import (
 from scalarviz.scene.layout.ways import Point
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_lines import LOOK, draw_lit_cubes, fan_of, look_paths
-from scalarviz.scene.sequence_part import NAME_WIDE
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, LEAST_NAME, LETTERS, SMALLER, Sheet
+from scalarviz.scene.sequence_sheet import (
+    LEAST_LETTER,
+    LEAST_NAME,
+    LETTERS,
+    NAME_WIDE,
+    SMALLER,
+    Sheet,
+)
 from scalarviz.story.facts import NONE
 
 if TYPE_CHECKING:
@@ -370,28 +376,8 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
         words = text("sequence.slope.factors")
         sheet.label(x, y + 117.0, words, theme.quiet, anchor="left")
     top, pitch = y + 130.0, min(HIGH, ROWS / count)
-    most: float = max([1e-12, *[abs(part) for part in uses.parts]])
-    zero = right - 16.0 - REACH * (0.5 if min(uses.parts) < 0.0 < max(uses.parts) else 1.0)
-    zero = right - 16.0 if max(uses.parts) <= 0.0 else zero
-    unit = (REACH if zero != right - 16.0 - 0.5 * REACH else 0.5 * REACH) / most
-    sheet.canvas.line(
-        [sheet.at(zero, top), sheet.at(zero, top + pitch * count)],
-        theme.quiet,
-        width=max(0.8, zoom),
-    )
-    for own, part in enumerate(uses.parts):
-        y, is_here = top + pitch * (own + 0.5), own == uses.place
-        side = min(18.0, pitch - 2.0)
-        look = "chosen" if is_here else "read"
-        sheet.chip(x, y - 0.5 * side, side, plan.signs[known.read[own]], look)
-        sheet.label(x + 118.0, y, uses.said[own], theme.accent, anchor="right", bold=is_here,
-                    least=LEAST_LETTER)  # fmt: skip
-        start = zero + unit * min(0.0, part)
-        box = sheet.plane.box(start, y - 0.2 * pitch, start + unit * abs(part), y + 0.2 * pitch)
-        fill = veil(theme.accent, 1.0 if is_here else 0.7)
-        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=zoom)
+    draw_slopes(sheet, uses, (x, top, right - 16.0), pitch, 118.0)
     y = top + pitch * count + 6.0
-    sheet.canvas.line([sheet.at(x, y), sheet.at(x + 118.0, y)], theme.quiet, width=max(0.8, zoom))
     sheet.label(x, y + 16.0, text("sequence.slope.sum"), theme.ink, anchor="left", bold=True)
     end, total = x + (165.0 if is_small else 118.0), uses.said[count]
     sheet.label(end, y + 16.0, total, theme.ink, anchor="right", bold=True, large=14.0)
@@ -414,3 +400,39 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
         head, _, share = uses.moved.partition(": ")
         for line, said in enumerate([head, share] if is_small else [uses.moved]):
             sheet.label(x, y + 147.0 + 18.0 * line, said, theme.ink, anchor="left")
+
+
+def draw_slopes(
+    sheet: Sheet, uses: Uses, corner: tuple[float, float, float], pitch: float, end: float
+) -> None:
+    """Draw the slope of a weight at each place with a bar, and a line below.
+
+    Args:
+        corner: left end, top and right end of the rows
+        end: right end of the numbers, from the left end
+    """
+    plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
+    x, top, right = corner
+    count = len(uses.parts)
+    most: float = max([1e-12, *[abs(part) for part in uses.parts]])
+    zero = right - REACH * (0.5 if min(uses.parts) < 0.0 < max(uses.parts) else 1.0)
+    zero = right if max(uses.parts) <= 0.0 else zero
+    unit = (REACH if zero != right - 0.5 * REACH else 0.5 * REACH) / most
+    sheet.canvas.line(
+        [sheet.at(zero, top), sheet.at(zero, top + pitch * count)],
+        theme.quiet,
+        width=max(0.8, zoom),
+    )
+    for own, part in enumerate(uses.parts):
+        y, is_here = top + pitch * (own + 0.5), own == uses.place
+        side = min(18.0, pitch - 2.0)
+        look = "chosen" if is_here else "read"
+        sheet.chip(x, y - 0.5 * side, side, plan.signs[known.read[own]], look)
+        sheet.label(x + end, y, uses.said[own], theme.accent, anchor="right", bold=is_here,
+                    least=LEAST_LETTER)  # fmt: skip
+        start = zero + unit * min(0.0, part)
+        box = sheet.plane.box(start, y - 0.2 * pitch, start + unit * abs(part), y + 0.2 * pitch)
+        fill = veil(theme.accent, 1.0 if is_here else 0.7)
+        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=zoom)
+    y = top + pitch * count + 6.0
+    sheet.canvas.line([sheet.at(x, y), sheet.at(x + end, y)], theme.quiet, width=max(0.8, zoom))

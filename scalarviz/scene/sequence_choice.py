@@ -23,9 +23,10 @@ from scalarviz.scene.sequence_part import (
     CHIP,
     chosen_part,
     edges_of,
-    part_at,
     parts_of,
+    place_of_rows,
     places_of_chips,
+    rows_of_part,
     triangle_corner,
 )
 from scalarviz.scene.sequence_sheet import BACK, Plane, goes_back, numbers_of
@@ -62,7 +63,7 @@ def brightness_of(frame_data: FrameData) -> tuple[list[float], list[list[int]]]:
     active = known.numbers("z", known.place) if known.place != NONE else []
     outside: list[float] = []
     cells: list[list[int]] = []
-    is_back = goes_back(frame_data) and not known.plan.is_upright
+    is_back = goes_back(frame_data)
     for plate in layout.plates:
         if is_back:
             outside.append(BACK)
@@ -138,11 +139,26 @@ def choice_upright(plane: Plane, known: SequenceNumbers, x: float, y: float) -> 
     for part in range(len(parts_of(plan))):
         left, top, right, low = edges_of(plan, part)
         if plane.box(left, top, right, low).has(x, y):
-            return replace(now, part=part)
+            return replace(now, part=part, neuron=NONE)
     title = plane.box(0.0, HIGH, plan.wide, HIGH + 90.0)
+    part = chosen_part(known)
     if title.has(x, y):
-        return replace(now, part=part_at(title, plan, chosen_part(known), x))
-    return None
+        return next_part(known, -1 if x < title.x + 0.5 * title.width else 1)
+    name, rows = parts_of(plan)[part][0], rows_of_part(known, part)
+    if name == "wide" and now.neuron != NONE:
+        return replace(now, neuron=NONE) if y > title.bottom else None
+    row = place_of_rows(plane, plan, rows).row_at(len(rows), x, y)
+    if row == NONE or name not in ("scores", "wide"):
+        return None
+    if name == "wide":
+        return replace(now, neuron=row)
+    return replace(now, letter=NONE if now.letter == row else row)
+
+
+def next_part(known: SequenceNumbers, step: int) -> Choice:
+    """Return the choice of another part of an upright picture."""
+    part = (chosen_part(known) + step) % len(parts_of(known.plan))
+    return replace(known.choice, part=part, neuron=NONE)
 
 
 def keys_of_choice(plan: SequencePlan | None) -> list[str]:
@@ -151,10 +167,15 @@ def keys_of_choice(plan: SequencePlan | None) -> list[str]:
 
 
 def choice_by_key(frame_data: FrameData, key: str) -> Choice | None:
-    """Return the choice after a key: left and right for the place, a digit for a head; or None."""
+    """Return the choice after a key: left and right for the place, a digit for a head; or None.
+
+    A swipe over an upright picture is like a key.
+    """
     if frame_data.layout.sequence is None or numbers_of(frame_data).place == NONE:
         return None
     known, now = numbers_of(frame_data), frame_data.choice
+    if known.plan.is_upright and key in ("swipe-left", "swipe-right"):
+        return next_part(known, 1 if key == "swipe-left" else -1)
     keys = keys_of_choice(known.plan)
     if key in keys[:2]:
         place = known.place + (1 if key == "right" else -1)

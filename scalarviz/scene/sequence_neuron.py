@@ -12,10 +12,10 @@ from scalarviz.scene.layout.sequence_places import BOTTOM, SMALL, TOP, WALL, sha
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_head import LOW, draw_products, reach_of
 from scalarviz.scene.sequence_lines import BIG
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, Sheet
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, Sheet
 
 LEFT, ABOVE, GAP = 16.0, 2.0, 32.0  # of the card; above the walls, and to the wall it speaks of
-ROW, ROWS = 24.0, 400.0  # largest height of a product, and height of all
+ROW = 24.0  # largest height of a product
 UNIT, REACH = 60.0, 44.0  # pixels of a product of 1, and of the largest sum
 SPEAKS, SCORE = 2.2, 360.0  # number with the strongest color; pixels of a score of 1
 NAMED = 0.8  # zoom from which columns have names
@@ -23,61 +23,78 @@ NAMED = 0.8  # zoom from which columns have names
 
 def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
     """Draw inputs, weights and products of a neuron, and what it adds to each score."""
-    plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
     draw_trunk(sheet, neuron)
-    right, low = plan.x("wide") - GAP, BOTTOM + LOW
+    right, low = sheet.plan.x("wide") - GAP, BOTTOM + LOW
     sheet.card(LEFT, TOP - ABOVE, right, low)
-    x, title = LEFT + 20.0, text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden)
-    sheet.label(x, TOP + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
+    draw_neuron(sheet, neuron, (LEFT + 20.0, TOP, right - 20.0, low), 1.0)
+
+
+def draw_neuron(
+    sheet: Sheet, neuron: int, card: tuple[float, float, float, float], far: float
+) -> None:
+    """Draw a neuron in a card.
+
+    Args:
+        card: left, upper, right and lower edge
+        far: factor of the distances of columns; small cards have fewer words
+    """
+    plan, known, theme, zoom = sheet.plan, sheet.known, sheet.theme, sheet.zoom
+    (x, top, right, low), is_small = card, far < 1.0
+    large = 11.0 if is_small else LETTERS
+    title, size = text("sequence.neuron.title", neuron=neuron + 1, count=plan.hidden), 16.0 * far
+    sheet.label(x, top + 22.0, title, theme.ink, anchor="left", bold=True, large=max(12.0, size))
     inputs, weights = known.numbers("n", known.place), known.row("wide", neuron)
     terms = [a * b for a, b in zip(inputs, weights, strict=True)]
-    high = min(ROW, ROWS / (len(terms) + 1))
-    start, largest = TOP + 68.0, top_of([abs(each) for each in terms], 1.0)
+    start, largest = top + (36.0 if is_small else 68.0), top_of([abs(each) for each in terms], 1.0)
+    high = min(ROW, (low - start - 82.0 * far) / (len(terms) + 1))
     for column, words in (
         (54.0, text("sequence.neuron.input")),
         (138.0, text("sequence.neuron.weight")),
         (206.0, text("sequence.neuron.product")),
     ):
-        if zoom > NAMED:
-            sheet.label(x + column, TOP + 52.0, words, theme.quiet,
-                        anchor="right")  # fmt: skip
+        if zoom > NAMED and not is_small:
+            sheet.label(x + column, top + 52.0, words, theme.quiet, anchor="right")
     said = sum_words(terms)
     cubes: list[tuple[float, float, float, float]] = []
+    ball, x = x + 4.0, x + (11.0 if is_small else 0.0)
     for number, value in enumerate(inputs):
         y = start + high * (number + 0.5)
-        sheet.disc(
-            x + 4.0, y, min(8.0, 0.45 * high), theme.map(max(-1.0, min(1.0, value / SPEAKS)))
-        )
-        place, side = sheet.at(x + 84.0, y + 0.4 * high), 0.75 * high * zoom
+        sheet.disc(ball, y, min(8.0, 0.45 * high), theme.map(max(-1.0, min(1.0, value / SPEAKS))))
+        place, side = sheet.at(x + far * 84.0, y + 0.4 * high), 0.75 * high * zoom
         cubes.append((place[0], place[1], side, share_of(weights[number])))
         is_told = number == largest
         for column, words in ((54.0, short(value)), (138.0, short(weights[number])),
                               (206.0, said[number])):  # fmt: skip
             color = theme.ink if is_told else theme.quiet
-            sheet.label(x + column, y, typeset(words), color, anchor="right", bold=is_told,
-                        least=LEAST_LETTER)  # fmt: skip
+            sheet.label(x + far * column, y, typeset(words), color, anchor="right", bold=is_told,
+                        least=LEAST_LETTER, large=large)  # fmt: skip
         for column, words in ((63.0, "×"), (149.0, "=")):
-            sheet.label(x + column, y, words, theme.ghost, least=LEAST_LETTER)
+            left = x + far * column
+            sheet.label(left, y, words, theme.ghost, least=LEAST_LETTER, large=large)
     draw_cubes(sheet.canvas, cubes, theme)
     y = start + high * (largest + 0.5)
-    sheet.frame(x - 7.0, y - 0.5 * high, x + 212.0, y + 0.5 * high)
-    unit = min(UNIT, REACH / max(1e-9, reach_of(terms)))
+    sheet.frame(ball - 11.0, y - 0.5 * high, x + far * 206.0 + 6.0, y + 0.5 * high)
+    unit = far * min(UNIT, REACH / max(1e-9, reach_of(terms)))
     whole = high * (len(terms) + 1) / 0.8
-    draw_products(sheet, x + 264.0, start + 0.4 * whole, whole, terms, unit)
+    draw_products(sheet, x + far * 264.0, start + 0.4 * whole, whole, terms, unit)
     y = start + high * (len(terms) + 0.5)
-    sheet.label(x, y, text("sequence.neuron.sum"), theme.ink, anchor="left", bold=True)
-    sheet.label(x + 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0)
+    left = ball - 4.0
+    sheet.label(left, y, text("sequence.neuron.sum"), theme.ink, anchor="left", bold=True)
+    sheet.label(
+        x + far * 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0
+    )
     active = known.numbers("z", known.place)
     speaks = len(active) > 0 and active[neuron] > 0.0
     silent = len([each for each in active if each <= 0.0])
     words = text("sequence.neuron.speaks") if speaks else text("sequence.neuron.silent")
-    sheet.label(x, low - 44.0, words, theme.ink, anchor="left", bold=True)
+    sheet.label(left, low - 44.0 * far, words, theme.ink, anchor="left", bold=True)
     words = text("sequence.neuron.others", silent=silent, count=plan.hidden)
-    sheet.label(x, low - 22.0, words, theme.quiet, anchor="left")
-    if zoom > NAMED:
+    sheet.label(left, low - 22.0 * far, words, theme.quiet, anchor="left")
+    if zoom > NAMED and not is_small:
         draw_bend(sheet, x + 268.0, low - 20.0, sum(terms))
     if active:
-        draw_additions(sheet, x + 340.0, right - 20.0, known.additions(neuron))
+        card = x + far * 340.0, top, right, low - (10.0 if not is_small else 36.0)
+        draw_additions(sheet, card, known.additions(neuron), is_small=is_small)
 
 
 def draw_trunk(sheet: Sheet, neuron: int) -> None:
@@ -109,28 +126,35 @@ def draw_bend(sheet: Sheet, x: float, y: float, value: float) -> None:
     sheet.disc(x + place, y - max(0.0, place), 5.0, sheet.hue(value))
 
 
-def draw_additions(sheet: Sheet, left: float, right: float, added: list[float]) -> None:
-    """Draw what a neuron adds to each score as bars with numbers."""
+def draw_additions(
+    sheet: Sheet, card: tuple[float, float, float, float], added: list[float], *, is_small: bool
+) -> None:
+    """Draw what a neuron adds to each score as bars with numbers; in a small card with three."""
+    (left, above, right, bottom), large = card, 12.0 if is_small else 16.0
     plan, known, theme = sheet.plan, sheet.known, sheet.theme
     most, least = top_of(added, 1.0), top_of(added, -1.0)
     title = text("sequence.neuron.nothing")
     if max(added) > min(added):
         title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
-    sheet.label(left, TOP + 22.0, title, theme.ink, anchor="left", bold=True, large=16.0)
-    sheet.label(left, TOP + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
-    top, pitch = TOP + 66.0, (BOTTOM - TOP - 66.0) / plan.letters
+    sheet.label(right if is_small else left, above + 22.0, title, theme.ink,
+                anchor="right" if is_small else "left", bold=True, large=large)  # fmt: skip
+    if not is_small:
+        sheet.label(left, above + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
+    top = above + (32.0 if is_small else 66.0)
+    pitch = (bottom - top) / plan.letters
     low, high = min(0.0, min(added)), max(0.0, max(added))
     unit = min(SCORE, (right - left - 90.0) / max(1e-9, high - low))
     zero = left + 28.0 - unit * low
-    ends = [sheet.at(zero, top), sheet.at(zero, BOTTOM)]
+    ends = [sheet.at(zero, top), sheet.at(zero, bottom)]
     sheet.canvas.line(ends, theme.quiet, width=max(0.8, sheet.zoom))
     for letter, value in enumerate(added):
         y, is_told = top + pitch * (letter + 0.5), letter in (most, least, known.letter)
+        is_told = is_told and low < high
         color = theme.ink if is_told else theme.quiet
         sheet.label(left + 6.0, y, plan.signs[letter], color, bold=is_told, least=LEAST_LETTER)
         start = zero + unit * min(0.0, value)
         box = sheet.plane.box(start, y - 0.32 * pitch, start + unit * abs(value), y + 0.32 * pitch)
         fill = veil(sheet.hue(value), 1.0 if is_told else 0.6)
         sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=sheet.zoom)
-        words = typeset(f"{value:+.2f}")
+        words = "" if is_small and not is_told else typeset(f"{value:+.2f}")
         sheet.label(right, y, words, color, anchor="right", bold=is_told, least=LEAST_LETTER)

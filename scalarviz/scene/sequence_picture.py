@@ -42,7 +42,7 @@ from scalarviz.scene.sequence_blame import (
 )
 from scalarviz.scene.sequence_head import draw_card_of_head
 from scalarviz.scene.sequence_lines import draw_lit_ways
-from scalarviz.scene.sequence_neuron import draw_card_of_neuron
+from scalarviz.scene.sequence_neuron import draw_card_of_neuron, draw_trunk
 from scalarviz.scene.sequence_part import CHIP, SIDE, draw_part, draw_upper, places_of_chips
 from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
 from scalarviz.scene.sequence_sheet import (
@@ -51,6 +51,7 @@ from scalarviz.scene.sequence_sheet import (
     Plane,
     Sheet,
     goes_back,
+    heat_words,
     numbers_of,
 )
 from scalarviz.story.facts import NONE
@@ -80,11 +81,11 @@ def draw_sequence_marks(
     known, is_upright = sheet.known, sheet.plan.is_upright
     if sheet.plan.closed:
         draw_closed(sheet)
-    is_covered = is_upright or known.choice.head != NONE
+    is_covered = known.choice.head != NONE and not is_upright
     uses = None if is_covered or frame_data.told is None else frame_data.told.uses
     if uses is not None and sheet.plan.closed_rows[0] <= uses.row < sheet.plan.closed_rows[1]:
         uses = None
-    if uses is None or len(uses.links) == 0:  # their place is above the walls
+    if is_upright or uses is None or len(uses.links) == 0:  # their place is above the walls
         write_walls(sheet)
     if known.place == NONE:
         return sheet.taken
@@ -96,6 +97,8 @@ def draw_sequence_marks(
         draw_card_of_head(sheet, head)
         return sheet.taken
     opened = NONE if is_upright or not known.has("n") else known.choice.neuron
+    if is_upright and known.choice.neuron != NONE and known.has("n"):
+        draw_trunk(sheet, known.choice.neuron)
     if known.has("qkv") and opened == NONE:
         draw_columns(sheet)
         if not goes_back(frame_data):
@@ -104,16 +107,16 @@ def draw_sequence_marks(
         if value > 0.0:  # silent ones are small
             fill = theme.map(min(1.0, value / SPEAKS))
             sheet.disc(sheet.plan.x("z"), sheet.plan.neuron_y(neuron), SMALL, fill)
-    is_back = goes_back(frame_data) and not is_upright
+    is_back = goes_back(frame_data)
     if uses is not None or is_back:
         if is_back and goal != NONE and known.chances:
             draw_way_back(sheet, goal, frame_data.buffers.flows, uses)
-        elif uses is not None:
+        elif uses is not None and not is_upright:
             draw_weight_of(sheet, uses.row)
         draw_chips(sheet, goal)
         if not is_back:
             draw_bars(sheet, goal)
-        if uses is not None:
+        if uses is not None and not is_upright:
             draw_card_of_uses(sheet, uses)
             if len(uses.links) > 0:
                 draw_reason(sheet, uses)
@@ -142,8 +145,8 @@ def write_sum(sheet: Sheet, parts: Sequence[float]) -> None:
         letter=sheet.plan.signs[sheet.known.letter],
         stays=stays, back=back, neurons=neurons, score=score,
     )  # fmt: skip
-    right = sheet.plan.wide - 16.0
-    sheet.label(right, BOTTOM + 21.0, typeset(said), sheet.theme.ink, anchor="right")
+    right, said = sheet.plan.wide - 16.0, typeset(said) + heat_words(sheet.known)
+    sheet.label(right, BOTTOM + 21.0, said, sheet.theme.ink, anchor="right")
 
 
 def draw_closed(sheet: Sheet) -> None:
@@ -184,9 +187,11 @@ def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
         sheet.canvas.box(box.x, box.y, max(1.2, box.width), box.height, fill, radius=sheet.zoom)
         said, color = words[row], theme.ink
         sheet.label(right - 10.0, y + 16.5, said, color, anchor="right", bold=is_sum)
-    score, part, total, share = share_words(known.numbers("scores", known.place), known.letter)
+    scores = [each / known.choice.heat for each in known.numbers("scores", known.place)]
+    score, part, total, share = share_words(scores, known.letter)
     y = TOP + 68.0 + WHY_ROW * (len(parts) + 1.0)
-    sheet.label(x, y, text("sequence.why.share"), theme.ink, anchor="left")
+    said = text("sequence.why.share") + heat_words(known)
+    sheet.label(x, y, said, theme.ink, anchor="left")
     is_small = sheet.zoom <= 0.8
     all_of = text("sequence.head.all", count=plan.letters)
     lines = [] if is_small else [f"e^{score} = {part}", f"÷ {total} ({all_of})"]
@@ -371,7 +376,9 @@ def draw_sequence_part(
     plan = frame_data.layout.sequence
     if plan is None or not plan.is_upright or numbers_of(frame_data).place == NONE:
         return []
-    return draw_part(Sheet(canvas, see, frame_data, theme))
+    sheet, told = Sheet(canvas, see, frame_data, theme), frame_data.told
+    goal = goal_of(sheet, frame_data.buffers.target) if goes_back(frame_data) else NONE
+    return draw_part(sheet, None if told is None else told.uses, goal)
 
 
 def draw_sequence_row(

@@ -6,8 +6,10 @@ This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSL
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.texts.decimals import short, stripped, typeset
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import PIXEL
 from scalarviz.scene.layout.sequence_places import SequencePlan, veil
@@ -17,13 +19,13 @@ from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scene.silhouettes import balls_of
 
 if TYPE_CHECKING:
-    from scalarviz.scene.annotations import Ball
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
     from scalarviz.scene.canvas.palette import Theme
     from scalarviz.scene.frame_data import FrameData
     from scalarviz.scene.layout.division import Projection
 
 ROUND = 5.0  # radius of corners
+NAME_WIDE = 174.0  # width of a name
 LETTERS, LEAST_NAME, LEAST_LETTER = 12.0, 10.5, 7.5  # letter sizes, and least ones in pixels,
 BACK = 0.26  # brightness of what no slope runs along
 SMALLER, LEGIBLE = 19.0, 6.0  # which are smaller in small pictures, and left out below a size
@@ -40,19 +42,21 @@ class Plane:
     def __init__(self, see: Projection) -> None:
         points = [(0.0, 0.0, 0.0), (PIXEL, 0.0, 0.0), (0.0, -PIXEL, 0.0)]
         seen = balls_of(see, points, 0.0)
-        self.origin: Ball = seen[0]
-        self.right: Ball = seen[1]
-        self.down: Ball = seen[2]
-        self.zoom: float = PIXEL * self.origin.unit
+        self.origin: Point = (seen[0].x, seen[0].y)
+        self.right: Point = (seen[1].x - seen[0].x, seen[1].y - seen[0].y)
+        self.down: Point = (seen[2].x - seen[0].x, seen[2].y - seen[0].y)
+        self.zoom: float = PIXEL * seen[0].unit
         self.bottom: float = see.box.bottom
 
     def at(self, x: float, y: float) -> Point:
         """Return a position in the picture."""
         zero, right, down = self.origin, self.right, self.down
-        return (
-            zero.x + x * (right.x - zero.x) + y * (down.x - zero.x),
-            zero.y + x * (right.y - zero.y) + y * (down.y - zero.y),
-        )
+        return zero[0] + x * right[0] + y * down[0], zero[1] + x * right[1] + y * down[1]
+
+    def move_to(self, x: float, y: float, zoom: float) -> None:
+        """Become a plane whose origin is at a pixel of the picture."""
+        self.origin, self.right, self.down = (x, y), (zoom, 0.0), (0.0, zoom)
+        self.zoom = zoom
 
     def box(self, x: float, y: float, right: float, low: float) -> Box:
         """Return the box in the picture between two positions."""
@@ -65,7 +69,7 @@ class Sheet:
     """What draws on the plane of the network.
 
     Attributes:
-        plane: the plane; `zoom` is its zoom
+        plane: the plane
         strokes: lines to be drawn together, with their depths
         taken: boxes of the texts
         level: brightness of lines and squares
@@ -78,10 +82,14 @@ class Sheet:
         self.plan: SequencePlan = frame_data.layout.sequence
         self.known: SequenceNumbers = numbers_of(frame_data)
         self.plane: Plane = Plane(see)
-        self.zoom: float = self.plane.zoom
         self.strokes: list[tuple[Stroke, tuple[float, float]]] = []
         self.taken: list[Box] = []
         self.level: float = BACK if goes_back(frame_data) else 1.0
+
+    @property
+    def zoom(self) -> float:
+        """Pixels of the picture per pixel of the plane."""
+        return self.plane.zoom
 
     def at(self, x: float, y: float) -> Point:
         """Return a position in the picture."""
@@ -236,5 +244,14 @@ def goes_back(frame_data: FrameData) -> bool:
 def numbers_of(frame_data: FrameData) -> SequenceNumbers:
     """Return the numbers of the shown sample."""
     assert frame_data.layout.sequence is not None
+    choice = frame_data.choice
+    if frame_data.moment is not None:  # a step has no temperature
+        choice = replace(choice, heat=1.0)
     known = frame_data.layout.sequence, frame_data.buffers.values, frame_data.weights
-    return SequenceNumbers(*known, frame_data.choice)
+    return SequenceNumbers(*known, choice)
+
+
+def heat_words(known: SequenceNumbers) -> str:
+    """Return by what the scores are divided; "" for a temperature of 1."""
+    heat = known.choice.heat
+    return "" if heat == 1.0 else f", ÷ {typeset(stripped(short(heat)))}"

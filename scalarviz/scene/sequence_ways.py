@@ -75,7 +75,9 @@ class SequenceNumbers:
     @cached_property
     def chances(self) -> list[float]:
         """How likely each letter is to come next; [] if unknown."""
-        return [math.exp(each) for each in self.numbers("out", self.place)]
+        scores = [each / self.choice.heat for each in self.numbers("out", self.place)]
+        is_whole = self.choice.heat == 1.0 or len(scores) == 0
+        return [math.exp(each) for each in scores] if is_whole else softmax(scores)
 
     @property
     def best(self) -> int:

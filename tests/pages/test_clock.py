@@ -201,6 +201,23 @@ def test_keyframes_stay_within_their_memory(colors: InPage) -> None:
     assert 5 <= found[0] <= 20 and found[1:] == [True, True]
 
 
+def test_a_long_training_keeps_no_more_keyframes_and_losses_than_a_short_one(
+    colors: InPage,
+) -> None:
+    kept = colors.run("""
+        const clock = new Clock(engine), { branches } = clock, { losses } = clock.branch;
+        const saved = engine.save();
+        return [1e5, 1e6, 3e6].map((end) => {
+          while (branches.end < end) branches.write(branches.end, new Float64Array(1000));
+          for (let step = clock.branch.frames.at(-1).step; step < end; step += 10)
+            if (branches.wants(step, 10)) branches.add({ step, applied: 0, loss: 0, saved });
+          return [clock.branch.frames.length, losses.room.length, losses.sums.length];
+        });
+    """)
+    for frames, exact, means in kept:
+        assert 2**11 <= frames <= 2**12 and exact == 2**16 and means <= 2**13
+
+
 def test_a_state_shows_what_has_been_computed(colors: InPage, session: sv.Session) -> None:
     program = session.network.program
     found = colors.run("""

@@ -334,7 +334,8 @@ def test_a_link_to_this_moment_is_copied_and_opens_it(opened: Opens, file: Path)
     tab.until("!document.querySelector('#chip').hidden")
     assert tab.shown("chip") == text("page.link.copied")
     link = tab.ask("navigator.clipboard.readText()")
-    assert link == f"{file.as_uri()}#step=2&op=3&neuron=tanh%200:2"
+    sample = tab.ask("app.state.focus")  # the clearest one
+    assert link == f"{file.as_uri()}#step=2&op=3&neuron=tanh%200:2&sample={sample}"
     wanted = tab.state
     tab.press("ArrowUp")
     tab.page.click("#more")

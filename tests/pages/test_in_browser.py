@@ -312,7 +312,7 @@ def test_the_rate_is_typed_dragged_doubled_and_kept_within_reason(tab: Tab) -> N
 @pytest.mark.page(color_scheme="light")
 def test_the_theme_is_that_of_the_system_until_another_is_chosen(tab: Tab) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
-    assert tab.ask(ground) == "rgb(243, 245, 249)" and tab.ask("app.picture.theme") == "light"
+    assert tab.ask(ground) == "rgb(246, 248, 251)" and tab.ask("app.picture.theme") == "light"
     tab.press("d")
     assert tab.ask(ground) == "rgb(13, 17, 23)" and tab.ask("app.picture.theme") == "dark"
 
@@ -326,8 +326,10 @@ def test_another_sample_is_shown_by_keys_and_buttons(tab: Tab) -> None:
     assert tab.ask("[...app.state.inputs]") == first
     tab.page.click("#more")
     tab.page.click("#others summary")
-    for button, sample in (("#sample-after", 1), ("#sample-before", 0), ("#sample-before", 7)):
+    sample = tab.ask("app.state.focus")
+    for button, by in (("#sample-after", 1), *[("#sample-before", -1)] * 9):
         tab.click(button)
+        sample = (sample + by) % 8
         assert tab.ask("app.state.focus") == sample
 
 
@@ -636,13 +638,14 @@ def test_the_stage_is_not_black_before_the_first_state_is_there(
     tab.page.wait_for_timeout(1500)
     assert tab.ask("!app && document.querySelector('#waiting') === null")
     shown = Image.open(io.BytesIO(tab.page.screenshot())).convert("RGB")
-    assert shown.getpixel((500, 300)) == (243, 245, 249)
+    assert shown.getpixel((500, 300)) == (246, 248, 251)
     tab.close()
 
 
 @for_use
 def test_a_rate_that_is_too_large_is_told_with_what_helps(tab: Tab) -> None:
+    tab.page.click("#more")
     tab.enter("#rate-number", "1e30")
-    tab.page.locator("#caption h2").click()
+    tab.page.click("#more")
     tab.press("ArrowRight")
     assert chip(tab) == text("page.growing")

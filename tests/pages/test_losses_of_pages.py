@@ -24,7 +24,7 @@ from tests.pages.conftest import xor
 from tests.pages.node import InPage, data_in, floats, in_web
 from tests.sessions import advanced
 
-EXACT = 2**20
+EXACT = 2**16
 MOST_BYTES = 8 * EXACT + 16 * 2**13
 WEB = (Path(sv.__file__).parent / "pages" / "web").as_uri()
 

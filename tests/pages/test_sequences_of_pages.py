@@ -24,7 +24,7 @@ from tests.pages.states import Walk, compare, expected
 from tests.pages.test_same_drawing import Asked, assert_same, by_words, pages, window
 from tests.scene.sequences import reading
 
-CHOICES = Choice(), Choice(0), Choice(5, 3), Choice(head=2), Choice(neuron=40)
+CHOICES = Choice(), Choice(0), Choice(5, 3), Choice(head=2), Choice(neuron=40), Choice(heat=0.5)
 
 
 @pytest.mark.parametrize("look", [{}, {"theme": "light"}], ids=str)
@@ -123,3 +123,19 @@ def test_a_page_writes_names_and_goes_on_from_letters_and_bars(tab: Tab) -> None
     assert tab.ask("scalarviz.writing.field.value") == "abcdefghijklmno"
     tab.ask("scalarviz.writing.write('')")
     tab.until("!scalarviz.state.own")
+    assert tab.ask("scalarviz.choice.heat") == 1
+    tab.page.locator(".writing [type=range]").fill("0.2")
+    tab.until("scalarviz.writing.seen.heat === 0.2 && scalarviz.choice.heat === 0.2")
+    tab.until("scalarviz.picture.words.some((each) => each.endsWith(', ÷ .2'))")
+
+
+@pytest.mark.slow
+@pytest.mark.page("names", (390, 844), has_touch=True)
+def test_a_phone_swipes_to_the_next_part(tab: Tab) -> None:
+    for far, part in ((150, 8), (150, 7), (-150, 8)):
+        tab.page.mouse.move(200, 389)
+        tab.page.mouse.down()
+        tab.page.mouse.move(200 + far, 391, steps=4)
+        tab.page.mouse.up()
+        tab.until(f"scalarviz.choice?.part === {part}")
+    assert not tab.ask("scalarviz.picture.eyes.is_turned")

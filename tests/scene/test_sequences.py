@@ -28,16 +28,22 @@ from scalarviz.scene.layout.sequence_layout import sequence_of
 from scalarviz.scene.layout.sequence_places import AT_PLACE, Choice
 from scalarviz.scene.past_names import draw_names
 from scalarviz.scene.sequence_blame import cell_of
-from scalarviz.scene.sequence_choice import brightness_of, choice_at
+from scalarviz.scene.sequence_choice import DIM, brightness_of, choice_at, choice_by_key
 from scalarviz.scene.sequence_lines import draw_sequence_lines
-from scalarviz.scene.sequence_part import edges_of, parts_of, rows_of_part
+from scalarviz.scene.sequence_part import (
+    draw_part,
+    edges_of,
+    parts_of,
+    place_of_rows,
+    rows_of_part,
+)
 from scalarviz.scene.sequence_picture import (
     draw_sequence_marks,
     draw_sequence_part,
     draw_sequence_row,
     row_with,
 )
-from scalarviz.scene.sequence_sheet import Plane, numbers_of
+from scalarviz.scene.sequence_sheet import Plane, Sheet, numbers_of
 from scalarviz.scene.sequence_ways import SequenceNumbers
 from scalarviz.scenes import adder, names
 from scalarviz.stage import render
@@ -45,6 +51,7 @@ from scalarviz.stage.data_exhibits import exhibit_of
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import Card, Uses
+from scalarviz.story.facts import NONE
 from scalarviz.story.traced_weight import walk_to
 from scalarviz.training.session.reading import facts_of, state_of
 from tests.scene.measures import flat_of, projection, stage_of
@@ -449,6 +456,7 @@ def test_the_scale_of_weights_does_not_follow_them() -> None:
 
 
 PHONE = 390, 700
+TALL = 390, 844
 
 
 def test_an_upright_picture_shows_each_weight_of_the_chosen_part_once() -> None:
@@ -477,6 +485,65 @@ def test_the_map_of_an_upright_picture_chooses_the_part() -> None:
         x, y = plane.at(0.5 * (left + right), 0.5 * (top + low))
         found = choice_at(projection(stage), data, x, y)
         assert found is not None and found.part == part
+
+
+@pytest.mark.parametrize("name", ["scores", "wide"])
+def test_rows_of_an_upright_picture_are_large_and_chosen_by_touches(name: str) -> None:
+    stage = shown(TALL)
+    known, see = known_of(stage), projection(stage)
+    part = parts_of(known.plan).index((name, NONE))
+    stage.choice, rows = Choice(part=part), rows_of_part(known, part)
+    place = place_of_rows(Plane(see), known.plan, rows)
+    assert place.across >= 9.4 and (place.down >= 9.4 or name == "wide")
+    for row in range(len(rows)):
+        x, y = place.end(row) + 10.0, place.corner(row)[1] + 0.5 * place.down
+        own = {"letter": row} if name == "scores" else {"neuron": row}
+        assert choice_at(see, stage.frame_data(), x, y) == replace(stage.choice, **own)
+    x, y = place.corner(0)
+    assert choice_at(see, stage.frame_data(), x + 5.0, y + 5.0) is None  # this is a cube
+
+
+def test_swipes_choose_the_next_part_of_an_upright_picture() -> None:
+    stage = shown(TALL, choice=Choice(part=0, neuron=3))
+    last = len(parts_of(known_of(stage).plan)) - 1
+    assert choice_by_key(stage.frame_data(), "swipe-right") == Choice(part=last)
+    assert choice_by_key(stage.frame_data(), "swipe-left") == Choice(part=1)
+    assert choice_by_key(shown().frame_data(), "swipe-left") is None
+
+
+@pytest.mark.parametrize("what", ["neuron", "slope", "step"])
+def test_cards_of_an_upright_picture_add_up_and_their_texts_do_not_meet(what: str) -> None:
+    is_adam = what == "step"  # its card is about the weight of the caption
+    stage = stage_of(names.scene(engine="python"), TALL) if is_adam else shown(TALL)
+    stage.choice = Choice(part=7, neuron=40 if what == "neuron" else NONE)
+    stage.session.advance({"neuron": 0, "slope": 26, "step": 39}[what], "operation")
+    stage.frame_data()
+    data = stage.frame_data()
+    uses = None if data.told is None else data.told.uses
+    sheet = Sheet(Canvas2D(*TALL), projection(stage), data, THEMES["dark"])
+    draw_part(sheet, uses, NONE)
+    known = known_of(stage)
+    terms = [a * b for a, b in zip(known.numbers("n", 3), known.row("wide", 40), strict=True)]
+    words = sum_words(terms) if uses is None else uses.said
+    assert set(words) <= set(sheet.canvas.words) and (uses is None) == (what == "neuron")
+    for one, other in combinations(sheet.taken, 2):
+        assert not one.inside(1.5).meets(other.inside(1.5))
+    assert max(each.bottom for each in sheet.taken) <= sheet.plane.bottom
+    assert max(each.right for each in sheet.taken) <= TALL[0]
+    if uses is not None:
+        draw_sequence_marks(Canvas2D(*TALL), projection(stage), data, THEMES["dark"])
+        is_back = what == "slope"
+        assert (max(brightness_of(data)[0]) < DIM) == is_back
+
+
+def test_a_temperature_divides_all_scores_but_not_those_of_a_step() -> None:
+    stage = shown(choice=Choice(heat=0.5))
+    known = known_of(stage)
+    powers = np.exp(2.0 * arrays(known)["scores"][:, 3])
+    np.testing.assert_allclose(known.chances, powers / powers.sum(), rtol=1e-5)
+    stage.session.advance(20, "operation")
+    powers = np.sqrt(powers)
+    np.testing.assert_allclose(known_of(stage).chances, powers / powers.sum(), rtol=1e-5)
 
 
 @pytest.mark.parametrize("size", [*SIZES, PHONE])

@@ -8,7 +8,7 @@ import { LossRecord } from "./loss_record.js";
 
 const FEW_FRAMES = 8; // of a branch that is not shown; with so few it is rather dropped as a whole
 const MANY_FRAMES = 64; // of the branch that is shown, until others are dropped
-const MOST_FRAMES = 20000;
+const MOST_FRAMES = 2 ** 12;
 const MOST_MEASURED = 2 ** 13; // of a branch; then every other one is kept
 
 /** Return whether two places have the same step and operation. */

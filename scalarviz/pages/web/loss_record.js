@@ -3,7 +3,7 @@
 import * as py from "./python.js";
 
 const READ = 50; // losses that a mean is made of, at most
-const EXACT = 2 ** 20; // steps at most whose losses are kept as they are
+const EXACT = 2 ** 16; // steps at most whose losses are kept as they are
 const FIRST_ROOM = 64; // of them for which there is room at first
 const BLOCK = 256; // steps of a block at first
 const MOST_BLOCKS = 2 ** 13; // of which two become one then

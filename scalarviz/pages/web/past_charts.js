@@ -229,7 +229,7 @@ export class Past {
       more = { strip: box };
     } else if (isNames) {
       const last = this.names() ?? { names: [], step: state.step };
-      const written = new NamesOfMoment(last.names, last.step);
+      const written = new NamesOfMoment(last.names, last.step, last.heat);
       status = [[words_of_names(written), theme.quiet]];
       draw_names(canvas, box, written, theme, canvas.scale);
       more = {};

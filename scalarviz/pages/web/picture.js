@@ -283,7 +283,7 @@ export class Picture {
     );
     const layout = this.layouts[number];
     if (!this.chosen || !pinned || opens) this.chosen = layout;
-    if (this.chosen === this.laid) return;
+    if (this.chosen.fits(box) && this.chosen === this.laid) return;
     this.laid = this.chosen;
     this.layThread();
     if (this.eyes) this.eyes.follow(this.placed);

@@ -1,11 +1,13 @@
 // The names that the network writes while it learns, and a field in which a user begins one.
 
-import { made, isNews, setShown } from "./dom.js";
+import { made, isNews, setShown, setWords } from "./dom.js";
+import { short, stripped, typeset } from "./story/decimals.js";
 import { NONE } from "./story/facts.js";
 import { Choice } from "./story/sequence_places.js";
 import { HEAT } from "./story/written_names.js";
 import { text } from "./texts.js";
 
+const TEMPERATURES = { min: 0.2, max: 2, step: 0.1 };
 const APART = 400; // milliseconds between two questions for names, at least
 const PADDING = -1; // index of a place after the name
 
@@ -24,12 +26,33 @@ export class Writing {
     this.field = made("input");
     Object.assign(this.field, { type: "search", autocomplete: "off", spellcheck: false, autocapitalize: "none", title: text("names.write.about") }); // prettier-ignore
     this.field.addEventListener("input", () => this.write(this.field.value));
+    this.heat = made("input");
+    Object.assign(this.heat, { type: "range", ...TEMPERATURES, value: HEAT, title: text("names.heat.about") }); // prettier-ignore
+    this.heated = made("span", "label");
+    this.heat.addEventListener("input", () => this.turn());
     const label = (words) => made("span", "label", words);
-    const [now, field] = [
+    const rows = [
       made("p", "", label(text("names.now")), this.names),
       made("label", "", label(text("names.write")), this.field),
+      made("label", "", this.heated, this.heat),
     ];
-    document.querySelector(".task").append(made("div", "writing", now, field));
+    document.querySelector(".task").append(made("div", "writing", ...rows));
+    this.sayHeat();
+  }
+
+  sayHeat() {
+    setWords(
+      this.heated,
+      text("names.heat", { heat: typeset(stripped(short(Number(this.heat.value)))) }),
+    );
+  }
+
+  /** Divide the scores of the names and of the bars by the temperature of the slider. */
+  turn() {
+    const heat = Number(this.heat.value);
+    this.sayHeat();
+    this.app.change({ choice: Object.assign(new Choice(), this.app.choice, { heat }) });
+    void this.follow(this.app.state);
   }
 
   /** Show the answers of the network to a text; "" shows the samples again. */
@@ -53,14 +76,14 @@ export class Writing {
    * Returns whether it was appended.
    */
   append(choice) {
-    const { frame } = this.app.picture;
+    const { usual } = this.app.picture.placed.sequence;
     const before = this.app.choice?.letter ?? NONE;
     const letter = choice.letter === NONE ? before : choice.letter;
     const isBar = choice.letter !== before && choice.place === (this.app.choice ?? choice).place;
     if (!isBar || letter < 1 || !(this.field.value || choice.letter === NONE)) return false;
-    const read = Array.from(frame.buffers.values[frame.layout.sequence.buffers.inputs]);
+    const read = Array.from(this.app.state.inputs);
     const place = read.filter((code) => code >= 0).length - 1;
-    const chosen = choice.place === NONE ? Math.min(place, frame.layout.sequence.usual) : choice.place; // prettier-ignore
+    const chosen = choice.place === NONE ? Math.min(place, usual) : choice.place;
     const codes = read.slice(1, Math.min(place, chosen) + 1);
     this.write([...codes, letter].map((code) => this.signs[code]).join(""));
     return true;
@@ -70,11 +93,13 @@ export class Writing {
   async follow(state) {
     if (!this.app.own.inputs && this.field.value) {
       this.field.value = ""; // the samples are shown again
-      this.app.change({ choice: null });
+      const { heat } = this.app.choice;
+      this.app.change({ choice: Object.assign(new Choice(), { heat }) });
     }
     const { step, branch, jumps, value } = state;
     const sum = value.reduce((all, each) => all + each, 0);
-    const [mark, now] = [[step, branch, jumps, sum].join(), performance.now()];
+    const heat = Number(this.heat.value);
+    const [mark, now] = [[step, branch, jumps, sum, heat].join(), performance.now()];
     if (this.asking || mark === this.shown) return;
     if (now < this.due) {
       this.later ??= setTimeout(() => {
@@ -85,8 +110,13 @@ export class Writing {
     }
     const { signs, random } = this;
     this.asking = true;
-    const seen = await this.app.player.ask("names", { signs, random, heat: HEAT });
-    Object.assign(this, { seen, shown: mark, asking: false, due: performance.now() + APART });
+    const seen = await this.app.player.ask("names", { signs, random, heat });
+    Object.assign(this, {
+      seen: seen && { ...seen, heat },
+      shown: mark,
+      asking: false,
+      due: performance.now() + APART,
+    });
     if (seen) this.show(seen.names);
     this.app.request();
   }

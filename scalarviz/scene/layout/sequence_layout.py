@@ -28,7 +28,6 @@ from scalarviz.scene.layout.plates import (
 )
 from scalarviz.scene.layout.points import vector
 from scalarviz.scene.layout.sequence_places import (
-    ABOVE,
     AT_PLACE,
     BALL,
     HIGH,
@@ -36,9 +35,11 @@ from scalarviz.scene.layout.sequence_places import (
     PITCH,
     SILENT,
     SMALL,
+    UPRIGHT,
     WALL,
     WIDE,
     SequencePlan,
+    high_at,
 )
 
 CAMERA = Camera(azimuth=FRONT[0], elevation=FRONT[1], fov=0.0)
@@ -66,7 +67,6 @@ FORMULAS = ["rms_norm", "attention", "rms_norm", "log_softmax"]
 NAMES = "e", "x", "-", "qkv", "mix", "a", "h", "-", "n", "u", "z", "o", "y", "scores", "out"
 WALLS = {"qkv": 3, "join": 5, "wide": 9, "narrow": 11, "scores": 13}  # operations with weights
 NARROW = WALLS["narrow"]
-UPRIGHT = 0.9  # aspect ratio of a stage below which the walls are a map
 LARGEST = 100, 64  # letters, and numbers of a place, whose cubes can be distinguished
 ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 
@@ -128,7 +128,7 @@ def sequence_layout(program: Program, plan: SequencePlan, shape: float) -> Layou
     """Return the layout of a network of blocks for a stage with an aspect ratio."""
     plan = replace(plan, wide=max(WIDE, 2.0 * MARGIN + HIGH * shape))
     if shape < UPRIGHT:
-        plan = replace(plan, high=(WIDE - 2.0 * MARGIN) / shape - ABOVE)
+        plan = replace(plan, high=high_at(shape))
     plates = [*plates_of(plan, program)]
     labels = [Label(*each) for each in labels_of(plan, plates)]
     views = dict.fromkeys(("perspective", "orthographic", "flat"), CAMERA)

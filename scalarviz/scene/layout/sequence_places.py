@@ -16,7 +16,8 @@ from scalarviz.story.facts import NONE
 
 WIDE, HIGH = 1280.0, 622.0  # of the stage; wider stages have wider gaps
 MARGIN = 12.0  # of it, left and right
-ABOVE, NAMED = 380.0, 6  # room above the walls in an upright picture; most places with numbers
+UPRIGHT = 0.9  # aspect ratio of a stage below which the walls are a map
+ABOVE, NAMED = 300.0, 6  # room above the walls in an upright picture; most places with numbers
 TOP, BOTTOM = 54.0, 594.0  # of all walls
 CLOSED = 158.0, 180.0  # left and right edge of closed blocks, which move as x does
 ROAD = BOTTOM + 10.0  # height of the road
@@ -96,12 +97,20 @@ def share_of(weight: float) -> float:
     return min(1.0, max(-1.0, weight / SCALE))
 
 
+def high_at(shape: float) -> float:
+    """Return the height of an upright stage with an aspect ratio."""
+    return (WIDE - 2.0 * MARGIN) / shape - ABOVE
+
+
 @dataclass(frozen=True)
 class Choice:
     """What the user has chosen.
 
     NONE means the usual place, the best letter, no head, no neuron and, in an upright picture,
     the last part.
+
+    Attributes:
+        heat: the temperature by which all scores are divided
     """
 
     place: int = NONE
@@ -109,6 +118,7 @@ class Choice:
     head: int = NONE
     part: int = NONE
     neuron: int = NONE
+    heat: float = 1.0
 
 
 @dataclass(frozen=True)
