@@ -116,6 +116,17 @@ def test_an_optimizer_moves_what_is_not_frozen(
     assert (value[~kept] != arguments[1][~kept].astype(kernels.dtype)).all()
 
 
+def test_a_slot_that_shrinks_becomes_zero(kernels: Kernels) -> None:
+    tiny, adam = np.finfo(kernels.dtype).tiny, sv.Adam(0.1, 0.85)
+    slots = np.array([np.full(20, 1.1 * tiny), np.ones(20)])
+    slots[0, ::2] = 2.0 * tiny
+    arguments = list(OPTIMIZERS).index("adam"), np.ones(20), np.zeros(20), slots
+    value, _, found, *_ = kernels.compiled(
+        "optimizer_update", *arguments, np.array(adam.arguments(3)), np.zeros(20, bool), 0, 20
+    )
+    assert (value == 1.0).all() and (found[0, ::2] > tiny).all() and not found[0, 1::2].any()
+
+
 @pytest.mark.parametrize("limit", [0.5, math.inf])
 def test_gradients_are_clipped_and_regularized(kernels: Kernels, limit: float) -> None:
     g, w = RANDOM.normal(size=40), RANDOM.normal(size=40)

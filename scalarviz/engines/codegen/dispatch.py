@@ -276,14 +276,20 @@ def move_rows(
     formula: Index, value: FloatArray, gradient: FloatArray, slots: FloatArray,
     arguments: FloatArray, first: Index, last: Index,
 ) -> Any:  # fmt: skip
-    """Update parameters, none of them frozen; return 0, or NaN if a result is not finite."""
+    """Update parameters, none of them frozen; return 0, or NaN if a result is not finite.
+
+    Processors take many times longer for numbers below the smallest normal one. A slot that shrinks
+    without gradients would get there, and becomes 0, which changes no weight.
+    """
     row = nth(OPTIMIZERS, formula)
-    zero = value.dtype.type(0)
+    zero, smallest = value.dtype.type(0), np.finfo(value.dtype).tiny
     excess = zero
     for i in range(first, last):
         value[i], *slots[:, i] = row.update(value[i], gradient[i], *slots[:, i], *arguments)
         for number in (value[i], *slots[:, i]):
             excess += number * zero
+        for slot in slots:
+            slot[i] = zero if abs(slot[i]) < smallest else slot[i]
     return excess
 
 

@@ -173,7 +173,14 @@ class RowBody(ast.NodeTransformer):
         return [ast.parse(f"{name} = {value}").body[0] for name, value in self.read.items()]
 
     def visit_For(self, node: ast.For) -> Any:
-        """Replace a loop over samples that only calls a row formula by one call for all samples."""
+        """Replace a loop over samples that only calls a row formula by one call for all samples.
+
+        A loop over slots is unrolled.
+        """
+        if ast.unparse(node.iter) == "slots":
+            body, name = "\n".join(map(ast.unparse, node.body)), ast.unparse(node.target)
+            slots = [{name: f"slots[{i}]"} for i in range(len(self.row.slots))]
+            return [each for slot in slots for each in ast.parse(renamed(body, slot)).body]
         (statement, *more) = node.body
         call = statement.value if isinstance(statement, ast.Assign | ast.Expr) else None
         if not more and isinstance(call, ast.Call) and ast.unparse(call.func).startswith("row."):

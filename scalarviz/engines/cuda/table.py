@@ -45,10 +45,6 @@ from scalarviz.engines.cuda.team_kernels import (
     concatenation_inputs,
     dropout_forward,
     dropout_inputs,
-    each_place_forward,
-    each_place_forward_all,
-    each_place_inputs,
-    each_place_inputs_all,
     embedding_forward,
     embedding_inputs,
     embedding_parameters,
@@ -75,7 +71,7 @@ KERNELS = {
     "affine": (affine_forward, affine_parameters, affine_inputs),
     "activation": (activation_forward, no_parameters, activation_inputs),
     "row": (row_forward, no_parameters, row_inputs),
-    "each_place": (each_place_forward, no_parameters, each_place_inputs),
+    "each_place": (row_forward, no_parameters, row_inputs),
     "embedding": (embedding_forward, embedding_parameters, embedding_inputs),
     "scale": (scale_forward, scale_parameters, scale_inputs),
     "parametric": (parametric_forward, parametric_parameters, parametric_inputs),
@@ -160,6 +156,6 @@ def inputs_by_number(plan: Whole, op: Index, arena: Numbers, scalars: Exact, cou
 BY_NUMBER = forward_by_number, parameters_by_number, inputs_by_number
 WHOLE_BATCH = dict.fromkeys(KERNELS, BY_NUMBER)
 WHOLE_BATCH["row"] = row_forward_all, parameters_by_number, row_inputs_all
-WHOLE_BATCH["each_place"] = each_place_forward_all, parameters_by_number, each_place_inputs_all
+WHOLE_BATCH["each_place"] = WHOLE_BATCH["row"]
 WHOLE_BATCH["affine"] = affine_forward_all, affine_parameters_all, affine_inputs_all
 WHOLE_BATCH["convolution"] = convolution_forward, convolution_parameters, convolution_inputs

@@ -123,7 +123,7 @@ def activation_inputs(
         flow[h + place] = flow[g + place] * slope
 
 
-# ---- row ----------------------------------------------------------------------------------------
+# ---- row, and each place of a sequence ----------------------------------------------------------
 
 
 @kernel
@@ -131,17 +131,24 @@ def row_forward(
     plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
     stride: Index, first: Index, count: Index, worker: Index, workers: Index,
 ) -> None:  # fmt: skip
-    """y = f(x) for a row formula; a block's threads divide the loops over a row, see `in_team`."""
+    """y = f(x) for a row formula, at each of EACH places; a sample may be one place.
+
+    A block's threads divide the loops over a row, see `in_team`.
+    """
     x, y = ends_of(plan, op, base, stride)
-    memo, outputs = row_at(base, plan[op + MEMO], stride), plan[op + OUTPUTS]
+    memo, places = row_at(base, plan[op + MEMO], stride), np.uint32(plan[op + EACH])
+    inputs = np.int64(np.uint32(plan[op + INPUTS]) // places)
+    outputs = np.int64(np.uint32(plan[op + OUTPUTS]) // places)
+    across = np.uint64(stride) * np.uint64(places)
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
     room = cuda.shared.array(TEAM_ROOM, Real)
-    for i in range(0, count, TEAM_SAMPLES):
-        n = np.uint64(i)
-        row_values(
-            plan[op + FORMULA], x + n, y + n, memo + n, space, np.uint64(stride), plan[op + INPUTS],
-            outputs, room, min(TEAM_SAMPLES, count - i), worker, workers, settings,
-        )  # fmt: skip
+    for p in range(np.int64(places)):
+        for i in range(0, count, TEAM_SAMPLES):
+            n = np.uint64(p * stride + i)
+            row_values(
+                plan[op + FORMULA], x + n, y + n, memo + n, space, across, inputs, outputs, room,
+                min(TEAM_SAMPLES, count - i), worker, workers, settings,
+            )  # fmt: skip
 
 
 @kernel
@@ -152,16 +159,19 @@ def row_inputs(
     """Compute the gradient of the inputs by the formula's backward, with the threads of a block."""
     x, y = ends_of(plan, op, base, stride)
     h, g = ends_of(plan, op, flow_base, stride)
-    memo, inputs = row_at(base, plan[op + MEMO], stride), plan[op + INPUTS]
+    memo, places = row_at(base, plan[op + MEMO], stride), np.uint32(plan[op + EACH])
+    inputs = np.int64(np.uint32(plan[op + INPUTS]) // places)
+    outputs = np.int64(np.uint32(plan[op + OUTPUTS]) // places)
+    across = np.uint64(stride) * np.uint64(places)
     settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
     room = cuda.shared.array(TEAM_ROOM, Real)
-    for i in range(0, count, TEAM_SAMPLES):
-        n = np.uint64(i)
-        row_gradients(
-            plan[op + FORMULA], x + n, y + n, memo + n, g + n, h + n, space, flow,
-            np.uint64(stride), inputs, plan[op + OUTPUTS], room, min(TEAM_SAMPLES, count - i),
-            worker, workers, settings,
-        )  # fmt: skip
+    for p in range(np.int64(places)):
+        for i in range(0, count, TEAM_SAMPLES):
+            n = np.uint64(p * stride + i)
+            row_gradients(
+                plan[op + FORMULA], x + n, y + n, memo + n, g + n, h + n, space, flow, across,
+                inputs, outputs, room, min(TEAM_SAMPLES, count - i), worker, workers, settings,
+            )  # fmt: skip
 
 
 @kernel
@@ -184,73 +194,7 @@ def row_inputs_all(plan: Whole, op: Index, arena: Numbers, scalars: Exact, count
         )  # fmt: skip
 
 
-# ---- each place of a sequence, embedding --------------------------------------------------------
-
-
-@kernel
-def each_place_forward(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
-    stride: Index, first: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """y = f(x) for each of EACH places, as `row_forward` does for a sample."""
-    x, y = ends_of(plan, op, base, stride)
-    memo, places = row_at(base, plan[op + MEMO], stride), plan[op + EACH]
-    settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
-    room = cuda.shared.array(TEAM_ROOM, Real)
-    for p in range(places):
-        for i in range(0, count, TEAM_SAMPLES):
-            n = np.uint64(p * stride + i)
-            row_values(
-                plan[op + FORMULA], x + n, y + n, memo + n, space, np.uint64(stride * places),
-                plan[op + INPUTS] // places, plan[op + OUTPUTS] // places, room,
-                min(TEAM_SAMPLES, count - i), worker, workers, settings,
-            )  # fmt: skip
-
-
-@kernel
-def each_place_inputs(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, space: Numbers, base: Index,
-    flow: Numbers, flow_base: Index, stride: Index, count: Index, worker: Index, workers: Index,
-) -> None:  # fmt: skip
-    """Compute the gradient of the inputs, place by place, as `row_inputs` does for a sample."""
-    x, y = ends_of(plan, op, base, stride)
-    h, g = ends_of(plan, op, flow_base, stride)
-    memo, places = row_at(base, plan[op + MEMO], stride), plan[op + EACH]
-    settings = arena[plan[op + SETTINGS] : plan[op + SETTINGS] + MOST_SETTINGS]
-    room = cuda.shared.array(TEAM_ROOM, Real)
-    for p in range(places):
-        for i in range(0, count, TEAM_SAMPLES):
-            n = np.uint64(p * stride + i)
-            row_gradients(
-                plan[op + FORMULA], x + n, y + n, memo + n, g + n, h + n, space, flow,
-                np.uint64(stride * places), plan[op + INPUTS] // places,
-                plan[op + OUTPUTS] // places, room, min(TEAM_SAMPLES, count - i), worker, workers,
-                settings,
-            )  # fmt: skip
-
-
-@kernel
-def each_place_forward_all(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
-) -> None:
-    """Run `each_place_forward` on all samples; a block computes several samples at a time."""
-    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
-        each_place_forward(
-            plan, op, arena, scalars, arena, plan[SPACE] + n, plan[STRIDE], n,
-            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
-        )  # fmt: skip
-
-
-@kernel
-def each_place_inputs_all(
-    plan: Whole, op: Index, arena: Numbers, scalars: Exact, count: Index
-) -> None:
-    """Run `each_place_inputs` on all samples; a block computes several samples at a time."""
-    for n in range(cuda.blockIdx.x * TEAM_SAMPLES, count, cuda.gridDim.x * TEAM_SAMPLES):
-        each_place_inputs(
-            plan, op, arena, scalars, arena, plan[SPACE] + n, arena, plan[FLOW] + n, plan[STRIDE],
-            min(TEAM_SAMPLES, count - n), cuda.threadIdx.x, cuda.blockDim.x,
-        )  # fmt: skip
+# ---- embedding ----------------------------------------------------------------------------------
 
 
 @kernel

@@ -77,13 +77,37 @@ def rms_norms() -> Iterator[Pattern]:
     for square in ("Mul(x, x)", "Pow(x, 2.0)"):
         for mean in (f"ReduceMean({square})", f"ReduceMean({square}, axes)"):
             root, roles = f"Sqrt(Add({mean}, eps))", "root sum mean square"
-            for text, first in (
-                (f"Mul(Div(x, {root}), gain)", "node quotient"),
-                (f"Mul(Mul(x, Reciprocal({root})), gain)", "node quotient -"),
+            for kind, text, first in (
+                ("RMSNorm", f"Mul(Div(x, {root}), gain)", "node quotient"),
+                ("RMSNorm", f"Mul(Mul(x, Reciprocal({root})), gain)", "node quotient -"),
+                ("RMSNorm without gain", f"Div(x, {root})", "node"),
             ):
-                yield Pattern("RMSNorm", text, f"{first} {roles}", inputs="gain eps axes")
+                yield Pattern(kind, text, f"{first} {roles}", inputs="gain eps axes")
 
 
+def attentions() -> Iterator[Pattern]:
+    """Yield the patterns of all heads, with and without a mask, as `save` writes them."""
+    query, key, value = [
+        f"Gather(Reshape(x, heads), {each}, axis=2)" for each in ("query", "key", "value")
+    ]
+    product = f"MatMul(Transpose({query}, perm=[0, 1, 3, 2]), {key})"
+    for scores, role in (
+        (f"Mul({product}, factor)", ""),
+        (f"Add(Mul({product}, factor), mask)", "add "),
+    ):
+        shares = f"Transpose(Softmax({scores}, axis=-1), perm=[0, 1, 3, 2])"
+        yield Pattern(
+            "Attention",
+            f"Reshape(MatMul({value}, {shares}), shape)",
+            f"shape node value reshape turn_back shares {role}scaled scores turn query - key",
+            inputs="heads query key value factor shape mask",
+        )
+
+
+ROWS = (  # of an Embedding, as `save` writes them
+    "Reshape(Transpose(Reshape(Gather(Concat(rows, zeros, axis=0), Cast(x, to=7), axis=0), "
+    "places), perm=[0, 2, 1]), shape)"
+)
 CUBES = (
     "Mul(0.044715, Pow(x, 3.0))",
     "Mul(0.044715, Mul(x, Mul(x, x)))",
@@ -130,6 +154,21 @@ PATTERNS = (
     ),
     Pattern("Hardshrink", "Where(Or(Cast(Greater(x, at)), Cast(Less(x, minus))), x, 0.0)"),
     Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
+    *attentions(),
+    Pattern("Embedding", ROWS, "shape turn reshape node", inputs="rows zeros places shape"),
+    Pattern(
+        "Embedding",
+        f"Add({ROWS}, position)",
+        "add shape turn reshape node",
+        inputs="rows zeros places shape position",
+    ),
+    Pattern(
+        "LayerNorm of places",
+        "Transpose(LayerNormalization(Transpose(x, perm=[0, 2, 3, 1]), gain, shift), "
+        "perm=[0, 3, 1, 2])",
+        "turn_back node turn",
+        inputs="gain shift",
+    ),
 )
 
 
@@ -209,7 +248,7 @@ def has_attributes(tree: ast.Call, node: GraphNode) -> bool:
         return False
     given = [(node.attributes[name], value) for name, value in wanted.items()]
     return all(
-        isinstance(here, (int, float)) and abs(here - value) <= SAME * abs(value)
+        here == value or (isinstance(here, (int, float)) and abs(here - value) <= SAME * abs(value))
         for here, value in given
     )
 

@@ -284,6 +284,7 @@ TYPES = {
 FLOATS = (1, 10, 11)
 HALF = 10
 EXTERNAL = 1  # data_location of tensors in another file
+HIDDEN = -1e30  # score of a place that attention does not see: constants are finite
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,12 +25,14 @@ from scalarviz.core.formulas.activations import (
     activation_row,
 )
 from scalarviz.core.layers import (
+    Attention,
     AvgPool2d,
     BatchNorm,
     Conv1d,
     Conv2d,
     Dense,
     Dropout,
+    Embedding,
     GroupNorm,
     LayerNorm,
     LogSoftmax,
@@ -45,6 +47,7 @@ from scalarviz.core.layers.picture_layers import Pool, in_short
 from scalarviz.core.layers.rowwise_layers import Slice, Spread
 from scalarviz.core.layers.shapes import layer_size, shape_behind
 from scalarviz.errors import InputError
+from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import (
     PICTURE,
     READ,
@@ -58,7 +61,7 @@ from scalarviz.files.onnx.flows import (
     checked,
     nothing,
 )
-from scalarviz.files.onnx.onnx_graph import FLOATS, Constant, shortest
+from scalarviz.files.onnx.onnx_graph import FLOATS, HIDDEN, Constant, shortest
 from scalarviz.files.onnx_names import Names
 
 # Operators that keep the numbers of a value, and at most change its shape.
@@ -720,11 +723,13 @@ def bound(at: NodeContext, place: int, name: str, none: float) -> float:
 
 
 def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
-    """Softmax or LogSoftmax over all numbers of a sample."""
+    """Softmax or LogSoftmax over all numbers of a sample; LogSoftmax also at each place."""
     flow = at.flow.settled
     rank = len(flow.shape) + 1
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
     axis = at.get("axis", -1 if newer else 1)
+    if kind is LogSoftmax and newer and rank == PICTURE + 1 and axis in (1, 1 - rank):
+        return flow.then(LogSoftmax(flow.shape), at.names, shape=flow.shape)
     require(
         axis in (1, 1 - rank) and (not newer or rank == 2),
         f"it is over axis {axis} of {rank}, and here it takes all numbers",
@@ -749,20 +754,20 @@ def batch_norm(at: NodeContext) -> Flow:
     return flow.then(layer, names, weight, bias, shape=flow.shape, state=state)
 
 
-def layer_norm(at: NodeContext) -> Flow:
-    """LayerNormalization over all numbers of a sample."""
+def layer_norm(at: NodeContext, *, at_places: bool = False) -> Flow:
+    """LayerNormalization over all numbers of a sample, or over the features of each place."""
     flow = at.flow.settled
-    rank = len(flow.shape) + 1
+    shape, rank = flow.shape[: 1 if at_places else None], len(flow.shape) + 1
     require(
-        at.get("axis", -1) in (1, 1 - rank),
+        at.get("axis", -1) in ((-1,) if at_places else (1, 1 - rank)),
         f"it is over axis {at.get('axis', -1)} of {rank}, and here it takes all numbers",
     )
-    count = prod(flow.shape)
-    weight = at.parameter("weight", 1, flow.shape)
+    count = prod(shape)
+    weight = at.parameter("weight", 1, shape)
     shift = Parameter("bias", f"{at.node.name}.bias", np.broadcast_to(0.0, count), tied=False)
-    bias = at.parameter("bias", 2, flow.shape) if at.constant(2) else shift
+    bias = at.parameter("bias", 2, shape) if at.constant(2) else shift
     parameters = [replace(each, tied=False) for each in (weight, bias)]
-    layer = LayerNorm(count, at.get("epsilon", 1e-5))
+    layer = LayerNorm(layer_size(flow.shape) if at_places else count, at.get("epsilon", 1e-5))
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
@@ -785,19 +790,62 @@ def group_norm(at: NodeContext) -> Flow:
 PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
 
 
-def rms_norm(at: NodeContext) -> Flow:
-    """RMSNorm, as written by `save`."""
-    flow = at.row
-    eps, axes = at.needed(2, "eps").array, at.constant(3)
+def rms_norm(at: NodeContext, gains: int = 1) -> Flow:
+    """RMSNorm, as written by `save`, also at each place; `gains` is 1 if it has gains, or 0."""
+    flow = at.flow.settled
+    eps, axes = at.needed(1 + gains, "eps").array, at.constant(2 + gains)
+    found = at.few(2 + gains) if axes else at.get("axes", [])
     require(
-        eps.size == 1 and (at.few(3) if axes else at.get("axes", [])) in ([-1], [1]),
-        "it is not an RMSNorm over all numbers of a sample",
+        eps.size == 1 and (found == [1] or (found == [-1] and len(flow.shape) == 1)),
+        "it is not an RMSNorm over all numbers of a sample, or of each place",
     )
     number = float(eps.ravel()[0])
-    layer = RMSNorm(flow.shape[0], number if eps.dtype == np.float64 else shortest(number))
-    weight = at.parameter("weight", 1, flow.shape)
-    nodes = {role: at.names[role] for role in ("node", *PARTS_OF_RMS_NORM)}
-    return flow.then(layer, nodes | constant_names(at, eps=2, axes=3), weight, shape=flow.shape)
+    number = number if eps.dtype == np.float64 else shortest(number)
+    layer = RMSNorm(layer_size(flow.shape), number, gain=bool(gains))
+    shape = (layer.features, *[1] * (len(flow.shape) - 1))
+    weight = [replace(at.parameter("weight", 1, shape), tied=False)] if gains else []
+    nodes = {role: at.names.get(role, at.node.name) for role in ("node", *PARTS_OF_RMS_NORM)}
+    names = constant_names(at, eps=1 + gains, axes=2 + gains)
+    return flow.then(layer, nodes | names, *weight, shape=flow.shape)
+
+
+def embedding(at: NodeContext) -> Flow:
+    """Embedding, as written by `save`: a row for each index, then the numbers of each place."""
+    flow, rows, zeros = at.flow, at.needed(1, "rows"), at.needed(2, "zeros").array
+    places, (*_, size), is_sum = prod(flow.shape), (0, *rows.shape), at.constant(5) is not None
+    shape = (size, 1, places) if places > 1 else (size,)
+    require(
+        len(rows.shape) == 2
+        and zeros.shape == (1, size)
+        and not zeros.any()
+        and [at.few(3)[1:], at.few(4)[1:]] == [[places, size], [*shape]],
+        "it is not an Embedding as sv.onnx.save writes it",
+    )
+    layer = Embedding(rows.shape[0], size, places, positions=is_sum)
+    weight = Parameter("weight", rows.name, rows.array, tied=False)
+    more = [replace(at.parameter("position", 5, shape), tied=False)] if is_sum else []
+    return flow.then(layer, at.names, weight, *more, shape=shape)
+
+
+def is_causal(mask: Array, places: int) -> bool:
+    square = places, places
+    return mask.shape == square and np.allclose(mask, np.triu(np.full(square, HIDDEN), 1), SAME)
+
+
+def attention(at: NodeContext) -> Flow:
+    """Attention, as written by `save`."""
+    flow, mask, factor = at.flow, at.constant(7), at.needed(5, "factor").array
+    heads, _, size, places = at.few(1)[1:] if at.needed(1, "heads").array.size == 5 else [1] * 4
+    layer = Attention(heads * size, heads, places=places, causal=mask is not None)
+    require(
+        flow.shape == layer.input_shape
+        and [at.few(i) for i in (2, 3, 4)] == [[0], [1], [2]]
+        and at.few(6)[1:] == [*layer.output_shape]
+        and np.allclose(factor, layer.numbers[-1], SAME)
+        and (mask is None or is_causal(mask.array, places)),
+        "it is not Attention as sv.onnx.save writes it",
+    )
+    return flow.then(layer, at.names, shape=layer.output_shape)
 
 
 def prelu(at: NodeContext) -> Flow:
@@ -871,6 +919,10 @@ FUSED: dict[str, Callable[[NodeContext], Flow]] = {
     "LogSigmoid": partial(NodeContext.activated, name="log_sigmoid"),
     "Softshrink": partial(with_beta, "softshrink"),
     "Hardshrink": partial(with_beta, "hardshrink"),
+    "RMSNorm without gain": partial(rms_norm, gains=0),
+    "LayerNorm of places": partial(layer_norm, at_places=True),
+    "Embedding": embedding,
+    "Attention": attention,
 }
 
 # Index of the output to use, for operators where it is not the first.

@@ -29,11 +29,12 @@ from scalarviz.core.layers import Layer
 from scalarviz.core.layers.elementwise_layers import Activation, Dropout
 from scalarviz.core.layers.nested import Concatenate, Product, TwoBranches
 from scalarviz.core.layers.normalization import Affine, LayerNorm, RMSNorm
-from scalarviz.core.layers.parameters import own_parameters, state_arrays
+from scalarviz.core.layers.parameters import named_layers, own_parameters, state_arrays
 from scalarviz.core.layers.picture_layers import Conv1d, Conv2d
-from scalarviz.core.layers.rowwise_layers import Reshape, Slice, Spread
-from scalarviz.core.layers.sequence_layers import Embedding
+from scalarviz.core.layers.rowwise_layers import LogSoftmax, Reshape, Slice, Spread
+from scalarviz.core.layers.sequence_layers import Attention, Embedding
 from scalarviz.core.layers.shapes import layer_size, shape_behind
+from scalarviz.core.program import Windows
 from scalarviz.engines.reference import program_backward
 from scalarviz.errors import InputError, ScalarvizError
 from scalarviz.files.checked_safetensors import Array
@@ -108,11 +109,11 @@ def from_torch(module: object, example: object) -> Network:
     parts without an equivalent.
 
     Embedding, MultiheadAttention (self-attention, without a mask or with a causal one),
-    TransformerEncoderLayer and TransformerEncoder need `batch_first=True` and no dropout in
-    attention. PyTorch's sequences have the shape (batch, places, features), a Network's
-    (batch, features, places): pass `x.mT` for `x`, and `net(x.mT)` equals `model(x).mT`, in rows.
-    An example of indices has the shape (batch, places) in both. `to_torch` refuses networks with
-    Embedding or Attention.
+    TransformerEncoderLayer and TransformerEncoder need `batch_first=True`. Dropout in attention is
+    left out in evaluation mode. PyTorch's sequences have the shape (batch, places, features), a
+    Network's (batch, features, places): pass `x.mT` for `x`, and `net(x.mT)` equals `model(x).mT`,
+    in rows.
+    An example of indices has the shape (batch, places) in both.
     """
     torch: Any = sys.modules.get("torch")
     if torch is None or not isinstance(module, torch.nn.Module):
@@ -310,11 +311,19 @@ def attention(
     name = tracer.path_of_module(module)
     for wrong, what, advice in (
         (not query is key is value, "cross-attention", "pass one value, as in m(h, h, h)"),
-        (not module.batch_first, "batches along its second axis", "make it with batch_first=True"),
+        (
+            not module.batch_first,
+            "batches along its second axis",
+            "set its attribute batch_first to True, and pass (batch, places, features)",
+        ),
         (key_padding_mask is not None, "a padding mask", "leave it out"),
         (module.bias_k is not None, "add_bias_kv=True", "leave it out"),
         (module.add_zero_attn, "add_zero_attn=True", "leave it out"),
-        (module.dropout, "dropout of its shares", "set its attribute dropout to 0.0"),
+        (
+            module.dropout and module.training,
+            "dropout of its shares",
+            "call eval() of the module, and it is left out",
+        ),
     ):
         require(
             not wrong,
@@ -388,12 +397,29 @@ UNFOLDED: dict[str, Callable[..., Any]] = {
 }
 
 
-def traced_graph(torch: Any, model: Any) -> Any:
-    """Return the fx graph of a module, with modules of UNFOLDED replaced by their parts."""
+def traced_graph(torch: Any, model: Any, shapes: Sequence[Shape]) -> Any:
+    """Return the fx graph of a module, with modules of UNFOLDED replaced by their parts.
+
+    Args:
+        shapes: sample shape of each input, which is known in `forward`
+    """
+    known = iter(shapes)
+
+    class Input(torch.fx.Proxy):  # type: ignore[misc]
+        def __init__(self, node: Any, tracer: Any) -> None:
+            super().__init__(node, tracer)
+            batch = tracer.create_proxy("call_method", "size", (self, 0), {})
+            self.device, self.shape = torch.device("cpu"), (batch, *next(known, ()))
+
+        def size(self, axis: int | None = None) -> Any:
+            return self.shape if axis is None else self.shape[axis]
 
     class Tracer(torch.fx.Tracer):  # type: ignore[misc]
         def is_leaf_module(self, m: Any, name: str) -> bool:
             return super().is_leaf_module(m, name) and type(m).__name__ not in UNFOLDED
+
+        def proxy(self, node: Any) -> Any:
+            return Input(node, self) if node.op == "placeholder" else super().proxy(node)
 
         def call_module(self, m: Any, forward: Any, args: Any, kwargs: Any) -> Any:
             if is_of_torch(m) and type(m).__name__ in UNFOLDED:
@@ -414,7 +440,7 @@ class Traced:
     def __init__(self, torch: Any, model: Any, shapes: Sequence[Shape]) -> None:
         self.torch, self.model, self.shapes = torch, model, shapes
         try:
-            self.traced = torch.fx.GraphModule(model, traced_graph(torch, model))
+            self.traced = torch.fx.GraphModule(model, traced_graph(torch, model, shapes))
         except InputError:
             raise
         except Exception as error:  # in the user's forward, called with a stand-in
@@ -760,16 +786,22 @@ def network_to_torch(net: Network) -> Any:
     """Return a PyTorch module with the parameters of a network; see `Network.to_torch`."""
     torch = the_package()
     writer = Writer(torch, net)
+    first = writer.shape[:: -1 if writer.turned else 1]
     shapes: list[Shape] = [(n,) for n in net.input_widths.values()]
     with torch.random.fork_rng(devices=[]):  # new modules draw numbers
         module = writer.module()
-    given = [np.zeros((1, *shape)) for shape in shapes or [writer.first_shape]]
-    check_same(torch, module, net, given, writer.rows)
+    given: list[Any] = [np.zeros((1, *shape)) for shape in shapes or [first]]
+    if writer.count:
+        given = [np.arange(SAMPLES * net.inputs).reshape(SAMPLES, -1) % writer.count]
+    check_same(torch, module, net, given, writer.rows, at_places=writer.at_places)
     return module
 
 
 FUNCTIONS = "sin", "exp"  # activations that are functions in PyTorch
 ANY_SHAPE = LayerNorm, Activation, Dropout  # modules that accept pictures unchanged
+ALONE = ", unless a Conv1d with kernel=1 is before it and one of its size behind it"
+AT_EACH = LayerNorm, RMSNorm, LogSoftmax  # over the features of each place
+OF_SEQUENCES = *AT_EACH, Conv1d, Affine, Activation, Dropout, TwoBranches
 
 
 def plain(kind: str, *given: str | int) -> Callable[..., Any]:
@@ -786,8 +818,10 @@ def convolution(nn: Any, a: Conv1d | Conv2d, shape: Shape) -> Any:
     return kind(a.shape[0], a.channels, *moves, a.groups, a.has_bias)
 
 
-# The module of each kind of layer, made from torch.nn, the layer, and the shape of a sample.
+# The module of each kind of layer, made from torch.nn, the layer, and the shape of a sample; Linear
+# is a Conv1d at each place.
 BACK: dict[str, Callable[..., Any]] = {
+    "Linear": lambda nn, a, shape: nn.Linear(a.shape[0], a.channels, a.has_bias),
     "Dense": plain("Linear", "inputs", "outputs", "has_bias"),
     "Conv2d": convolution,
     "Conv1d": convolution,
@@ -804,8 +838,23 @@ BACK: dict[str, Callable[..., Any]] = {
     "Dropout": plain("Dropout", "rate"),
     "PReLU": lambda nn, a, shape: nn.PReLU(a.counts[0]),
     "Softmax": plain("Softmax", 1),
-    "LogSoftmax": plain("LogSoftmax", 1),
+    "LogSoftmax": plain("LogSoftmax", -1),
+    "Embedding": plain("Embedding", "count", "features"),
 }
+
+
+def is_linear(layer: Layer) -> bool:
+    """Return whether a layer is a Dense at each place of a sequence."""
+    return isinstance(layer, Conv1d) and layer.windows == Windows(*layer.shape, 1, 1, 1, 1, 0)
+
+
+def is_attention(layers: Sequence[Any]) -> bool:
+    """Return whether these layers equal a MultiheadAttention."""
+    if [type(each) for each in layers] != [Conv1d, Attention, Conv1d]:
+        return False
+    first, heads, last = layers
+    same = first.shape[0] == heads.features == last.channels and first.has_bias == last.has_bias
+    return same and is_linear(first) and is_linear(last) and first.activation == "linear"
 
 
 @final
@@ -822,40 +871,88 @@ class Writer:
         self.value = (
             self.graph.call_function(torch.cat, (parts, 1)) if net.input_widths else parts[0]
         )
-        self.shape = (not net.input_widths and net.layers[0].input_shape) or (net.inputs,)
-        self.first_shape = self.shape
-        self.rows: dict[str, slice] = {}  # bank rows of each parameter, by name in the module
+        kinds = {type(each) for _, each in named_layers(net.layers)}
+        self.at_places = not kinds.isdisjoint((Embedding, Attention))
+        self.shape = (not net.input_widths and self.seen_by(net.layers[0])) or (net.inputs,)
+        self.turned = self.at_places and len(self.shape) == 2  # whether the features are last
+        self.count = 0  # of the indices that are the input
+        self.masks: dict[str, Any] = {}  # buffers that a state dict leaves out
+        # Bank rows of each parameter, by name in the module.
+        self.rows: dict[str, slice | Array] = {}
         self.modules: dict[str, Any] = {}
         self.known: dict[tuple[Layer, str], str] = {}  # names of the modules of each layer
         self.taken: set[str] = set()
 
     def module(self) -> Any:
         self.chain(self.net.layers, (self.net.names or {}).get("layers", []), "")
+        self.turn(self.is_sequence)
         self.graph.output(self.value)
-        return self.torch.fx.GraphModule(self.modules, self.graph, "Network")
+        made = self.torch.fx.GraphModule(self.modules | self.masks, self.graph, "Network")
+        for name, mask in self.masks.items():
+            made.register_buffer(name, mask, persistent=False)
+        return made
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether the value is a sequence whose features PyTorch has behind its places."""
+        return self.at_places and len(self.shape) == 2
 
     def chain(
         self, layers: Sequence[Layer], names: Sequence[Names], prefix: str, first: int = 0
     ) -> None:
         """Append layers, numbered from `first`."""
-        for i, each in enumerate(layers, first):
-            self.layer(each, names[i] if i < len(names) else {}, f"{prefix}{i}")
+        every = [*names, *[{}] * (len(layers) - len(names))]
+        behind = 0  # the layers that are already appended
+        for i, each in enumerate(layers):
+            if i >= behind:
+                group = layers[i : i + 3] if is_attention(layers[i : i + 3]) else (each,)
+                behind = i + len(group)
+                self.layer(group, every[i:behind], f"{prefix}{first + i}")
 
-    def layer(self, layer: Layer, names: Names, usual: str) -> None:
-        """Append a layer; `names` are the names of its parts in the original module."""
-        if isinstance(layer, Conv1d):
-            self.see(layer.shape[::2])
-        elif layer.input_shape or not isinstance(layer, ANY_SHAPE):
-            self.see(layer.input_shape or (layer.inputs,))
+    def seen_by(self, layer: Layer) -> Shape:
+        """Return the shape of a sample that the module of a layer gets."""
+        is_sequence = isinstance(layer, Conv1d) or (
+            self.at_places and isinstance(layer, OF_SEQUENCES) and layer.input_shape[1:2] == (1,)
+        )
+        ours = layer.input_shape or (layer.inputs,)
+        return ours[::2] if is_sequence else ours
+
+    def turn(self, turned: bool) -> None:
+        """Put the features behind the places, or before them."""
+        if turned != self.turned:
+            self.value = self.graph.call_method("transpose", (self.value, 1, -1))
+            self.turned = turned
+
+    def layer(self, layers: Sequence[Layer], each: Sequence[Names], usual: str) -> None:
+        """Append a layer, or several that are one module.
+
+        Args:
+            each: names of the parts of each layer in the original module
+        """
+        layer, names = layers[0], each[0]
+        if layer.input_shape or not isinstance(layer, ANY_SHAPE):
+            self.see(self.seen_by(layer))
         if isinstance(layer, TwoBranches):
             self.branches(layer, names.get("layers", []), f"{usual}.")
             return
         require(
-            type(layer).__name__ in (*BACK, "Activation", "Affine", "Slice", "Spread"),
-            f"no module of PyTorch is made of {type(layer).__name__}: save the network as .onnx",
+            type(layer).__name__ in (*BACK, "Activation", "Affine", "Slice", "Spread")
+            or len(layers) > 1,
+            f"no module of PyTorch is made of {type(layer).__name__}"
+            f"{ALONE * isinstance(layer, Attention)}: save the network as .onnx",
         )
         name = self.named(layer, self.name_of(layer, names) or usual)
-        if isinstance(layer, Affine):
+        of_sequence = isinstance(layer, Affine) or is_linear(layer)
+        self.turn(
+            (isinstance(layer, AT_EACH) and bool(layer.input_shape))
+            or (self.is_sequence and of_sequence)
+            or (self.turned and isinstance(layer, (Activation, Dropout)))
+        )
+        if len(layers) > 1:
+            self.heads(layers, name)
+        elif isinstance(layer, Embedding):
+            self.embedding(layer, name, names)
+        elif isinstance(layer, Affine):
             self.scale(layer, name, names)
         elif isinstance(layer, Slice):
             index = slice(None), slice(layer.first, layer.end)
@@ -864,15 +961,13 @@ class Writer:
             self.see(layer.shape)
         elif isinstance(layer, Spread):
             self.value = self.graph.call_method("expand", (self.value, -1, *layer.output_shape))
-        elif isinstance(layer, (LayerNorm, RMSNorm)) and layer.input_shape:  # at each place
-            self.value = self.graph.call_method("transpose", (self.value, 1, -1))
-            self.call(name, self.made(layer, name))
-            self.value = self.graph.call_method("transpose", (self.value, 1, -1))
         elif not isinstance(layer, Activation):
             self.call(name, self.made(layer, name))
-        if layer.output_shape or not isinstance(layer, ANY_SHAPE):
-            self.shape = shape_behind(layer, self.shape)
-        self.activate(layer, name)
+        if isinstance(layer, Embedding):
+            self.shape = layer.features, layer.places
+        elif layer.output_shape or not isinstance(layer, ANY_SHAPE):
+            self.shape = shape_behind(layers[-1], self.shape)
+        self.activate(layers[-1], name)
 
     def named(self, layer: Layer, name: str) -> str:
         """Return a unique name, similar to `name`, for a part of a layer."""
@@ -889,13 +984,13 @@ class Writer:
 
     def made(self, layer: Layer, name: str) -> Any:
         """Return the module for a layer, called `name`, with the parameters of the layer."""
-        module = BACK[type(layer).__name__](self.torch.nn, layer, self.shape)
+        kind = "Linear" if self.turned and is_linear(layer) else type(layer).__name__
+        module = BACK[kind](self.torch.nn, layer, self.shape)
         module.to(getattr(self.torch, self.net.bank.dtype))
         with self.torch.no_grad():
             for role, each in own_parameters(layer).items():
-                parameter, self.rows[f"{name}.{role}"] = module.get_parameter(role), each.rows
-                parameter.copy_(self.torch.as_tensor(each.value).reshape(parameter.shape))
-                parameter.requires_grad = not self.net.bank.frozen[each.rows].all()
+                if role != "position":
+                    self.fill(module.get_parameter(role), f"{name}.{role}", each.rows)
             for role, array in state_arrays(layer).items():
                 module.get_buffer(role).copy_(self.torch.as_tensor(array))
         return module
@@ -904,9 +999,58 @@ class Writer:
         self.modules[name] = module
         self.value = self.graph.call_module(name, (self.value,))
 
+    def fill(self, parameter: Any, name: str, rows: slice | Array) -> Any:
+        """Give a parameter, which is returned, the numbers of these rows of the bank."""
+        bank, self.rows[name] = self.net.bank, rows
+        parameter.data = self.torch.tensor(bank.value[rows].reshape(parameter.shape))
+        parameter.requires_grad = not bank.frozen[rows].all()
+        return parameter
+
+    def embedding(self, layer: Embedding, name: str, names: Names) -> None:
+        """Append an Embedding of the input, and the sum with the numbers of each place."""
+        require(
+            self.value.op == "placeholder" and not self.net.input_widths,
+            "PyTorch's Embedding takes indices, not computed numbers: save the network as .onnx",
+        )
+        self.count = max(self.count, layer.count)
+        self.call(name, self.made(layer, name))
+        self.turned = True
+        if layer.positions:
+            own = own_parameters(layer)["position"].rows
+            rows = np.arange(own.start, own.stop).reshape(layer.features, -1).T
+            place = self.named(layer, str(names.get("position") or f"{name}_position"))
+            made = self.torch.nn.Parameter(self.torch.zeros(rows.shape))
+            self.modules[place] = self.fill(made, place, rows.ravel())
+            by = self.graph.get_attr(place)
+            self.value = self.graph.call_function(operator.add, (self.value, by))
+
+    def heads(self, layers: Sequence[Any], name: str) -> None:
+        """Append a MultiheadAttention, whose first matrix has all queries before all keys."""
+        first, heads, last = layers
+        kind = self.torch.nn.MultiheadAttention
+        module = kind(heads.features, heads.heads, bias=first.has_bias, batch_first=True)
+        for role, each in own_parameters(first).items():
+            rows = np.arange(each.rows.start, each.rows.stop)
+            rows = rows.reshape(heads.heads, 3, -1).swapaxes(0, 1).ravel()
+            key = f"in_proj_{role}"
+            self.fill(module.get_parameter(key), f"{name}.{key}", rows)
+        for role, each in own_parameters(last).items():
+            key = f"out_proj.{role}"
+            self.fill(module.get_parameter(key), f"{name}.{key}", each.rows)
+        self.modules[name] = module
+        more: dict[str, Any] = {"need_weights": False}
+        if heads.causal:
+            size = (heads.places, heads.places)
+            mask = self.named(heads, re.sub(r"\W", "_", f"{name}_mask"))
+            self.masks[mask] = self.torch.ones(size, dtype=self.torch.bool).triu(1)
+            more["attn_mask"] = self.graph.get_attr(mask)
+        found = self.graph.call_module(name, (self.value,) * 3, more)
+        self.value = self.graph.call_function(operator.getitem, (found, 0))
+
     def scale(self, layer: Affine, name: str, names: Names) -> None:
         """Append the product and the sum of an Affine, except where they have no effect."""
-        axes = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
+        on_picture = layer.input_shape and not self.turned
+        axes = (layer.features, 1, 1) if on_picture else (layer.features,)
         dtype = getattr(self.torch, self.net.bank.dtype)
         pairs = zip((operator.mul, operator.add), own_parameters(layer).items(), strict=True)
         for call, (role, each) in pairs:
@@ -941,20 +1085,24 @@ class Writer:
     def see(self, shape: Shape) -> None:
         """Reshape a sample to the shape expected by a layer."""
         if prod(shape) == prod(self.shape) and shape != self.shape:
+            self.turn(False)
             self.value = self.graph.call_method("reshape", (self.value, -1, *shape))
             self.shape = shape
 
     def branches(self, layer: TwoBranches, names: Sequence[Names], prefix: str) -> None:
         """Append two branches from the same value, and the operation that joins them."""
-        value, shape, ends = self.value, self.shape, []
+        value, shape, turned, ends = self.value, self.shape, self.turned, []
         for at, branch in ((0, layer.branches[0]), (len(layer.branches[0]), layer.branches[1])):
-            self.value, self.shape = value, shape
-            self.chain(branch, names, prefix, at)
-            self.see(layer.output_shape or (prod(self.shape),))
+            self.value, self.shape, self.turned = value, shape, turned
+            self.chain(branch, names[at:], prefix, at)
+            if not self.is_sequence:
+                self.see(layer.output_shape or (prod(self.shape),))
+            self.turn(self.is_sequence)
             ends.append(self.value)
-        self.shape = layer.output_shape or (layer.outputs,)
+        shape = layer.output_shape or (layer.outputs,)
+        self.shape = shape[::2] if self.turned else shape
         if isinstance(layer, Concatenate):
-            self.value = self.graph.call_function(self.torch.cat, (ends, 1))
+            self.value = self.graph.call_function(self.torch.cat, (ends, 2 if self.turned else 1))
         else:
             call = operator.mul if isinstance(layer, Product) else operator.add
             self.value = self.graph.call_function(call, tuple(ends))

@@ -51,7 +51,7 @@ from scalarviz.core.program import Windows
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, replace_file
 from scalarviz.files.checked_safetensors import Array
-from scalarviz.files.onnx.onnx_graph import the_package
+from scalarviz.files.onnx.onnx_graph import HIDDEN, the_package
 from scalarviz.files.onnx_names import Names, check_names, clean_names, texts_of, unused
 from scalarviz.training.network.network import Network
 
@@ -350,15 +350,14 @@ def attention(at: LayerContext[Attention]) -> None:
         parts.append(writer.node("Gather", name, *inputs, shape=(heads, size, places), axis=2))
         writer.current, writer.shape = inputs[0], (heads, 3, size, places)
     query, key, value = parts
-    writer.see((heads, size, places), query)
-    writer.current = query
+    writer.current, writer.shape = query, (heads, size, places)
     turned(at, "turn", (0, 1, 3, 2))
     square = heads, places, places
     writer.node("MatMul", at.called("scores", ".scores"), writer.current, key, shape=square)
     factor = at.numbers("factor", np.array(layer.numbers[-1]))
     writer.node("Mul", at.called("scaled", ".scaled"), writer.current, factor)
     if layer.causal:
-        mask = at.numbers("mask", np.triu(np.full((places, places), -np.inf), 1))
+        mask = at.numbers("mask", np.triu(np.full((places, places), HIDDEN), 1))
         writer.node("Add", at.called("add", ".masked"), writer.current, mask)
     writer.node("Softmax", at.called("shares", ".shares"), axis=-1)
     turned(at, "turn_back", (0, 1, 3, 2))

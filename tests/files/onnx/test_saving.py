@@ -104,7 +104,7 @@ def test_these_two_networks_have_every_layer_that_can_be_written() -> None:
 
 
 @pytest.mark.parametrize("causal", [True, False])
-def test_a_network_of_sequences_is_what_onnxruntime_computes(causal: bool, path: Path) -> None:
+def test_a_network_of_sequences_comes_back(causal: bool, path: Path) -> None:
     layers = [
         sv.Embedding(5, 6, 4, positions=True),
         sv.RMSNorm((6, 4), gain=False),
@@ -119,8 +119,34 @@ def test_a_network_of_sequences_is_what_onnxruntime_computes(causal: bool, path:
     net = sv.Network(layers, seed=3)
     sv.onnx.save(net, path)
     x = np.array([[0, 4, 2, -1], [1, 1, 3, 0]], np.float32)
-    found = run(path, x)
-    np.testing.assert_allclose(found, net(x), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(run(path, x), net(x), rtol=1e-5, atol=1e-5)
+    again, written = sv.onnx.load(path), path.read_bytes()
+    np.testing.assert_array_equal(again(x), net(x))
+    assert repr(again.layers) == repr(net.layers)
+    sv.onnx.save(again, path)
+    assert path.read_bytes() == written
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("attention1.mask", np.zeros((2, 2)), "'attention1' (Attention): it is not Attention"),
+        ("attention1.index_of_key", np.array(0), "'attention1' (Attention): it is not Attention"),
+        ("attention1.factor", np.array(0.5), "'attention1' (Attention): it is not Attention"),
+        ("embedding1.zeros", np.ones((1, 3)), "'embedding1' (Embedding): it is not an Embedding"),
+    ],
+)
+def test_other_attention_and_embeddings_are_refused(
+    name: str, values: Any, said: str, path: Path
+) -> None:
+    layers = [sv.Embedding(5, 3, 2), sv.Attention(1, places=2)]
+    sv.onnx.save(sv.Network(layers), path)
+    model = onnx.load(path)
+    (stored,) = [each for each in model.graph.initializer if each.name == name]
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(stored.data_type)
+    stored.CopyFrom(onnx.numpy_helper.from_array(values.astype(dtype), name))
+    onnx.save(model, path)
+    refused(FileError, said).by(sv.onnx.load, path)
 
 
 @pytest.mark.parametrize("slopes", [1, 6])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scalarviz.scenes.names import gpt
 
 import scalarviz as sv
 from scalarviz.engines.reference import program_backward
@@ -577,6 +578,7 @@ def sequences() -> dict[str, tuple[Any, Any]]:
     """Return modules of sequences, and an example of the shape (batch, places, features)."""
     import torch
     from torch import nn
+    from torch.nn import functional
 
     def block(**more: Any) -> Any:
         return nn.TransformerEncoderLayer(8, 2, 12, 0.0, batch_first=True, **more)
@@ -587,6 +589,14 @@ def sequences() -> dict[str, tuple[Any, Any]]:
     def gpt(m: Any, x: Any) -> Any:
         x = m.letters(x) + m.places(torch.arange(5))
         return m.out(m.blocks(x, mask=m.mask, is_causal=True))
+
+    def by_hand(m: Any, x: Any) -> Any:
+        _, places = x.size()
+        x = m.letters(x) + m.places(torch.arange(places, device=x.device))
+        h = m.norm(x)
+        mask = torch.ones(places, places).triu(1).bool()
+        x = x + m.heads(h, h, h, attn_mask=mask, need_weights=False)[0]
+        return m.out(x + m.narrow(functional.gelu(m.wide(x))))
 
     def causal(m: Any, x: Any) -> Any:
         h = m.norm(x * m.scale)
@@ -620,6 +630,15 @@ def sequences() -> dict[str, tuple[Any, Any]]:
             ),
             letters,
         ),
+        "by hand": (
+            built(
+                by_hand, letters=nn.Embedding(7, 8), places=nn.Embedding(5, 8),
+                norm=nn.LayerNorm(8), heads=attention(bias=False), wide=nn.Linear(8, 16),
+                narrow=nn.Linear(16, 8), out=nn.Linear(8, 7),
+            ),
+            letters,
+        ),
+        "dropout": (nn.Sequential(nn.TransformerEncoderLayer(8, 2, batch_first=True)).eval(), x),
         "causal": (
             built(
                 causal, heads=attention(), norm=nn.LayerNorm(8), mask=mask.isneginf(),
@@ -646,7 +665,7 @@ def sequences() -> dict[str, tuple[Any, Any]]:
     "name",
     [
         "rows", "heads", "no bias", "layer", "norm first", "encoder", "letters", "one place", "gpt",
-        "causal", "positions", "halves", "mean", "last",
+        "by hand", "causal", "positions", "halves", "mean", "last",
     ],
 )  # fmt: skip
 def test_a_module_of_sequences_computes_and_trains_as_its_network(name: str, torch: Any) -> None:
@@ -677,6 +696,43 @@ def test_a_module_of_sequences_computes_and_trains_as_its_network(name: str, tor
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor:UserWarning")
+@pytest.mark.parametrize(
+    "name",
+    ["encoder", "letters", "one place", "gpt", "by hand", "dropout", "causal", "positions", "mean"],
+)
+def test_a_network_of_sequences_becomes_the_module_again(name: str, torch: Any) -> None:
+    model, batch = sequences()[name]
+    back = sv.from_torch(model.double(), batch).to_torch()
+    back.train(model.training)
+    np.testing.assert_allclose(back(batch).detach(), model(batch).detach(), rtol=0, atol=1e-12)
+    ours, theirs = back.state_dict(), model.state_dict()
+    assert {*ours} == {*theirs}
+    assert all(torch.equal(ours[key].ravel(), theirs[key].ravel()) for key in theirs)
+
+
+@pytest.mark.slow
+def test_a_gpt_becomes_a_module_that_trains_alike_and_comes_back(torch: Any) -> None:
+    net = gpt(7, 5, width=8, hidden=12, blocks=2, deviation=0.3).copy("float64")
+    module, letters = net.to_torch(), torch.randint(0, 7, (6, 5))
+    targets = torch.softmax(torch.randn(6, 5, 7), -1).double()
+    rows = letters.numpy().astype(float), targets.mT.reshape(6, -1).numpy()
+    optimizer, losses = torch.optim.Adam(module.parameters(), 0.01), []
+    for _ in range(20):
+        optimizer.zero_grad()
+        loss = -(targets * module(letters)).sum() / 6
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    found = net.train(*rows, "negative_log_likelihood", sv.Adam(0.01), steps=20)
+    np.testing.assert_allclose(found, losses, rtol=1e-10)
+    for again in (sv.from_torch(module, letters), net):
+        np.testing.assert_allclose(
+            again(rows[0]), module(letters).mT.reshape(6, -1).detach(), rtol=0, atol=1e-10
+        )
+
+
+@pytest.mark.slow
 def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch: Any) -> None:
     nn, x, letters = torch.nn, torch.randn(2, 5, 8), torch.zeros(2, 5, dtype=torch.long)
 
@@ -690,8 +746,8 @@ def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch:
 
     padded = nn.TransformerEncoderLayer(8, 2, 8, 0.0, batch_first=True)
     for module, example, said in (
-        (heads(batch_first=False), x, "make it with batch_first=True"),
-        (heads(dropout=0.1), x, "set its attribute dropout to 0.0"),
+        (heads(batch_first=False), x, "set its attribute batch_first to True"),
+        (heads(dropout=0.1), x, "call eval() of the module"),
         (heads(add_bias_kv=True), x, "has add_bias_kv=True, which no layer here has"),
         (heads(add_zero_attn=True), x, "has add_zero_attn=True, which no layer here has"),
         (built(lambda m, x: m.a(x, x, -x)[0], "Crossed", a=heads()), x, "has cross-attention"),
@@ -730,8 +786,12 @@ def test_what_attention_and_embeddings_cannot_be_here_is_refused_in_words(torch:
         refused(InputError, said).by(sv.from_torch, module, example)
     (_, kept, _) = sv.from_torch(masked(torch.zeros(5, 5)), x).layers  # a mask that hides nothing
     assert kept.settings()["causal"] is False
-    for layer in (sv.Embedding(7, 8, 5), sv.Attention(4, places=2)):
-        refused(InputError, "no module of PyTorch is made of").by(sv.Network([layer]).to_torch)
+    computed = [sv.Conv1d((1, 5), 1, 1), sv.Embedding(7, 8, 5)]
+    for layers, said in (
+        ([sv.Attention(4, places=2)], "unless a Conv1d with kernel=1 is before it"),
+        (computed, "PyTorch's Embedding takes indices"),
+    ):
+        refused(InputError, said).by(sv.Network(layers).to_torch)
 
 
 @pytest.mark.slow
