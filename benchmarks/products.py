@@ -29,7 +29,7 @@ CALLS = """
 def forward(w, x, z, grad, s, tiles, n, stride):
     for k in range(tiles):
         at = k * s * stride
-        affine_by_blocks(w, ZERO, s, ONE, w[:0], ZERO, x, z, at, at, s, s, n, stride)
+        affine_by_blocks(w, ZERO, s, w[:0], ZERO, x, z, at, at, s, s, n, stride)
 
 
 @numba.njit(fastmath=REORDERED, **OPTIONS)

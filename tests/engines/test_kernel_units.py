@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -37,7 +38,7 @@ from scalarviz.engines.expression import expression_kernels
 from scalarviz.engines.expression.cpu_expression import SHELL
 from scalarviz.errors import InputError
 from tests.engines.conftest import Kernels, check_constant, text_of
-from tests.machine import ROOT, ended
+from tests.machine import ROOT, ended, until
 from tests.wording import refused
 
 TANH = kernels_of("activation", KERNELS["activation"], ACTIVATIONS["tanh"])["forward"]
@@ -366,13 +367,22 @@ def test_many_processes_may_begin_at_once(tmp_path: Path) -> None:
     assert run(PROGRAM, tmp_path).stdout.split() == ["2.5", "0"]
 
 
+@pytest.mark.skipif(not compiling.CAN_FORK, reason="starts a process for each part, without forks")
 def test_a_child_that_compiles_ends_with_its_parent(tmp_path: Path) -> None:
-    (tmp_path / "slow.py").write_text("import time\n\ntime.sleep(60)\n")
-    words = [sys.executable, "-m", "scalarviz.engines.codegen.compiling", str(tmp_path / "slow.py")]
+    paths = [tmp_path / "a.py", tmp_path / "b.py"]
+    for path in paths:
+        path.write_text(
+            "import pathlib, time\nwhile True:\n    pathlib.Path(__file__ + '.on').touch()\n"
+            "    time.sleep(0.01)\n"
+        )
+    words = [sys.executable, "-m", "scalarviz.engines.codegen.compiling", "2", *map(str, paths)]
     with subprocess.Popen(words, stdin=subprocess.PIPE) as child:
         assert child.stdin is not None
+        until(lambda: len([*tmp_path.glob("*.on")]) == len(paths))
         child.stdin.close()
         assert child.wait(30) == 1
+    for path in tmp_path.glob("*.on"):  # of the process and of its fork
+        until(lambda path=path: time.time() - path.stat().st_mtime > 0.5)
 
 
 @pytest.mark.slow

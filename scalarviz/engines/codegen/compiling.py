@@ -1,9 +1,10 @@
 """Compilation of kernels in child processes, on a separate thread that Ctrl-C does not interrupt.
 
-    python -m scalarviz.engines.codegen.compiling FILE ...
+    python -m scalarviz.engines.codegen.compiling PROCESSES FILE ...
 
 compiles the kernel in each file, writes a full stop to standard output after each one, and exits
-when standard input is closed.
+when standard input is closed. Its forks share the files: importing the compiler takes as long as
+compiling two kernels.
 
 If a process compiled kernels itself, it could run other machine code than a process that loads
 them: numba copies every called function into each kernel, and the linker uses the first of several
@@ -95,29 +96,45 @@ def end() -> None:
 
 
 # A kernel contains a copy of each function that it calls. numba also makes machine code for these
-# functions separately, since Python could call them: a quarter of the compile time. Without it, the
-# machine code of kernels is identical, bit by bit.
+# functions separately, since Python could call them, and optimizes them before and after they are
+# copied: two fifths of the compile time. Here, a function is optimized once, in its kernel.
 
 OF_KERNEL = "cfunc."  # prefix of the name by which a kernel is called
 
 
 def compile_for_kernels_only() -> None:
-    """Skip separate machine code for inner functions, and run garbage collection less often."""
+    """Compile inner functions only within kernels, and run garbage collection less often."""
     from numba.core import codegen, cpu
 
     gc.set_threshold(200_000, 20, 20)
     libraries: Any = codegen.JITCodeLibrary
     contexts: Any = cpu.CPUContext
-    finish = libraries._finalize_final_module
+    finish, optimize = libraries._finalize_final_module, libraries._optimize_final_module
+
+    def has_kernel(library: Any) -> bool:
+        return any(each.name.startswith(OF_KERNEL) for each in library._final_module.functions)
 
     def finish_kernel(library: Any) -> None:
-        if any(each.name.startswith(OF_KERNEL) for each in library._final_module.functions):
+        if has_kernel(library):
             finish(library)
         else:
             library._finalize_dynamic_globals()
             library._finalized = True
 
+    def optimize_kernel(library: Any) -> None:
+        if has_kernel(library):
+            optimize(library)
+
+    def optimize_functions(library: Any, module: Any) -> None:
+        module.data_layout = library._codegen._data_layout
+        for function in module.functions:
+            if not function.is_declaration:
+                passes, builder = library._codegen._function_pass_manager()
+                passes.run(function, builder)
+
     libraries._finalize_final_module = finish_kernel
+    libraries._optimize_final_module = optimize_kernel
+    libraries._optimize_functions = optimize_functions
     contexts.get_executable = not_callable
 
 
@@ -156,18 +173,22 @@ def import_without_scipy() -> None:
 CHILD_LOOK = 0.02  # seconds between checks
 FEW = 6  # kernels below which another process does not pay
 MOST = 8  # processes, each of which takes 300 MB
+CAN_FORK = hasattr(os, "fork")  # Windows has no fork
 ROOT = Path(__file__).parents[3]
 
 done = 0  # kernels compiled by child processes
 
 
-def start_child(paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL) -> Any:
+def start_child(
+    paths: Sequence[Path], report: IO[bytes] | int = subprocess.DEVNULL, workers: int = 1
+) -> Any:
     """Start a process that compiles the kernels in files; it exits when its stdin is closed.
 
     Args:
         report: file that receives one byte per compiled kernel
+        workers: number of processes, with its forks
     """
-    words = ["-P", "-m", "scalarviz.engines.codegen.compiling", *map(str, paths)]
+    words = ["-P", "-m", "scalarviz.engines.codegen.compiling", str(workers), *map(str, paths)]
     env = {**os.environ, "PYTHONPATH": folders_of_modules()}
     return processes.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 
@@ -208,8 +229,10 @@ def run_children(paths: Sequence[Path]) -> None:
     """Compile kernels in child processes if possible, and count the compiled ones in `done`."""
     global done
     workers = workers_for(len(paths))
+    parts = 1 if CAN_FORK else workers
     with suppress(OSError), tempfile.TemporaryFile(dir=paths[0].parent) as report:
-        for _ in running(start_child(paths[i::workers], report) for i in range(workers)):
+        starting = (start_child(paths[i::parts], report, workers // parts) for i in range(parts))
+        for _ in running(starting):
             done = os.fstat(report.fileno()).st_size
 
 
@@ -264,15 +287,36 @@ def end_with_parent() -> None:
     os._exit(1)
 
 
-def main(paths: Sequence[str], report: int | None = None) -> None:
+def shared(paths: Sequence[str], workers: int) -> Iterator[str]:
+    """Yield files, each in one of several processes; the first process waits for its forks."""
+    reader, writer = os.pipe()
+    os.write(writer, b"".join(i.to_bytes(2) for i in range(len(paths))))
+    os.close(writer)
+    forks = []
+    while len(forks) < workers - 1 and (fork := os.fork()):
+        forks.append(fork)
+    threading.Thread(target=end_with_parent, daemon=True).start()
+    while number := os.read(reader, 2):
+        yield paths[int.from_bytes(number)]
+    if len(forks) == workers - 1:
+        for fork in forks:
+            os.waitpid(fork, 0)
+
+
+def main(paths: Sequence[str], report: int | None = None, workers: int = 1) -> None:
     """Compile the kernels in files unless already compiled; write a full stop for each file.
 
     Args:
         report: file descriptor to which the full stops are written
+        workers: number of processes, with forks of this one
     """
-    threading.Thread(target=end_with_parent, daemon=True).start()
-    compile_for_kernels_only()  # loads numba
-    for path in paths:
+    from numba.core.registry import cpu_target
+
+    compile_for_kernels_only()
+    import_without_scipy()
+    for context in (cpu_target.typing_context, cpu_target.target_context):
+        context.refresh()  # imports what every kernel needs
+    for path in shared(paths, workers):
         if not is_compiled(Path(path)):  # by another process, after this one was started
             kernel = import_file(Path(path)).compiled
             # Code compiled for kernels only would crash this process when loaded.
@@ -286,4 +330,4 @@ def main(paths: Sequence[str], report: int | None = None) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:], sys.stdout.fileno())
+    main(sys.argv[2:], sys.stdout.fileno(), int(sys.argv[1]))

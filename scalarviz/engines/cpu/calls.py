@@ -45,7 +45,6 @@ from scalarviz.engines.cpu.records import (
 )
 from scalarviz.engines.cpu.table import (
     ADD_CHUNKS,
-    ADD_ON_ALL_CORES,
     CHUNK_WORK,
     KERNELS,
     ON_ALL_CORES,
@@ -70,7 +69,6 @@ from scalarviz.errors import InputError, OrderError
 PASSES = {"run": RUN_PASSES, "chunk_work": CHUNK_WORK}
 ALONE, TOGETHER = {"run_pass": ON_ONE_CORE}, {"run_pass": ON_ALL_CORES}
 ADDING = {"add": ADD_CHUNKS}
-TRAINING_TOGETHER = {**TOGETHER, "add_chunks": ADD_ON_ALL_CORES}
 
 
 def is_parallel() -> bool:

@@ -30,7 +30,7 @@ from scalarviz.data.batches import Batches, goals_of
 from scalarviz.engines.cpu import tiles as plans
 from scalarviz.engines.cpu.calls import (
     ALONE,
-    TRAINING_TOGETHER,
+    TOGETHER,
     BatchPasses,
     CpuCalls,
     ThreadChoice,
@@ -54,6 +54,7 @@ from scalarviz.engines.cpu.table import (
     MOVING,
     ROUNDING,
     TRAINING,
+    adding_together,
     units_of_draws,
     units_of_loss,
     units_of_optimizer,
@@ -245,7 +246,7 @@ class CpuRun(Run):
         """Create the job of this run, with its kernels and all arrays except the workspaces."""
         work, batches, bank = self._work, self.batches, self.engine.bank
         job = CpuJob(bank)
-        passing = TRAINING_TOGETHER if self._together else ALONE
+        passing = TOGETHER | adding_together(work.program) if self._together else ALONE
         of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
         wanted |= ROUNDING if work.precision.mixed else {}

@@ -34,7 +34,7 @@ from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.codegen.kernel_units import Kernel, Unit
 from scalarviz.engines.cpu import tiles as plans
-from scalarviz.engines.cpu.products import LONGEST
+from scalarviz.engines.cpu.products import LONGEST, TILE
 from scalarviz.engines.cpu.records import (
     DRAWING,
     HOW,
@@ -138,6 +138,8 @@ class CpuJob:
     def set_room(self, room: Room) -> None:
         """Use these workspaces; the caller must keep them alive, since they may be large."""
         self.record.room, self.batch.errors = room.record_at, room.errors_at
+        self._room = room
+        room.use_threads(together=False)
 
     def set_halves(self, halves: FloatArray) -> None:
         """Make passes read weights rounded to half precision, which are stored in `halves`."""
@@ -151,6 +153,7 @@ class CpuJob:
         """Switch to all cores or one core, using the kernels and operations in `threads`."""
         record = self.record
         record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
+        self._room.use_threads(together)
 
     def set_optimizer(
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
@@ -200,6 +203,7 @@ class Tables:
     flow: int  # size of its workspace of gradients, in numbers
     flows: dict[Buffer, int]  # first row of each buffer's gradient in it
     gradients: int  # number of parameters; a layer used twice counts twice
+    adds_once: bool  # whether a tile adds one number to each gradient
 
     def matches_bank(self, rows: int) -> bool:
         """Return whether a chunk's gradients are stored in the same order as the bank's."""
@@ -258,6 +262,7 @@ def make_tables(
         flow_size * width,
         flows,
         gradients,
+        all(each.kind == "affine" for each in program.operations if each.parameters),
     )
 
 
@@ -497,12 +502,18 @@ class Room:
         partial: gradients of the parameters, one row per chunk
         errors: sum of errors of each chunk
         state_size: size of the bank's state, which is copied before each step
+        grad: gradients to which the chunks add, one after the other, on one core; or None
     """
 
     def __init__(
-        self, spaces: FloatArray, flows: FloatArray, partial: FloatArray, state_size: int
+        self,
+        spaces: FloatArray,
+        flows: FloatArray,
+        partial: FloatArray,
+        state_size: int,
+        grad: FloatArray | None = None,
     ) -> None:
-        self.spaces, self.flows, self.partial = spaces, flows, partial
+        self.spaces, self.flows, self.partial, self.grad = spaces, flows, partial, grad
         self._tiles = np.zeros(len(partial) * TILE_RECORD.itemsize, np.uint8)
         self._before = np.zeros(state_size)
         self.errors = np.zeros(len(partial))
@@ -526,17 +537,28 @@ class Room:
         """Return a Room with `places` workspaces for training with a batch size.
 
         Args:
-            may_share: whether the gradients of a single chunk may be added up directly in the bank,
-                if they have the same order there
+            may_share: whether gradients may be added up directly in the bank, if they have the same
+                order there: those of a single chunk; and on one core those of several chunks, if
+                the sums have the same bits
         """
         chunks = number_of_chunks(samples)
-        shares = may_share and chunks == 1 and tables.matches_bank(len(bank))
+        shares = may_share and tables.matches_bank(len(bank))
+        adds = shares and tables.adds_once and samples <= chunks * int(TILE)
         return Room(
             workspaces(places, tables.space, bank.dtype),
             workspaces(places, tables.flow, bank.dtype),
-            bank.grad[np.newaxis] if shares else np.zeros((chunks, tables.gradients), bank.dtype),
+            bank.grad[np.newaxis]
+            if shares and chunks == 1
+            else np.zeros((chunks, tables.gradients), bank.dtype),
             len(bank.state),
+            bank.grad if adds else None,
         )
+
+    def use_threads(self, together: bool) -> None:
+        """Give each chunk its own gradients, or, on one core, the bank's if `grad` allows it."""
+        shared = self.grad is not None and not together
+        self.record.partial = address(self.grad if shared else self.partial)
+        self.record.shared = shared
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:

@@ -146,6 +146,7 @@ ROOM = record_type(
     "tiles",  # a TILE record for each chunk
     "before",  # copy of the bank's state
     "places", "space", "flow", "gradients", "chunks",
+    "shared",  # not 0 if the chunks, one after the other, add to the first row of `partial`
 )  # fmt: skip
 
 # Settings of optimizer and schedule, their kernels, and buffers for an update.

@@ -295,7 +295,14 @@ def units_of_training(
     groups = [units_of(operation, batches.size) for operation in program.operations]
     found = [unit for group in groups for unit in group.values()]
     found += units_on_one_core(program, batches, losses, optimizers, precision)
-    return [*dict.fromkeys([*found, ON_ALL_CORES, ADD_ON_ALL_CORES])]
+    return [*dict.fromkeys([*found, ON_ALL_CORES, *adding_together(program).values()])]
+
+
+def adding_together(program: Program) -> dict[str, Unit]:
+    """Return the kernel that adds up gradients on all cores, if an operation has many."""
+    most = max((len(each.parameters) for each in program.operations), default=0)
+    worth = most > int((training_kernels.MANY - 1) * training_kernels.BLOCK)
+    return {"add_chunks": ADD_ON_ALL_CORES} if worth else {}
 
 
 def units_on_one_core(

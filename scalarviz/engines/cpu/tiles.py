@@ -48,6 +48,7 @@ from scalarviz.engines.cpu.records import (
     plan_of,
     record_at,
     room_of,
+    room_record,
     table_at,
     tiles_of,
 )
@@ -168,7 +169,9 @@ def chunk_work(job: Address, number: Index, chunk: Index, place: Index) -> None:
     if samples == ONE and plan.alone > ZERO:
         stride = plan.alone
     begin_tiles(tile, room, chunk, stride, what & DO_LEARN, batch.steps)
-    if what & DO_WEIGHTS:
+    if room_record(job).shared:
+        tile.partial = address_of(room.partial, ZERO)
+    if what & DO_WEIGHTS and (chunk == ZERO or room_record(job).shared == ZERO):
         clear_gradients(ops, low, high, room.partial[chunk])
     while first < end:
         n = min(TILE, end - first)

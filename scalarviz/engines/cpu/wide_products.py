@@ -50,16 +50,15 @@ from scalarviz.engines.cpu.products import (
     pick,
     read,
     spread,
+    store_lanes,
     write,
 )
 from scalarviz.engines.cpu.records import OPERATION, Address, BankView, Tile, call, record_at
 
 WIDE = 32  # inputs and outputs from which blocks of sums are faster
-LARGE = np.uint64(65_536)  # number of weights from which columns are read from a panel
 PARTS = np.uint64(16)  # parts of an operation on all cores
 SHARE = np.uint64(24)  # rows: a part has a multiple of this number
-PANEL = np.uint64(128)  # columns of the weights in a panel
-DEPTH = np.uint64(192)  # rows of x at a time: 12 KB for a block of samples
+DEPTH = np.uint64(256)  # rows of x at a time: 32 KB for a block of samples
 TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block's columns
 
 
@@ -82,7 +81,7 @@ def part_of_forward(
         )  # fmt: skip
         return
     affine_by_blocks(
-        bank.value, first, op.inputs, ONE, biases, op.biases + low, tile.space, tile.space,
+        bank.value, first, op.inputs, biases, op.biases + low, tile.space, tile.space,
         op.source * tile.stride, z0, op.inputs, high - low, tile.n, tile.stride,
     )  # fmt: skip
 
@@ -236,35 +235,18 @@ def transposed_of_one(
 
 @inner
 def affine_by_blocks(
-    w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index,
-    x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
-    stride: Index,
+    w: Numbers, first: Index, across: Index, biases: Numbers, bias: Index, x: Numbers, z: Numbers,
+    x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """Compute `products.affine`, one block of sums at a time.
-
-    A group of rows of x is processed at a time, so that it stays in the cache for all outputs; the
-    partial sums are stored in z.
-    """
-    step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
-    end = (n + step - ONE) // step * step
+    """z[o] = biases[bias + o] + sum over i of w[first + o * across + i] * x[i]."""
+    group = group_of_rows(x)
     for low in range(ZERO, inputs, DEPTH):
         count = min(DEPTH, inputs - low)
-        for t in range(ZERO, end, columns):
-            further = step if t + step < end else ZERO
-            for o in range(ZERO, outputs, rows):
-                left, goal = outputs - o, z0 + o * stride + t
-                sums = no_sums(x)
-                if low > ZERO:
-                    sums = load_block(z, goal, stride, left, further)
-                elif len(biases):
-                    sums = spread_rows(biases, bias + o, left)
-                at, row = x0 + low * stride + t, first + o * across + low * down
-                for _ in range(count):
-                    not_unrolled()
-                    sums = add_products(sums, w, row, across, left, x, at, further)
-                    at += stride
-                    row += down
-                store_block(z, goal, stride, left, further, sums)
+        for o in range(ZERO, outputs, group):
+            add_group(
+                w, first + o * across + low, across, ONE, biases, bias + o, x, z, x0 + low * stride,
+                z0 + o * stride, low, count, min(group, outputs - o), n, stride,
+            )  # fmt: skip
 
 
 @inner
@@ -277,23 +259,60 @@ def transposed_affine(
     The numbers of a column of a large matrix are all in different memory pages. So a few columns
     at a time are copied to a panel, which the product then reads for all samples.
     """
-    nothing = w[:0]
-    if inputs * down < LARGE:
-        affine_by_blocks(
-            w, first, ONE, down, nothing, ZERO, x, z, x0, z0, inputs, outputs, n, stride
-        )  # fmt: skip
-        return
-    panel = np.empty(inputs * PANEL, w.dtype)
-    for o in range(ZERO, outputs, PANEL):
-        width = min(PANEL, outputs - o)
-        for i in range(inputs):
-            a, b = i * PANEL, first + i * down + o
-            for c in range(width):
-                panel[a + c] = w[b + c]
-        affine_by_blocks(
-            panel, ZERO, ONE, PANEL, nothing, ZERO, x, z, x0, z0 + o * stride, inputs, width, n,
-            stride,
-        )  # fmt: skip
+    group, lanes = group_of_rows(x), lane_count(x)
+    panel = np.empty(DEPTH * group + lanes, w.dtype)
+    for low in range(ZERO, inputs, DEPTH):
+        count = min(DEPTH, inputs - low)
+        for o in range(ZERO, outputs, group):
+            width = min(group, outputs - o)
+            for i in range(count):
+                a, b = i * group, first + (low + i) * down + o
+                if o + lanes <= outputs:  # the numbers beyond the group are overwritten
+                    store_lanes(panel, a, load_lanes(w, b))
+                else:
+                    for c in range(width):
+                        panel[a + c] = w[b + c]
+            add_group(
+                panel, ZERO, ONE, group, w[:0], ZERO, x, z, x0 + low * stride, z0 + o * stride, low,
+                count, width, n, stride,
+            )  # fmt: skip
+
+
+@inlined
+def group_of_rows(x: Numbers) -> Index:
+    """Return how many rows of z are computed from the same part of the weights, in blocks."""
+    return lane_count(x) // block_rows(x) * block_rows(x)
+
+
+@inner
+def add_group(
+    w: Numbers, first: Index, across: Index, down: Index, biases: Numbers, bias: Index, x: Numbers,
+    z: Numbers, x0: Index, z0: Index, low: Index, count: Index, outputs: Index, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """Add the products of `count` rows of x to a group of rows of z, one block at a time.
+
+    The rows of x stay in the cache for all blocks, and the weights for all samples. If `low` is 0,
+    z is not read: its rows begin with the biases.
+    """
+    step, rows, columns = lane_count(x), block_rows(x), block_columns(x)
+    end = (n + step - ONE) // step * step
+    for t in range(ZERO, end, columns):
+        further = step if t + step < end else ZERO
+        for o in range(ZERO, outputs, rows):
+            left, goal = outputs - o, z0 + o * stride + t
+            sums = no_sums(x)
+            if low > ZERO:
+                sums = load_block(z, goal, stride, left, further)
+            elif len(biases):
+                sums = spread_rows(biases, bias + o, left)
+            at, row = x0 + t, first + o * across
+            for _ in range(count):
+                not_unrolled()
+                sums = add_products(sums, w, row, across, left, x, at, further)
+                at += stride
+                row += down
+            store_block(z, goal, stride, left, further, sums)
 
 
 @inner
