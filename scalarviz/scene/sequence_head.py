@@ -152,8 +152,8 @@ def draw_ball(sheet: Sheet, x: float, y: float, value: float, top: float, said: 
     """Draw a number of the chosen place as a ball with its number."""
     share = min(1.0, max(-1.0, value / top))
     sheet.disc(x, y, 18.0, sheet.theme.map(share))
-    words = typeset(said or short(value))
-    sheet.label(x, y, words, sheet.theme.on_face(share), bold=True, least=7.0)
+    words, ink = typeset(said or short(value)), sheet.theme.on_face(share)
+    sheet.label(x, y, words, ink, bold=True, least=7.0, within=33.0)
 
 
 def draw_cell(
@@ -172,7 +172,8 @@ def draw_cell(
         outline=theme.rim,
     )
     if said:
-        sheet.label(x, y, typeset(said), theme.on_face(share), bold=True, least=7.0, large=11.0)
+        ink = theme.on_face(share)
+        sheet.label(x, y, typeset(said), ink, bold=True, least=7.0, large=11.0, within=wide - 3.0)
 
 
 def draw_products(

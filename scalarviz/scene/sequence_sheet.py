@@ -183,9 +183,15 @@ class Sheet:
         least: float = LEAST_NAME,
         large: float = LETTERS,
         halo: bool = False,
+        within: float = 0.0,
     ) -> float:
-        """Write a text centered at the height y; return its width in pixels of the stage."""
+        """Write a text centered at the height y; return its width in pixels of the stage.
+
+        Its letters are smaller if it would be wider than `within`, in pixels of the stage.
+        """
         size = max(min(least, SMALLER * self.zoom), large * self.zoom)
+        if within > 0.0:
+            size *= min(1.0, within * self.zoom / self.canvas.measure(said, size=size, bold=bold))
         if size < LEGIBLE:
             return 0.0
         place = self.at(x, y)
