@@ -21,6 +21,7 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
+from scalarviz.engines.cpu.job import Room
 from scalarviz.engines.engine import Run
 from scalarviz.errors import GradientError, InputError, NotFiniteError
 from tests.engines.agreement import bits_of
@@ -125,6 +126,27 @@ def test_moment_by_moment_has_the_bits_of_whole_steps(
     at_once = whole.run(batches, loss).steps(optimizer, 0, 4).losses
     assert (by_moments(slow, slow.run(batches, loss), optimizer, 0, 4) == at_once).all()
     assert bits_of(slow.bank) == bits_of(whole.bank)
+
+
+@pytest.mark.parametrize("size", [128, 300, 1024])
+def test_chunks_on_one_core_add_in_the_bank_with_the_same_bits(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, targets = RANDOM.normal(size=(1100, 2)), RANDOM.random((1100, 3))
+    shared: list[bool] = []
+
+    def trained() -> bytes:
+        net = sv.Network([2, 40, 40, 3], "tanh", seed=0, engine="cpu")
+        session = sv.Session(net, (inputs, targets), optimizer=sv.Adam(0.01), batch=size, seed=0)
+        session.advance(9)  # the last batch of an epoch is smaller
+        return net.bank.value.tobytes()
+
+    def apart(room: Room, together: bool) -> None:
+        shared.append(room.grad is not None)
+
+    alone = trained()
+    monkeypatch.setattr(Room, "use_threads", apart)
+    assert trained() == alone and any(shared)
 
 
 @every_engine
