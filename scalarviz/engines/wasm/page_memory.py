@@ -58,7 +58,7 @@ from scalarviz.engines.cpu.table import (
     units_on_one_core,
 )
 from scalarviz.engines.cpu.tiles import number_of_tiles
-from scalarviz.engines.cpu.wide_products import PANEL, TURNED
+from scalarviz.engines.cpu.wide_products import DEPTH, TURNED
 from scalarviz.engines.wasm.compile_module import ALIGNMENT, FIRST, STACK
 from scalarviz.engines.wasm.compile_pieces import HEAP
 from scalarviz.errors import EngineError
@@ -402,7 +402,7 @@ def heap_of(training: PageTraining) -> int:
     operations = training.program.operations
     wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
     widest = max(wide, default=0)
-    numbers = int(PANEL + TWO) * widest + int(LONGEST * (TURNED + SHORTEST))
+    numbers = int(TWO) * widest + int(LONGEST * (TURNED + SHORTEST) + DEPTH * SHORTEST)
     return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
 
 
