@@ -151,7 +151,10 @@ def progress_in(reading: LiveValues) -> str:
     def losses(start: int, end: int) -> list[float]:
         return [*here.branch.losses_between(start, end)]
 
-    return progress_of(here.clock.step, here.loss, changed_at(here), losses, verdict)
+    is_alone = reading.now.data.writes
+    return progress_of(
+        here.clock.step, here.loss, changed_at(here), losses, verdict, is_alone=is_alone
+    )
 
 
 # Cards of hovered and pinned weights and neurons.

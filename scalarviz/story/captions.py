@@ -714,6 +714,8 @@ def progress_of(
     changed: int,
     losses_between: Callable[[int, int], Numbers],
     verdict: str,
+    *,
+    is_alone: bool = False,
 ) -> str:
     """Return the progress during playback as text: right samples or loss, with the trend.
 
@@ -723,10 +725,12 @@ def progress_of(
         changed: first step after the user's last change
         losses_between: function that returns the losses in a range of steps, without its end
         verdict: number of right samples as text; "" if unknown
+        is_alone: as for `rest_of`
     """
     if not step and not verdict:
         return text("captions.before")
-    words = verdict or text("captions.playing.loss", loss=f"{loss:.3g}")
+    known = "alone" if is_alone else "loss"
+    words = verdict or text(f"captions.playing.{known}", loss=f"{loss:.3g}")
     half = max(0, step - changed) // 2
     unit: int = 10 ** (len(str(half)) - 1)
     since = changed + half // unit * unit  # rounded to one digit, so that it rarely changes
@@ -738,6 +742,6 @@ def progress_of(
             way = next(
                 (name for name, most in LOSS_CHANGES.items() if now <= most * earlier), "more"
             )
-            it = text(f"captions.playing.it.{'verdict' if verdict else 'loss'}")
+            it = text(f"captions.playing.it.{'verdict' if verdict else known}")
             words = text(f"captions.playing.since.{way}", said=words, it=it, since=since)
     return text("captions.playing", step=step, said=words)

@@ -695,12 +695,13 @@ class Losses:
         return self.losses[start:end]
 
 
-def reading_of_losses(losses: list[float], verdict: str) -> Any:
-    """A reading after so many steps."""
+def reading_of_losses(losses: list[float], verdict: str, writes: bool) -> Any:
+    """A reading after so many steps, of data that networks write or not."""
     here = SimpleNamespace(
         clock=Clock(len(losses)), branch=Losses(losses), loss=losses[-1] if losses else float("nan")
     )
-    return SimpleNamespace(here=here, learned=SimpleNamespace(verdict=lambda: verdict))
+    now = SimpleNamespace(data=SimpleNamespace(writes=writes))
+    return SimpleNamespace(here=here, now=now, learned=SimpleNamespace(verdict=lambda: verdict))
 
 
 CHANGES = {
@@ -745,16 +746,20 @@ def test_losses_from_before_a_change_are_not_compared(colours: sv.Session) -> No
     assert progress_in(reading).endswith(" since step 100.")
 
 
+@pytest.mark.parametrize("is_alone", [False, True])
 @pytest.mark.parametrize("verdict", ["3 of 4 right", ""])
 def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
-    verdict: str, colours: sv.Session
+    verdict: str, is_alone: bool, colours: sv.Session
 ) -> None:
     runs = [[1.0] * 50 + [change] * 50 for change in CHANGES]
     runs += [[0.5], [], [0.5, float("nan")], [0.0, 0.0], [0.123456] * 2500]
-    said = [progress_in(reading_of_losses(losses, verdict)) for losses in runs]
-    start = verdict or "the loss is {}"
+    said = [progress_in(reading_of_losses(losses, verdict, is_alone)) for losses in runs]
+    own, one = (
+        ("the loss of this step alone is {}", "the mean") if is_alone else ("the loss is {}", "it")
+    )
+    start = verdict or own
     for words, (change, how) in zip(said, CHANGES.items(), strict=False):
-        it = "the loss" if verdict else "it"
+        it = "the loss" if verdict else one
         assert words == f"Step 100: {start.format(f'{change:.3g}')}; {it} {how} since step 50."
     assert said[len(CHANGES)] == f"Step 1: {start.format(0.5)}."
     assert said[-1].startswith("Step 2,500: ") and said[-1].endswith(" since step 1,000.")
@@ -765,12 +770,12 @@ def test_it_says_how_the_loss_has_changed_and_a_page_says_the_same(
             const [losses, known] = [new LossRecord(), each.map(Number)];
             losses.write(0, known);
             const state = { step: known.length, loss: known.at(-1) ?? NaN };
-            return progressOf(state, losses, data.verdict);
+            return progressOf(state, losses, data.verdict, data.isAlone);
         });
     """
     given = [[str(loss) if loss != loss else loss for loss in losses] for losses in runs]
-    pages = in_web("captions loss_record texts", body, spec=spec, runs=given, verdict=verdict)
-    assert pages == said
+    found = {"spec": spec, "runs": given, "verdict": verdict, "isAlone": is_alone}
+    assert in_web("captions loss_record texts", body, **found) == said
 
 
 def xor(outputs: int = 1, loss: str = "mse") -> sv.Session:

@@ -102,6 +102,7 @@ export function captionFor(app, state, number) {
       app.tour && app.calm ? text("page.tour.still") : "",
     );
   const isPlaying = app.player.playing;
+  const isAlone = Boolean(spec.page.names);
   const walks = state.moment >= 0 || state.operation > 0;
   const hasty = isPlaying && (app.player.operations === null || app.player.operations > 1 / HASTY);
   if (walks && !hasty) {
@@ -118,7 +119,7 @@ export function captionFor(app, state, number) {
     return new Caption(asked, text("held.more"));
   }
   if (isPlaying) {
-    return new Caption(progressOf(state, app.losses, verdictIn(app, state)));
+    return new Caption(progressOf(state, app.losses, verdictIn(app, state), isAlone));
   }
   if (state.own) {
     const outputs = state.values[spec.facts.outputs];
@@ -135,7 +136,7 @@ export function captionFor(app, state, number) {
   const rest = spec.recording ? "page.rest.recorded" : "captions.rest.hint";
   const hint = text(isTouched() ? "page.rest.touch" : rest);
   if (Number.isNaN(state.loss)) return new Caption(spec.page.about, hint);
-  return Object.assign(new Caption(restWords(state), hint), { rests: true }); // as the curve says
+  return Object.assign(new Caption(restWords(state, isAlone), hint), { rests: true }); // as the curve says
 }
 
 /** Return the caption of an operation; after a step, it states how many answers are right. */

@@ -41,20 +41,23 @@ function written(caption) {
   return Object.assign(new Caption(""), caption, { lines, whole });
 }
 
-/** Return a text with the step and the loss; it mentions whether weights were edited since. */
-export function restWords({ step, loss, value, edited = {} }) {
+/** Return a text with the step and the loss; it mentions whether weights were edited since.
+ *
+ * isAlone  whether the curve shows means, since the loss of a step says little
+ */
+export function restWords({ step, loss, value, edited = {} }, isAlone = false) {
   const isEdited = Object.keys(edited).some((row) => edited[row] !== value[row]);
-  return rest_of(step, loss, isEdited);
+  return rest_of(step, loss, isEdited, isAlone);
 }
 
 /** Return a text with the number of right samples or the loss, and the change of the loss.
  *
  * changed  field of the state: the first step whose loss was computed after the last edit
  */
-export function progressOf({ step, loss, changed = 0 }, losses, verdict) {
+export function progressOf({ step, loss, changed = 0 }, losses, verdict, isAlone = false) {
   const between = (start, end) =>
     Array.from({ length: end - start }, (_, i) => losses.at(start + i));
-  return progress_of(step, loss, changed, between, verdict);
+  return progress_of(step, loss, changed, between, verdict, isAlone);
 }
 
 // What is made of a state once, however often a frame asks for it.
