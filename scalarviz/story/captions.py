@@ -731,6 +731,7 @@ def progress_of(
         return text("captions.before")
     known = "alone" if is_alone else "loss"
     words = verdict or text(f"captions.playing.{known}", loss=f"{loss:.3g}")
+    what = "verdict" if verdict else known
     half = max(0, step - changed) // 2
     unit: int = 10 ** (len(str(half)) - 1)
     since = changed + half // unit * unit  # rounded to one digit, so that it rarely changes
@@ -742,6 +743,6 @@ def progress_of(
             way = next(
                 (name for name, most in LOSS_CHANGES.items() if now <= most * earlier), "more"
             )
-            it = text(f"captions.playing.it.{'verdict' if verdict else known}")
+            it = text(f"captions.playing.it.{what}")
             words = text(f"captions.playing.since.{way}", said=words, it=it, since=since)
     return text("captions.playing", step=step, said=words)
