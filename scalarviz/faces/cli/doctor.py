@@ -329,7 +329,11 @@ def numba() -> str:
     )
     layer = compiler.threading_layer()
     require(layer != "workqueue", f"{found}, slowly: OpenMP was not found", works=True)
-    return text("doctor.found.numba", found=found, count=compiler.get_num_threads(), layer=layer)
+    known = import_module("scalarviz.engines.every_kernel")
+    count, every = compiler.get_num_threads(), len(known.every_kernel())
+    ready = every - len(known.lacking_kernels())
+    facts = {"found": found, "count": count, "layer": layer, "ready": ready, "every": every}
+    return text("doctor.found.numba", **facts)
 
 
 def cuda() -> str:
