@@ -54,6 +54,17 @@ def test_every_activation(engine: str, dtype: str, activation: str) -> None:
     gradients_agree(net, engine, numbers(9, 3))
 
 
+@both_types
+def test_a_single_sample_has_the_bits_it_has_in_a_batch(dtype: str) -> None:
+    """Alone, it is computed with one number of a layer per lane: whole vectors, and the rest."""
+    net = sv.Network([20, 33, 17], "tanh", "tanh", dtype=dtype, seed=1, engine="cpu")
+    batch, upstream = numbers(5, 20), numbers(5, 17)
+    outputs, gradients = net.forward(batch), net.backward(upstream)
+    for i in range(5):
+        assert (net.forward(batch[[i]]) == outputs[i]).all()
+        assert (net.backward(upstream[[i]]) == gradients[i]).all()
+
+
 @fast_engines
 @pytest.mark.some(1)
 @pytest.mark.parametrize("first", ["elu(0.5)", "celu(2)", "softplus(3)", "hard_sigmoid(0.25,0.4)"])

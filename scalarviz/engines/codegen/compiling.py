@@ -292,7 +292,7 @@ def shared(paths: Sequence[str], workers: int) -> Iterator[str]:
     reader, writer = os.pipe()
     os.write(writer, b"".join(i.to_bytes(2) for i in range(len(paths))))
     os.close(writer)
-    forks = []
+    forks: list[int] = []
     while len(forks) < workers - 1 and (fork := os.fork()):
         forks.append(fork)
     threading.Thread(target=end_with_parent, daemon=True).start()

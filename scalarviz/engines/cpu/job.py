@@ -556,9 +556,9 @@ class Room:
 
     def use_threads(self, together: bool) -> None:
         """Give each chunk its own gradients, or, on one core, the bank's if `grad` allows it."""
-        shared = self.grad is not None and not together
-        self.record.partial = address(self.grad if shared else self.partial)
-        self.record.shared = shared
+        grad = None if together else self.grad
+        self.record.partial = address(self.partial if grad is None else grad)
+        self.record.shared = grad is not None
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:

@@ -71,6 +71,28 @@ def affine(
 
 
 @inner
+def transposed_of_one(
+    w: Numbers, first: Index, g: Numbers, g0: Index, h0: Index, inputs: Index, outputs: Index,
+    stride: Index,
+) -> Index:  # fmt: skip
+    """h[i] = sum over o of w[first + o * inputs + i] * g[o], for one sample.
+
+    An input is a lane, so that only whole vectors of inputs are computed. Returns their number.
+    """
+    step = lane_count(g)
+    whole = inputs // step * step
+    for i in range(ZERO, whole, step):
+        s, at, row = spread(w.dtype.type(0)), g0, first + i
+        for _ in range(outputs):
+            not_unrolled()
+            s = multiply_add(load_lanes(w, row), spread(g[at]), s)
+            at += stride
+            row += inputs
+        store_apart(g, h0 + i * stride, stride, s)
+    return whole
+
+
+@inner
 def outer(
     grad: Numbers, first: Index, x: Numbers, g: Numbers, x0: Index, g0: Index,
     inputs: Index, outputs: Index, n: Index, stride: Index,
@@ -128,6 +150,11 @@ def add_row_sums(
     grad: Numbers, first: Index, g: Numbers, start: Index, rows: Index, n: Index, stride: Index
 ) -> None:
     """Add the gradients of the biases: grad[first + r] += sum over the samples of g[r]."""
+    if n == ONE:  # sums of vectors take longer
+        for r in range(rows):
+            not_unrolled()
+            grad[first + r] += g[start + r * stride]
+        return
     step, last = lane_count(g), rows - ONE
     tail = (n - ONE) // step * step
     left = n - tail
@@ -336,6 +363,18 @@ def load_apart(target: Any, builder: Any, signature: Any, x: Any, at: Any, apart
         found = builder.insert_element(found, builder.load(place), ir.IntType(32)(i))
         place = builder.gep(place, [apart])
     return found
+
+
+@instruction(types.void)
+def store_apart(
+    target: Any, builder: Any, signature: Any, x: Any, at: Any, apart: Any, lanes: Any
+) -> None:
+    """Store a vector to x[at], x[at + apart], x[at + 2 apart], ..."""
+    array, *_, kind = signature.args
+    place = pointer(target, builder, array, x, at, array.dtype)
+    for i in range(kind.count):
+        builder.store(builder.extract_element(lanes, ir.IntType(32)(i)), place)
+        place = builder.gep(place, [apart])
 
 
 @instruction(types.void)

@@ -72,6 +72,7 @@ from scalarviz.engines.cpu.products import (
     four_rows,
     lane_count,
     larger_lanes,
+    load_apart,
     load_four,
     load_lanes,
     load_some,
@@ -81,7 +82,9 @@ from scalarviz.engines.cpu.products import (
     not_unrolled,
     outer,
     spread,
+    store_apart,
     store_lanes,
+    transposed_of_one,
 )
 from scalarviz.engines.cpu.records import BankView, Tile, Workspaces, address_of, table_at
 from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride
@@ -125,9 +128,12 @@ def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
     """Compute the gradient of the inputs: W transposed, times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride
     inputs, outputs = op.inputs, op.outputs
+    g, h, done = op.flow_out * stride, op.flow_in * stride, ZERO
+    if n == ONE:
+        done = transposed_of_one(bank.value, op.weights, flow, g, h, inputs, outputs, stride)
     affine(
-        bank.value, op.weights, ONE, inputs, bank.value[:0], op.biases, flow, flow,
-        op.flow_out * stride, op.flow_in * stride, outputs, inputs, n, stride,
+        bank.value, op.weights + done, ONE, inputs, bank.value[:0], op.biases, flow, flow, g,
+        h + done * stride, outputs, inputs - done, n, stride,
     )  # fmt: skip
 
 
@@ -148,10 +154,22 @@ def pieces(rows: Index, n: Index, stride: Index) -> tuple[Index, Index]:
 
 @inner
 def activation_tile(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """y = f(x), elementwise."""
+    """y = f(x), elementwise.
+
+    Numbers of a single sample are computed a vector at a time, in two of the rows of y.
+    """
     space, n, stride = tile.space, tile.n, tile.stride
     x, y = op.source * stride, op.target * stride
-    rows, width = pieces(op.outputs, n, stride)
+    done, step = ZERO, lane_count(space)
+    if n == ONE and stride == SHORTEST:
+        done = op.outputs // step * step
+        for r in range(ZERO, done, step):
+            a, b = y + r * stride, y + (r + TWO) * stride
+            store_lanes(space, a, load_apart(space, x + r * stride, stride))
+            activation_forward(op.formula, space[a : a + step], space[b : b + step])
+            store_apart(space, a, stride, load_lanes(space, b))
+    rows, width = pieces(op.outputs - done, n, stride)
+    x, y = x + done * stride, y + done * stride
     for r in range(rows):
         a, b = x + r * stride, y + r * stride
         activation_forward(op.formula, space[a : a + width], space[b : b + width])
