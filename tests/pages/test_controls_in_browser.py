@@ -166,6 +166,7 @@ def test_options_are_chosen_explained_and_undone(options_tab: Tab, show: Show) -
     assert "change since start" in options_tab.page.inner_text("#legend")
     options_tab.page.click("#more")
     options_tab.press(".", 12)
+    options_tab.page.click("#caption button")
     assert "sqrt(v / correction2)" in options_tab.shown("caption")
     assert options_tab.ask("app.state.batch") == 2
     options_tab.page.locator("h1").click()

@@ -177,7 +177,7 @@ def test_the_cube_that_is_asked_about_is_marked_alone_and_shows_its_number(opene
     near = [words for words, at in places.items() if np.hypot(at[0] - x, at[1] - y) < half + 8.0]
     assert [each for each in near if each[-1].isdigit()] and "?" not in near
     assert places["?"][1] > y + half
-    way = text("reason.larger" if tab.state["value"][row] > 0.0 else "reason.smaller")
+    way = text("guess.larger" if tab.state["value"][row] > 0.0 else "guess.smaller")
     assert tab.shown("guess-up") == f"Up: {way}"
 
 
@@ -323,7 +323,7 @@ def test_an_input_sphere_is_dragged_to_another_colour(tab: Tab) -> None:
     assert own(tab) == pytest.approx([before[0], green, before[2]], abs=1e-6)
     assert tab.page.locator(".own").inner_text().startswith("your colour")
     assert tab.shown("caption").startswith("Your colour: R ")
-    code = "#" + "".join(f"{round(255 * each):02x}" for each in own(tab))
+    code = "#" + "".join(f"{int(255 * each + 0.5):02x}" for each in own(tab))
     assert tab.page.input_value("input[type=color]") == code
     tab.drag((x, y), (x, y + 400))
     assert own(tab)[1] == 0.0 and tab.ask("app.pinned") is None
@@ -498,8 +498,8 @@ def test_a_picture_is_chosen_by_keys(tmp_path: Path, tab: Tab) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("a.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", "no PNG or JPEG"),
-        ("a.png", b"hello", "no PNG or JPEG"),
+        ("a.svg", b"<svg xmlns='http://www.w3.org/2000/svg'/>", "is not a PNG or JPEG"),
+        ("a.png", b"hello", "is not a PNG or JPEG"),
         ("cut.png", file_of(Image.new("RGB", (64, 64)))[:60], "cannot be read"),
         ("wide.png", file_of(Image.new("L", (4097, 2))), "4,097 x 2 pixels"),
         ("\u202e<b>" + 60 * "x" + ".png", b"", "\ufffd<b>xxx"),
@@ -524,7 +524,7 @@ def test_a_bad_picture_is_refused_in_one_sentence(
 def test_a_large_file_is_refused_before_it_is_read(tab: Tab) -> None:
     tab.ask("(app.exhibit.read(new File([new Uint8Array(33e6)], 'huge.png')), 0)")
     tab.until("!document.querySelector('#chip').hidden")
-    assert tab.shown("chip").startswith("huge.png has 33 MB")
+    assert tab.shown("chip").startswith("huge.png is 33 MB")
 
 
 @pytest.mark.slow

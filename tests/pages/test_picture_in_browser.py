@@ -7,7 +7,7 @@ from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
@@ -21,18 +21,13 @@ from scalarviz import data
 from scalarviz.base.texts import texts
 from scalarviz.pages.page import module_text, page_of
 from scalarviz.pages.scene_data import SHAPES, scene_data
-from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas import fonts
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.focus import focus_of
 from scalarviz.scene.frame_data import FrameData, NeuronMaps
 from scalarviz.scene.layout.division import Box, Division
-from scalarviz.scene.lights import lights
 from scalarviz.scene.look import Look
-from scalarviz.scene.marks import draw_chosen, draw_ghosts, draw_pushes
-from scalarviz.scene.picture import draw_scenery
-from scalarviz.scene.tray_card import MARGIN, draw_tray, tray_box
+from scalarviz.scene.tray_card import MARGIN, tray_box
 from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
@@ -143,6 +138,14 @@ def picture_page(browser: Any, scene: Any) -> Iterator[PicturePage]:
 
 BLOCK = 8  # pixels of the squares that are compared: letters differ, what is drawn does not
 CLOSE = 20.0  # levels of color, of 255
+# Parts of a window's picture that are elements of a page, with what they return if left out.
+ELEMENTS: dict[str, Any] = {
+    "doors": None,
+    "result": None,
+    "card": None,
+    "head": (None, []),
+    "band": (None, [], [], []),
+}
 Opened = tuple[str, Show, PicturePage]
 SCENES = {
     "xor": [(20, 0), (20, 2), (20, 9)],
@@ -152,25 +155,6 @@ SCENES = {
     "micrograd": [(1, 0), (1, 3), (1, 34), (1, 35), (1, 40), (1, 68)],
     "expression": [(30, 0), (30, 4), (30, 9), (30, 15), (30, 18)],
 }
-
-
-def expected_words(seen: FrameData, stage: Stage, size: tuple[int, int], theme: str) -> list[str]:
-    """The words that stand on the stage of a window: the network's, without title and panels."""
-    see, look = stage.picture().see(seen, stage.eyes.camera, *size), THEMES[theme]
-    scale = seen.division(*size).scale
-    canvas = Canvas2D(*size, 1.0, scale)
-    shown = seen.layout, stage.reading.program, seen.moment
-    lit = lights(*shown, seen.focus, seen.attention)
-    taken = draw_scenery(canvas, see, seen, lit, look, scale)
-    draw_pushes(canvas, see, seen, look)
-    draw_ghosts(canvas, see, seen, look)
-    draw_chosen(canvas, see, seen, look)
-    taken.boxes += draw_told(canvas, see, seen, taken, look)
-    tray = tray_in_corner(seen, seen.division(*size))
-    if tray is not None:
-        draw_tray(canvas, see, seen, tray, look)
-    taken.write(canvas, look, [tray] if tray else [])
-    return canvas.words
 
 
 def tray_in_corner(seen: FrameData, division: Division) -> Box | None:
@@ -227,7 +211,7 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
         division = seen.division(*size)
         scene, inner = division.scene, division.inner
         box = replace(inner, y=inner.y - scene.y)
-        words = expected_words(seen, stage, size, stage.look.theme)
+        words = stage.picture().words
         found, said = page.draw(
             state_of(stage, seen),
             (int(scene.width), int(scene.height)),
@@ -239,10 +223,12 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
             scale=division.scale,
             maps=maps_data(seen.maps),
             result=seen.exhibit is not None and division.exhibit.width > 0,
+            border=seen.border and asdict(seen.border),
             box=dict(zip(("x", "y", "width", "height"), box.place, strict=True)),
             **options,
         )
         stage.release()
+    said = [each.replace("\N{NO-BREAK SPACE}", " ") for each in said]  # which are drawn alike
     assert Counter(said) == Counter(words), (seen.moment, seen.part)
     wide, high, top = int(division.view.right - scene.x), int(scene.height), int(scene.y)
     apart = np.abs(blocks(image[top : top + high, :wide, :3]) - blocks(found[:, :wide])).max(-1)
@@ -253,9 +239,14 @@ def compare(page: PicturePage, stage: Stage, size: tuple[int, int], **options: A
 
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pages have the caption and the lines to the result above their picture, as elements."""
-    monkeypatch.setattr("scalarviz.scene.picture.draw_doors", lambda *_, **__: None)
-    monkeypatch.setattr("scalarviz.scene.picture.draw_caption", lambda *_: (Box(0, 0, 0, 0), []))
+    """Pages have the caption, the lines to the result and all panels as elements."""
+    by_turns = Canvas2D.by_turns
+
+    def without_elements(canvas: Canvas2D, name: str, *given: Any, **more: Any) -> Any:
+        return ELEMENTS[name] if name in ELEMENTS else by_turns(canvas, name, *given, **more)
+
+    monkeypatch.setattr(Canvas2D, "by_turns", without_elements)
+    monkeypatch.setattr("scalarviz.scene.picture.draw_beside", lambda _, __, box, *___: box)
     monkeypatch.setattr("scalarviz.scene.picture.tray_box", tray_in_corner)
 
 
@@ -285,8 +276,8 @@ def test_page_and_window_show_the_same(
     assert page.fault == "" and page.errors == []
 
 
-# A page has the scales of the picture before.
-FORGET = "() => picture.scales = new picture.scales.constructor()"
+# A page has the scales of the picture before, and knows what it has shown first.
+FORGET = "() => {picture.scales = new picture.scales.constructor(); delete picture.scene.first}"
 
 
 @pytest.mark.slow
@@ -367,6 +358,7 @@ def test_what_is_pointed_at_is_marked_alike(
     target = program.operations[0].target
     neuron = target.name, min(1, target.size - 1)
     show.session.seek(4)
+    page.ask(FORGET)
     with window(show, size, "dark", reduced_motion=True) as stage:
         compare(page, stage, size)
         stage.hover, stage.pinned_neuron = 1, neuron

@@ -28,8 +28,9 @@ export function groundRows({ layout, scene, sizes, sizeScaleAt }) {
   for (const fan of layout.fans) {
     const seat = layout.plate_of(fan.weights)?.[0].seat;
     if (!seat || fan.form === "upright") continue;
-    const [first, last] = [row3(fan.columns, 0), row3(fan.columns, fan.columns.length / 3 - 1)];
-    const wide = along3(along3(fan.begin, 0.5, minus3(last, first)), 1.1 * seat, [1, 0, 0]);
+    const along = [0, 1, 2].map((k) => fan.columns.filter((_, i) => i % 3 === k));
+    const [first, last] = [Math.min, Math.max].map((end) => along.map((each) => end(...each)));
+    const wide = along3(along3(fan.begin, 0.5, minus3(last, first)), 1.1 * seat, [0, 0, 1]);
     const middle = along3(along3(first, 0.5, minus3(last, first)), seat, [0, -1, 0]);
     for (let i = 0; i < fan.units; i++)
       found.push(...along3(middle, 1, row3(fan.rows, i)), ...wide);
