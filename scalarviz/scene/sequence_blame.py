@@ -56,6 +56,7 @@ CARD, HIGH = 262.0, 25.0  # width of the card, and height of a row
 SMALL_ZOOM, ROWS, REACH = 0.8, 205.0, 64.0  # zoom of small pictures; height of rows; largest part
 # Height of a link of the reason, length of the arrow to the next, and least room for OUT.
 LINK, LINK_GAP, LEAST_LINK = 20.0, 16.0, 30.0
+NOTHING = 0.01  # part of the largest slope up to which a slope is dim
 # Deepest result whose slope is known, and the wall that adds it up.
 KNOWN = (("e", "letters"), ("qkv", "qkv"), ("a", "join"), ("u", "wide"), ("o", "narrow"))
 
@@ -365,7 +366,8 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     value = uses.old if len(uses.beats) > 0 else float(known.weights[uses.row])
     place = sheet.at(x + 22.0, y + 72.0)
     draw_cubes(sheet.canvas, [(place[0], place[1], 30.0 * zoom, share_of(value))], theme)
-    said = typeset(short(value, 4))
+    start = uses.way.partition(" → ")[0]
+    said = start if len(uses.beats) > 0 else typeset(short(value, 4))
     sheet.label(x + 56.0, y + 58.0, said, theme.ink, anchor="left", bold=True, large=14.0)
     count = len(uses.parts)
     is_row = wall in ("letters", "places")
@@ -387,13 +389,14 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
         sheet.label(x + 132.0, y + 16.0, words, theme.quiet, anchor="left")
     if len(uses.beats) > 0:
         beat = uses.beats[1]
-        rate = f"× {beat}" if is_small else text("sequence.slope.rate", beat=beat)
+        rate = f"− {beat}" if is_small else text("sequence.slope.rate", beat=beat)
         if is_small:
             y -= 16.0
         else:
-            sheet.label(x, y + 42.0, text("sequence.slope.mean"), theme.ink, anchor="left")
+            sheet.label(x, y + 42.0, text("sequence.slope.mean"), theme.ink, anchor="left",
+                        within=CARD - 28.0)  # fmt: skip
         sheet.label(x, y + 60.0, uses.beats[0], theme.quiet, anchor="left")
-        sheet.label(x, y + 78.0, rate, theme.quiet, anchor="left")
+        sheet.label(x, y + 78.0, rate, theme.quiet, anchor="left", within=CARD - 28.0)
         change, _, words = uses.way.partition(": ")
         sheet.label(x, y + 104.0, change, theme.ink, anchor="left", bold=True, large=14.0)
         sheet.label(x, y + 123.0, words, theme.quiet, anchor="left")
@@ -428,7 +431,8 @@ def draw_slopes(
         side = min(18.0, pitch - 2.0)
         look = "chosen" if is_here else "read"
         sheet.chip(x, y - 0.5 * side, side, plan.signs[known.read[own]], look)
-        sheet.label(x + end, y, uses.said[own], theme.accent, anchor="right", bold=is_here,
+        color = theme.accent if abs(part) > NOTHING * most else theme.ghost
+        sheet.label(x + end, y, uses.said[own], color, anchor="right", bold=is_here,
                     least=LEAST_LETTER)  # fmt: skip
         start = zero + unit * min(0.0, part)
         box = sheet.plane.box(start, y - 0.2 * pitch, start + unit * abs(part), y + 0.2 * pitch)

@@ -31,11 +31,7 @@ def draw_card_of_head(sheet: Sheet, head: int) -> None:
     sheet.frame(
         plan.x("qkv") - 5.0, plan.head_top(head) - 4.0, plan.x("own") + 8.0, head_low(sheet, head)
     )
-    y = plan.head_y(head, QUERY, 0)
-    for kind, name in ((QUERY, "query"), (KEY, "key"), (VALUE, "value")):
-        y = plan.head_y(head, kind, 0) + 0.5 * plan.row * (each - 1)
-        said = text(f"sequence.row.{name}")
-        sheet.label(plan.x("qkv") - 9.0, y, said, theme.ink, anchor="right", halo=True)
+    sheet.name_rows(head)
     shares, scores = known.shares[head][here], known.scores(head, here)
     best, own = top_of(shares, 1.0), plan.signs[known.read[here]]
     other = plan.signs[known.read[best]]
@@ -53,13 +49,18 @@ def draw_card_of_head(sheet: Sheet, head: int) -> None:
     root = stripped(short(math.sqrt(float(each))))
     for x, said in (
         (first, text("sequence.head.keys")),
-        (middle - 76.0, text("sequence.head.fit", root=root)),
         (left + 400.0, text("sequence.head.share")),
         (first + 402.0, text("sequence.head.values")),
         (first + 586.0, text("sequence.head.products")),
     ):
         words = said if zoom > SMALL else said.partition(":")[0]
         sheet.label(x, heading, words, theme.quiet, anchor="left")
+    said = text("sequence.head.fit")
+    if zoom > SMALL:
+        sheet.label(middle - 76.0, heading - 18.0, said, theme.quiet, anchor="left")
+        said = text("sequence.head.root", root=root, count=each)
+    sheet.label(middle - 76.0, heading, said.partition(":")[0] if zoom <= SMALL else said,
+                theme.quiet, anchor="left")  # fmt: skip
     pitch = min(ROW, ROWS / (here + 1))
     wide, high = min(CELL, step - 6.0), min(CELL, pitch - 4.0)
     rows = [heading + 16.0 + pitch * (place + 0.5) for place in range(here + 1)]

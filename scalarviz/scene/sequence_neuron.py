@@ -12,13 +12,12 @@ from scalarviz.scene.layout.sequence_places import BOTTOM, SMALL, TOP, WALL, sha
 from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_head import LOW, draw_products, reach_of
 from scalarviz.scene.sequence_lines import BIG
-from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, Sheet
+from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, ROOMY, Sheet
 
 LEFT, ABOVE, GAP = 16.0, 2.0, 32.0  # of the card; above the walls, and to the wall it speaks of
 ROW = 24.0  # largest height of a product
 UNIT, REACH = 60.0, 44.0  # pixels of a product of 1, and of the largest sum
 SPEAKS, SCORE = 2.2, 360.0  # number with the strongest color; pixels of a score of 1
-NAMED = 0.8  # zoom from which columns have names
 
 
 def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
@@ -52,7 +51,7 @@ def draw_neuron(
         (138.0, text("sequence.neuron.weight")),
         (206.0, text("sequence.neuron.product")),
     ):
-        if zoom > NAMED and not is_small:
+        if zoom > ROOMY and not is_small:
             sheet.label(x + column, top + 52.0, words, theme.quiet, anchor="right")
     said = sum_words(terms)
     cubes: list[tuple[float, float, float, float]] = []
@@ -90,7 +89,7 @@ def draw_neuron(
     sheet.label(left, low - 44.0 * far, words, theme.ink, anchor="left", bold=True)
     words = text("sequence.neuron.others", silent=silent, count=plan.hidden)
     sheet.label(left, low - 22.0 * far, words, theme.quiet, anchor="left")
-    if zoom > NAMED and not is_small:
+    if zoom > ROOMY and not is_small:
         draw_bend(sheet, x + 268.0, low - 20.0, sum(terms))
     if active:
         card = x + far * 340.0, top, right, low - (10.0 if not is_small else 36.0)
@@ -138,6 +137,8 @@ def draw_additions(
         title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
     sheet.label(right if is_small else left, above + 22.0, title, theme.ink,
                 anchor="right" if is_small else "left", bold=True, large=large)  # fmt: skip
+    if max(added) == min(added):
+        return
     if not is_small:
         sheet.label(left, above + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
     top = above + (32.0 if is_small else 66.0)
@@ -149,12 +150,12 @@ def draw_additions(
     sheet.canvas.line(ends, theme.quiet, width=max(0.8, sheet.zoom))
     for letter, value in enumerate(added):
         y, is_told = top + pitch * (letter + 0.5), letter in (most, least, known.letter)
-        is_told = is_told and low < high
         color = theme.ink if is_told else theme.quiet
         sheet.label(left + 6.0, y, plan.signs[letter], color, bold=is_told, least=LEAST_LETTER)
         start = zero + unit * min(0.0, value)
         box = sheet.plane.box(start, y - 0.32 * pitch, start + unit * abs(value), y + 0.32 * pitch)
         fill = veil(sheet.hue(value), 1.0 if is_told else 0.6)
         sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=sheet.zoom)
-        words = "" if is_small and not is_told else typeset(f"{value:+.2f}")
+        words = ("+" if value >= 0.005 else "") + typeset(short(value))
+        words = "" if is_small and not is_told else words
         sheet.label(right, y, words, color, anchor="right", bold=is_told, least=LEAST_LETTER)

@@ -236,7 +236,8 @@ def draw_part(sheet: Sheet, uses: Uses | None, goal: int) -> list[tuple[Box, int
         draw_neuron(sheet, known.choice.neuron, (0.0, -8.0, wide / scale, high / scale), NEURON)
         return []
     rows, size = rows_of_part(known, part), 12.0 * scale
-    said = text(f"sequence.wall.{name}") if head == NONE else text("sequence.head", head=head + 1)
+    fields = {"head": head + 1, "count": plan.hidden}
+    said = text(f"sequence.wall.{name}" if head == NONE else "sequence.head", **fields)
     title = f"‹  {said}  {len(rows) * len(rows[0]):,}  ›"
     canvas.text(left, top + size, title, size=size, color=theme.ink)
     place = place_of_rows(sheet.plane, plan, rows)

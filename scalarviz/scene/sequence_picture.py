@@ -21,6 +21,7 @@ from scalarviz.scene.layout.sequence_places import (
     ABOVE,
     BOTTOM,
     KEY,
+    MARGIN,
     PITCH,
     QUERY,
     SMALL,
@@ -48,6 +49,7 @@ from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
 from scalarviz.scene.sequence_sheet import (
     LEAST_LETTER,
     LETTERS,
+    ROOMY,
     Plane,
     Sheet,
     goes_back,
@@ -169,19 +171,22 @@ def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
     sign, x, y = plan.signs[known.letter], left + 12.0, TOP + 18.0
     title = text("sequence.why.title", letter=sign)
     sheet.label(x, y, title, theme.ink, anchor="left", bold=True, large=16.0)
-    if sheet.zoom > 0.8:
+    if sheet.zoom > ROOMY:
         sheet.label(x, y + 22.0, text("sequence.why.sum"), theme.quiet, anchor="left")
     reached = [sum(parts[:each]) for each in range(len(parts) + 1)]
     low, high = min(reached), max(reached)
     unit = (right - x - max(56.0, 48.0 / sheet.zoom)) / max(1e-9, high - low)
-    own = text("sequence.why.stays", letter=plan.signs[known.read[known.place]], place=known.place)
-    names = [own, text("sequence.why.back"), text("sequence.why.neurons")]
+    names = [text("sequence.why.stays"), text("sequence.why.back"), text("sequence.why.neurons")]
+    zero, wide = x - unit * low, max(0.8, sheet.zoom)
     words, starts = sum_words(parts), [*reached[: len(parts)], 0.0]
     for row, name in enumerate([*names, text("sequence.why.score", letter=sign)]):
         y, is_sum = TOP + 68.0 + WHY_ROW * row, row == len(parts)
         value = sum(parts) if is_sum else parts[row]
         sheet.label(x, y, name, theme.ink, anchor="left", bold=is_sum)
         start = x + unit * (min(starts[row], starts[row] + value) - low)
+        sheet.canvas.line(
+            [sheet.at(zero, y + 8.0), sheet.at(zero, y + 25.0)], theme.quiet, width=wide
+        )
         box = sheet.plane.box(start, y + 11.0, start + unit * abs(value), y + 22.0)
         fill = sheet.hue(value)
         sheet.canvas.box(box.x, box.y, max(1.2, box.width), box.height, fill, radius=sheet.zoom)
@@ -190,9 +195,9 @@ def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
     scores = [each / known.choice.heat for each in known.numbers("scores", known.place)]
     score, part, total, share = share_words(scores, known.letter)
     y = TOP + 68.0 + WHY_ROW * (len(parts) + 1.0)
-    said = text("sequence.why.share") + heat_words(known)
-    sheet.label(x, y, said, theme.ink, anchor="left")
-    is_small = sheet.zoom <= 0.8
+    is_small, said = sheet.zoom <= ROOMY, text("sequence.why.share")
+    said = (said.partition(" (")[0] if is_small else said) + heat_words(known)
+    sheet.label(x, y, said, theme.ink, anchor="left", within=right - x - 10.0)
     all_of = text("sequence.head.all", count=plan.letters)
     lines = [] if is_small else [f"e^{score} = {part}", f"÷ {total} ({all_of})"]
     for row, said in enumerate(lines):
@@ -213,6 +218,11 @@ def draw_triangles(sheet: Sheet) -> None:
         sheet.canvas.box(
             box.x, box.y, box.width, box.height, None, outline=sheet.theme.lit, line=line
         )
+        if sheet.zoom > ROOMY:
+            sheet.label(left - 8.0, low + side + 12.0, text("sequence.head.name", head=head + 1),
+                        sheet.theme.quiet, anchor="left", within=42.0)  # fmt: skip
+    if sheet.known.choice.letter == NONE:  # its card covers them
+        sheet.name_rows(0)
 
 
 def write_walls(sheet: Sheet) -> None:
@@ -232,22 +242,26 @@ def write_walls(sheet: Sheet) -> None:
     ):
         if is_opened and (x > plan.x("own") if has_head else x < plan.x("wide")):
             continue
-        said = text(f"sequence.wall.{name}")
+        said = text(f"sequence.wall.{name}", count=plan.hidden)
         wide = sheet.label(x, y, said, theme.ink, anchor="left")
-        if sheet.zoom > 0.8 and not is_opened:
+        if sheet.zoom > ROOMY and not is_opened:
             sheet.label(x + wide + 7.0, y, f"{count:,}", theme.quiet, anchor="left")
     if not is_opened or has_head:
-        looks = text("sequence.looks")
-        sheet.label(plan.x("column") - 82.0, high, looks, theme.ink, anchor="left")
+        left = plan.x("column") - (110.0 if sheet.zoom > ROOMY else 82.0)
+        sheet.label(left, high, text("sequence.looks"), theme.ink, anchor="left")
     below = BOTTOM + 21.0
-    if sheet.zoom <= 0.8 or is_opened:
+    if sheet.zoom <= ROOMY or is_opened:
         return
+    sheet.label(plan.x("join") - 16.0, high, text("sequence.looks.who"), theme.quiet,
+                anchor="right")  # fmt: skip
     for name, part in (("e", "x"), ("h", "h")):
         numbers = known.numbers(name, known.place) if known.place != NONE else []
         if numbers and (name == "h" or not plan.closed):
             usual = math.sqrt(sum([each * each for each in numbers]) / len(numbers))
-            said = text("sequence.norm", usual=typeset(rounded(usual, 3)))
-            sheet.label(plan.x(part) + (12.0 if part == "h" else 0.0), below, said, theme.quiet)
+            said = text("sequence.norm" if name == "e" else "sequence.norm.short",
+                        usual=typeset(rounded(usual, 3)))  # fmt: skip
+            x, anchor = (MARGIN, "left") if name == "e" else (plan.x(part) + 24.0, "right")
+            sheet.label(x, below, said, theme.quiet, anchor=anchor)
     middle = 0.5 * (plan.x("x") + plan.x("h"))
     sheet.label(middle, below, text("sequence.stays"), theme.quiet)
 
@@ -358,10 +372,10 @@ def draw_bars(sheet: Sheet, goal: int) -> None:
         part = 1.0 if letter == best else 0.55 + 0.3 * share / chances[best]
         fill = veil(theme.signs[1], part)
         sheet.canvas.box(left, top, wide, BAR * sheet.zoom, fill, radius=1.5 * sheet.zoom)
-        if letter in order[:WRITTEN] and short(share) != ".00":
+        if is_told or (letter in order[:WRITTEN] and short(share) != ".00"):
             is_long = share > 0.65
             words, end = typeset(short(share)), x + wide / sheet.zoom
-            color = theme.ink if letter == best else theme.quiet
+            color = theme.ink if is_told or letter == best else theme.quiet
             place = (end - 5.0, "right") if is_long else (end + 5.0, "left")
             sheet.label(place[0], y, words, color, bold=letter == best, anchor=place[1])
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, stripped, typeset
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import PIXEL
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 ROUND = 5.0  # radius of corners
 NAME_WIDE = 174.0  # width of a name
 LETTERS, LEAST_NAME, LEAST_LETTER = 12.0, 10.5, 7.5  # letter sizes, and least ones in pixels,
+ROOMY, ROW_NAME = 0.8, 9.5  # zoom from which there is room for more words; letters of rows
 BACK = 0.26  # brightness of what no slope runs along
 SMALLER, LEGIBLE = 19.0, 6.0  # which are smaller in small pictures, and left out below a size
 
@@ -202,6 +204,14 @@ class Sheet:
         part = {"left": 0.0, "center": 0.5, "right": 1.0}[anchor]
         self.taken.append(Box(place[0] - part * wide, place[1] - 0.5 * size, wide, size))
         return wide / self.zoom
+
+    def name_rows(self, head: int) -> None:
+        """Write which rows of a head are its query, its key and its value, if there is room."""
+        plan = self.plan
+        for kind, name in enumerate(("query", "key", "value") if self.zoom > ROOMY else ()):
+            y = plan.head_y(head, kind, 0) + 0.5 * plan.row * (plan.each - 1)
+            self.label(plan.x("qkv") - 3.0, y, text(f"sequence.row.{name}"), self.theme.ink,
+                       anchor="right", halo=True, least=ROW_NAME, large=ROW_NAME)  # fmt: skip
 
     def card(self, x: float, y: float, right: float, low: float) -> None:
         """Draw a card."""

@@ -520,7 +520,7 @@ class Stage(Messages):
         self._cards.foretells = self.hidden is None
         words = self._words(self._instead(added))
         moving: tuple[tuple[int, ...], float] = (), 1.0
-        if before is not None:
+        if before is not None and self.plan.sequence is None:
             followed = () if words.caption is None else words.caption.rows
             after, top_size = self.motion.ends[1].value, float(scales.of(look.cubes, plates).max())
             sizes, moving = magnified(before, sizes, after, top_size, followed)

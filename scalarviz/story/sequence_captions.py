@@ -21,6 +21,8 @@ from scalarviz.story.traced_weight import TracedWeight
 
 USUAL = 3  # place of which captions are if none is chosen
 WRITTEN, FEW, TRIED = 6, 3, 12  # most terms of a sum; weights of which one is explained
+SEEN, TRIED_SEEN = 0.05, 36  # least weight whose cube is easily seen; most of them that are tried
+PART_DIGITS = 3, 4, 5, 6  # of what the rate is multiplied by: the first that give the written step
 FAINT = 1e-9  # slope that is 0 in print
 
 
@@ -98,6 +100,11 @@ class Told:
     def attention(self) -> OperationFacts:
         return next(each for each in self.facts.operations if each.formula == "attention")
 
+    @cached_property
+    def attended(self) -> list[float]:
+        """The queries, keys and values of all places."""
+        return self.numbers(self.attention.source)
+
     # Weights and their uses.
 
     def row(self, first: int, count: int) -> list[float]:
@@ -121,7 +128,9 @@ class Told:
             for column, number in enumerate(x):
                 row = operation.weights + unit * len(x) + column
                 found.append((-abs(number * deltas[unit]), row))
-        rows = [row for _, row in sorted(found)][:TRIED]
+        rows = [row for _, row in sorted(found)]
+        seen = [row for row in rows if abs(self.before(row)) >= SEEN]
+        rows = [*seen[:TRIED_SEEN], *rows[:TRIED]]
         agree = [row for row in rows if self.parts(row)[self.place] * sum(self.parts(row)) > 0.0]
         moved = [row for row in agree if self.moves_down(row)]
         reasoned = [row for row in moved if len(self.reason(row)[0]) > 0]
@@ -188,13 +197,20 @@ class Told:
         )
         rate, old, new = known["lr"], found.value, known["w"]
         part = mean / usual if usual > 0.0 else 0.0
-        said = [typeset(rounded(each, 3)) for each in (mean, usual, part, rate, old - new)]
-        beats = f"{said[0]} / {said[1]} = {said[2]}", f"{said[3]} = {said[4]}"
+        places = digits_of([new - old])[1]
+        start, change, end = sum_words([old, new - old], [places, places + 1])
+        few, step = len(change.partition(".")[2]), rounded(rate, 4)
+        fits = [
+            each
+            for each in PART_DIGITS
+            if typeset(f"{-float(step) * float(rounded(part, each)):.{few}f}") == change
+        ]
+        digits = [*fits, PART_DIGITS[0]][0]
+        said = agreed([mean, usual], ratio, float(rounded(part, digits)), digits)
+        beats = f"{said[0]} / {said[1]} = {said[2]}", f"{typeset(step)} × {said[2]} = {change}"
         way = "larger" if abs(new) > abs(old) else "smaller" if new != old else "none"
         pulled = "before" if (new - old) * slope > 0.0 else way
-        digits = 4 if short(old, 4) != short(new, 4) else 6
-        fields = {"old": number(old, digits), "new": number(new, digits)}
-        return beats, text(f"captions.sequence.step.{pulled}", **fields), old, new
+        return beats, text(f"captions.sequence.step.{pulled}", old=start, new=end), old, new
 
     def moved(self) -> str:
         """Return what the step of all weights does to the share of the goal; "" if unknown."""
@@ -264,8 +280,12 @@ class Told:
 
     def weight(self, operation: OperationFacts, row: int, column: int) -> float:
         """Return a weight before the step."""
+        return self.before(operation.weights + row * operation.shape[1] + column)
+
+    def before(self, row: int) -> float:
+        """Return the weight of a bank index before the step."""
         value = self.state.value if self.state.before is None else self.state.before
-        return float(value[operation.weights + row * operation.shape[1] + column])
+        return float(value[row])
 
     def way(self, kind: str, move: float, unit: int = 0) -> str:
         """Return what becomes higher or lower: the road, what the letter takes, or a neuron."""
@@ -396,7 +416,7 @@ def products_words(told: Told, x: Sequence[float], result: Sequence[float]) -> s
             [sum([a * b for a, b in zip(each, weights, strict=True)]) for each in parts]
         )
         said = {"stays": stays, "back": back, "neurons": neurons, "score": score}
-        return text("captions.sequence.parts", letter=told.sign(unit), **said).replace("+ −", "− ")
+        return text("captions.sequence.parts", letter=told.sign(unit), **said)
     terms = [a * b for a, b in zip(x, weights, strict=True)]
     best = largest(terms)
     if terms[best] == 0.0:
@@ -451,8 +471,8 @@ def look_words(told: Told) -> str:
 
 def head_number(told: Told, head: int, kind: int, number: int, place: int) -> float:
     """Return a number of the query (0), key (1) or value (2) of a head."""
-    each, source = int(told.attention.settings[1]), told.numbers(told.attention.source)
-    return source[((3 * head + kind) * each + number) * told.places + place]
+    each = int(told.attention.settings[1])
+    return told.attended[((3 * head + kind) * each + number) * told.places + place]
 
 
 def shares_of(told: Told, head: int, here: int) -> list[float]:
@@ -558,8 +578,8 @@ def told_of_sequence(ctx: TracedWeight, at: Neuron | None, caption: Caption) -> 
     elif kind == "step" and uses is not None and len(uses.beats) == 0 and not ctx.chosen:
         return caption  # about another weight
     elif kind == "step" and uses is not None and len(uses.beats) > 0:
-        change = typeset(rounded(uses.old - uses.new, 3))
-        title = text("captions.sequence.step", change=change, way=uses.way)
+        step = uses.beats[1].split(" = ")
+        title = text("captions.sequence.step", change=step[1], way=uses.way)
     elif kind == "zero_grad":
         title = caption.title
     elif kind == "loss":

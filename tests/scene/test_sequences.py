@@ -15,6 +15,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.checks import FloatArray
+from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.base.texts.sums import sum_words
 from scalarviz.data.written_names import HEAT, SHOWN
 from scalarviz.errors import UnknownNameError
@@ -182,6 +183,7 @@ def test_a_card_says_once_why_a_letter_is_as_likely_as_it_is(letter: int) -> Non
     sign = known.plan.signs[letter]
     assert f"Why {sign}?" in canvas.words and set(parts) <= set(canvas.words)
     assert not any("stays" in words and parts[0] in words for words in canvas.words)
+    assert typeset(short(known.chances[letter])) in canvas.words  # at its bar
     ((score, part),) = [re.split(r" = ", words[2:]) for words in canvas.words if words[:2] == "e^"]
     (total,) = [words.split()[1] for words in canvas.words if words.endswith("(all 27)")]
     (share,) = [words[2:] for words in canvas.words if words.startswith("= ")]
@@ -189,6 +191,40 @@ def test_a_card_says_once_why_a_letter_is_as_likely_as_it_is(letter: int) -> Non
     assert math.exp(float(score)) == pytest.approx(float(part), abs=last_digit(part))
     assert float(part) / float(total) == pytest.approx(float(share), abs=last_digit(share))
     assert float(share) == pytest.approx(known.chances[letter], abs=last_digit(share))
+
+
+def words_of(stage: Stage, size: tuple[int, int] = (1280, 800)) -> list[str]:
+    """Return the texts of a picture, without those of the window around it."""
+    data = stage.frame_data()
+    canvas = Canvas2D(*size, scale=data.division(*size).scale)
+    draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])
+    return canvas.words
+
+
+def test_a_large_picture_names_heads_and_rows_and_the_norm() -> None:
+    told = {"head 1", "head 4", "query", "key", "value", "who at whom"}
+    words = words_of(shown())
+    assert told <= set(words) and any(each.endswith("the usual size is 1") for each in words)
+    assert not told & set(words_of(shown((800, 500)), (800, 500)))
+
+
+def test_a_silent_neuron_only_says_that_it_adds_nothing() -> None:
+    known = known_of(shown())
+    active = known.numbers("z", known.place)
+    for neuron in (active.index(0.0), active.index(max(active))):
+        words = words_of(shown(choice=Choice(neuron=neuron)))
+        assert ("Silent: it adds nothing here" in words) == (active[neuron] == 0.0)
+        assert ("what it adds to each score" in words) == (active[neuron] > 0.0)
+        assert not {"+.00", "−.00"} & set(words)
+
+
+def test_no_band_of_a_head_is_below_the_card_of_a_head() -> None:
+    drawn: list[int] = []
+    for choice in (Choice(), Choice(head=1)):
+        stage, canvas = shown(choice=choice), Canvas2D(1280, 800)
+        draw_sequence_lines(canvas, projection(stage), stage.frame_data(), THEMES["dark"])
+        drawn.append(len(canvas.vertices()))
+    assert drawn[1] < drawn[0]
 
 
 def test_rows_that_are_not_used_are_dim() -> None:
@@ -301,10 +337,12 @@ def test_the_step_of_a_weight_is_told_in_two_beats() -> None:
     for row, uses in told_slopes(stage).items():
         numbers = [float(each.replace("−", "-")) for beat in uses.beats
                    for each in re.split(" [×/=] ", beat)]  # fmt: skip
-        mean, usual, part, rate, change = numbers
-        assert mean / usual == pytest.approx(part, rel=0.02)
-        assert part * rate == pytest.approx(change, rel=0.02)
-        assert uses.old - uses.new == pytest.approx(change, rel=0.01, abs=1e-9)
+        mean, usual, part, rate, again, change = numbers
+        assert mean / usual == pytest.approx(part, rel=0.02) and again == part
+        assert -part * rate == pytest.approx(change, rel=0.02)
+        assert uses.new - uses.old == pytest.approx(change, rel=0.01, abs=1e-9)
+        start, end = re.findall(r"(\S+) → ([^:]+):", uses.way.replace("−", "-"))[0]
+        assert float(start) + change == pytest.approx(float(end), abs=1e-9)  # also in print
         assert uses.old == pytest.approx(stage.session.network.bank.value[row])
 
 
@@ -392,6 +430,13 @@ def test_a_whole_picture_of_slopes_has_texts_that_do_not_meet(size: tuple[int, i
         assert data.told is not None and data.told.uses is not None
         canvas = Canvas2D(*size, scale=data.division(*size).scale)
         assert numbers_on_cubes(canvas, projection(stage), data, at_rest=True) == {}
+
+
+@pytest.mark.parametrize("place", [1, 2, 4])
+def test_a_weight_with_a_reason_has_a_cube_that_is_seen(place: int) -> None:
+    stage = shown(choice=Choice(place))
+    value, found = stage.session.network.bank.value, told_slopes(stage)
+    assert all(abs(value[row]) >= 0.05 for row, uses in found.items() if uses.links)
 
 
 def forward_with(row: int, change: float) -> tuple[dict[str, FloatArray], SequenceNumbers]:

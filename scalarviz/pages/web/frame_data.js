@@ -62,7 +62,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
   const [drawn, moving] = magnified(
-    before,
+    layout.sequence ? null : before,
     sizes,
     state.value,
     scales.of(size),

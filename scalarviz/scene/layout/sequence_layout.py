@@ -205,7 +205,7 @@ def labels_of(
     stops = sorted([*plan.rows.values(), *ends])
     for name, first in plan.rows.items():
         stop = next(each for each in stops if each > first)
-        words = text(f"sequence.wall.{name}")
+        words = text(f"sequence.wall.{name}", count=plan.hidden)
         yield (
             words,
             "",
