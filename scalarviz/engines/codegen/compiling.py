@@ -96,45 +96,29 @@ def end() -> None:
 
 
 # A kernel contains a copy of each function that it calls. numba also makes machine code for these
-# functions separately, since Python could call them, and optimizes them before and after they are
-# copied: two fifths of the compile time. Here, a function is optimized once, in its kernel.
+# functions separately, since Python could call them: a quarter of the compile time. Without it, the
+# machine code of kernels is identical, bit by bit.
 
 OF_KERNEL = "cfunc."  # prefix of the name by which a kernel is called
 
 
 def compile_for_kernels_only() -> None:
-    """Compile inner functions only within kernels, and run garbage collection less often."""
+    """Skip separate machine code for inner functions, and run garbage collection less often."""
     from numba.core import codegen, cpu
 
     gc.set_threshold(200_000, 20, 20)
     libraries: Any = codegen.JITCodeLibrary
     contexts: Any = cpu.CPUContext
-    finish, optimize = libraries._finalize_final_module, libraries._optimize_final_module
-
-    def has_kernel(library: Any) -> bool:
-        return any(each.name.startswith(OF_KERNEL) for each in library._final_module.functions)
+    finish = libraries._finalize_final_module
 
     def finish_kernel(library: Any) -> None:
-        if has_kernel(library):
+        if any(each.name.startswith(OF_KERNEL) for each in library._final_module.functions):
             finish(library)
         else:
             library._finalize_dynamic_globals()
             library._finalized = True
 
-    def optimize_kernel(library: Any) -> None:
-        if has_kernel(library):
-            optimize(library)
-
-    def optimize_functions(library: Any, module: Any) -> None:
-        module.data_layout = library._codegen._data_layout
-        for function in module.functions:
-            if not function.is_declaration:
-                passes, builder = library._codegen._function_pass_manager()
-                passes.run(function, builder)
-
     libraries._finalize_final_module = finish_kernel
-    libraries._optimize_final_module = optimize_kernel
-    libraries._optimize_functions = optimize_functions
     contexts.get_executable = not_callable
 
 
