@@ -13,6 +13,7 @@ from scalarviz.scene.overlay import draw_cubes
 from scalarviz.scene.sequence_head import LOW, draw_products, reach_of
 from scalarviz.scene.sequence_lines import BIG
 from scalarviz.scene.sequence_sheet import LEAST_LETTER, LETTERS, ROOMY, Sheet
+from scalarviz.scene.sequence_ways import SequenceNumbers
 
 LEFT, ABOVE, GAP = 16.0, 2.0, 32.0  # of the card; above the walls, and to the wall it speaks of
 ROW = 24.0  # largest height of a product
@@ -24,8 +25,15 @@ def draw_card_of_neuron(sheet: Sheet, neuron: int) -> None:
     """Draw inputs, weights and products of a neuron, and what it adds to each score."""
     draw_trunk(sheet, neuron)
     right, low = sheet.plan.x("wide") - GAP, BOTTOM + LOW
+    if not speaks_of(sheet.known, neuron):
+        right = sheet.plan.x("qkv") + 136.0  # it adds nothing
     sheet.card(LEFT, TOP - ABOVE, right, low)
     draw_neuron(sheet, neuron, (LEFT + 20.0, TOP, right - 20.0, low), 1.0)
+
+
+def speaks_of(known: SequenceNumbers, neuron: int) -> bool:
+    """Return whether a neuron is above 0 at the chosen place."""
+    return max(known.numbers("z", known.place)[neuron : neuron + 1], default=0.0) > 0.0
 
 
 def draw_neuron(
@@ -82,8 +90,7 @@ def draw_neuron(
     sheet.label(
         x + far * 206.0, y, said[len(terms)], theme.ink, anchor="right", bold=True, large=14.0
     )
-    active = known.numbers("z", known.place)
-    speaks = len(active) > 0 and active[neuron] > 0.0
+    active, speaks = known.numbers("z", known.place), speaks_of(known, neuron)
     silent = len([each for each in active if each <= 0.0])
     words = text("sequence.neuron.speaks") if speaks else text("sequence.neuron.silent")
     sheet.label(left, low - 44.0 * far, words, theme.ink, anchor="left", bold=True)
@@ -91,7 +98,7 @@ def draw_neuron(
     sheet.label(left, low - 22.0 * far, words, theme.quiet, anchor="left")
     if zoom > ROOMY and not is_small:
         draw_bend(sheet, x + 268.0, low - 20.0, sum(terms))
-    if active:
+    if speaks:
         card = x + far * 340.0, top, right, low - (10.0 if not is_small else 36.0)
         draw_additions(sheet, card, known.additions(neuron), is_small=is_small)
 
@@ -102,10 +109,9 @@ def draw_trunk(sheet: Sheet, neuron: int) -> None:
     y, x, comb = plan.neuron_y(neuron), plan.cube_x("narrow", neuron % WALL), plan.x("comb")
     sheet.frame(plan.x("wide") - 3.0, y - 6.0, plan.x("z") + 7.0, y + 6.0)
     cubes: list[tuple[float, float, float, float]] = []
-    is_active = max(known.numbers("z", known.place)[neuron : neuron + 1], default=0.0) > 0.0
     for number in range(plan.size):
         high = plan.narrow_y(number, neuron)
-        if is_active:
+        if speaks_of(known, neuron):
             points = [(plan.x("z") + SMALL, y), (comb, y), (comb, high), (x - 4.0, high)]
             sheet.add_line(sheet.path(points, 2.0), 1.0, 1.4, 0.9, above=True)
         weight = known.weight("narrow", number, neuron, plan.hidden)
@@ -132,13 +138,9 @@ def draw_additions(
     (left, above, right, bottom), large = card, 12.0 if is_small else 16.0
     plan, known, theme = sheet.plan, sheet.known, sheet.theme
     most, least = top_of(added, 1.0), top_of(added, -1.0)
-    title = text("sequence.neuron.nothing")
-    if max(added) > min(added):
-        title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
+    title = text("sequence.neuron.says", more=plan.signs[most], less=plan.signs[least])
     sheet.label(right if is_small else left, above + 22.0, title, theme.ink,
                 anchor="right" if is_small else "left", bold=True, large=large)  # fmt: skip
-    if max(added) == min(added):
-        return
     if not is_small:
         sheet.label(left, above + 52.0, text("sequence.neuron.adds"), theme.quiet, anchor="left")
     top = above + (32.0 if is_small else 66.0)

@@ -43,7 +43,7 @@ from scalarviz.scene.sequence_blame import (
 )
 from scalarviz.scene.sequence_head import draw_card_of_head
 from scalarviz.scene.sequence_lines import draw_lit_ways
-from scalarviz.scene.sequence_neuron import draw_card_of_neuron, draw_trunk
+from scalarviz.scene.sequence_neuron import draw_card_of_neuron, draw_trunk, speaks_of
 from scalarviz.scene.sequence_part import CHIP, SIDE, draw_part, draw_upper, places_of_chips
 from scalarviz.scene.sequence_part import LETTERS as PART_TEXT
 from scalarviz.scene.sequence_sheet import (
@@ -101,7 +101,7 @@ def draw_sequence_marks(
     opened = NONE if is_upright or not known.has("n") else known.choice.neuron
     if is_upright and known.choice.neuron != NONE and known.has("n"):
         draw_trunk(sheet, known.choice.neuron)
-    if known.has("qkv") and opened == NONE:
+    if known.has("qkv") and (opened == NONE or not speaks_of(known, opened)):
         draw_columns(sheet)
         if not goes_back(frame_data):
             draw_triangles(sheet)

@@ -213,7 +213,7 @@ def test_a_silent_neuron_only_says_that_it_adds_nothing() -> None:
     active = known.numbers("z", known.place)
     for neuron in (active.index(0.0), active.index(max(active))):
         words = words_of(shown(choice=Choice(neuron=neuron)))
-        assert ("Silent: it adds nothing here" in words) == (active[neuron] == 0.0)
+        assert ("below 0: it adds nothing here" in words) == (active[neuron] == 0.0)
         assert ("what it adds to each score" in words) == (active[neuron] > 0.0)
         assert not {"+.00", "−.00"} & set(words)
 
