@@ -164,7 +164,7 @@ def draw_closed(sheet: Sheet) -> None:
 
 
 def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
-    """Draw why the chosen letter is as likely as it is: the parts of its score, and its share."""
+    """Draw the parts of the score of the chosen letter, and its share."""
     plan, known, theme = sheet.plan, sheet.known, sheet.theme
     left, right = plan.x("qkv") - 14.0, plan.x("own") + 30.0
     sheet.card(left, TOP - 4.0, right, TOP + 4.0 * WHY_ROW + 146.0)

@@ -36,15 +36,16 @@ def measured(files: Files) -> Path:
     return files.write("measured", page_of(session).text)
 
 
-# Keeps what is written on the canvas of the loss: words, and the place of their left end, in
-# logical pixels, as what is drawn before and after a change of the size is alike.
+# Keeps what is written on the canvases of the loss and of an operation: words, and the place of
+# their left end, in logical pixels, as what is drawn before and after a change of the size is
+# alike.
 WRITTEN = """
     const write = CanvasRenderingContext2D.prototype.fillText;
     globalThis.written = new Map();
     CanvasRenderingContext2D.prototype.fillText = function (words, x, y, room) {
         const wide = this.measureText(words).width;
         const left = { right: x - wide, center: x - wide / 2 }[this.textAlign] ?? x;
-        if (this.canvas.closest(".curve")) written.set(words, [left, y, wide, room ?? wide]);
+        if (this.canvas.closest(".curve, .side")) written.set(words, [left, y, wide, room ?? wide]);
         write.call(this, words, x, y, ...(room ? [room] : []));
     };
 """
@@ -112,7 +113,7 @@ def test_colours_stand_below_each_other_while_one_is_shown(
 ) -> None:
     tab = opened("rgb", size).ready()
     assert tab.page.locator(".swatches .now").count() == 1  # at the start
-    boxes = tab.ask("""[...document.querySelectorAll('.swatches > div:not(.names)')]
+    boxes = tab.ask("""[...document.querySelectorAll('.swatches > div:not(.names, .others)')]
         .map((each) => each.getBoundingClientRect())
         .map(({ left, top, bottom }) => [left, top, bottom])""")
     assert len({round(left) for left, _, _ in boxes}) == 1
@@ -276,7 +277,8 @@ def test_numbers_of_out_and_goal_are_whole(opened: Opens, size: tuple[int, int])
 def test_the_map_of_the_plane_is_square_on_a_phone(tab: Tab) -> None:
     box = tab.page.locator("#exhibit .map").first.bounding_box()
     assert abs(box["width"] - box["height"]) < 2
-    assert tab.page.locator("#exhibit .yet").is_visible()
+    assert tab.page.locator("#exhibit .headline b").all_inner_texts() == ["125"] * 2
+    assert tab.ask(OUTSIDE) == []
 
 
 # Whether names in bold letters of 13 pixels beside the spheres of outputs end before the edge.
@@ -325,16 +327,22 @@ def test_the_values_of_metrics_are_written(
 
 
 @pytest.mark.parametrize("size", [(320, 568), (360, 640), (360, 740), (800, 500)], ids=str)
-def test_both_ends_of_the_axis_of_the_loss_are_written(
+def test_both_ends_of_the_curve_of_the_loss_are_written(
     opened: Opens, size: tuple[int, int]
 ) -> None:
     tab = opened("circle", size, before=WRITTEN).ready()
     tab.press("ArrowRight", 3)
     tab.ask("written.clear()")
     tab.press("ArrowRight")
-    left, top = tab.ask("[app.curve.chart.plot.x, app.curve.chart.plot.y]")
-    ends = tab.ask(f"[...written].filter(([, [x, y]]) => x < {left} - 5 && y > {top})")
-    assert len(ends) == 2 and abs(ends[0][1][1] - ends[1][1][1]) >= 13 and left < 60
+    (name, (left, base, wide, _)), (loss, (at, low, end, _)) = tab.ask("[...written]")
+    assert name == text("chart.start") and re.fullmatch(r"\.\d{3}", loss)
+    below = tab.ask("app.curve.chart.plot.y + app.curve.chart.plot.height")
+    (canvas,), (now,), (place,) = (
+        boxes(tab, each) for each in ("#curve canvas", "#loss", "#place")
+    )
+    assert below + 10 <= base == low <= canvas["height"] and 0 <= left < 60 and left + wide < at
+    assert canvas["x"] + at + end < now["x"] and now["x"] + now["width"] < place["x"]
+    assert re.fullmatch(r"loss now \.\d+", tab.shown("loss")) and tab.shown("place") == "step 4"
 
 
 @pytest.mark.parametrize(
@@ -366,7 +374,8 @@ def test_the_legend_opens_a_key_to_the_marks(
     tab = opened("circle", size, **more).ready()
     button, key = tab.page.locator("#legend"), tab.page.locator("#marks")
     shown = button.inner_text()
-    assert ("number × weight = product" in shown and " plus" in shown) == (size[0] > 1000)
+    signs = [text(f"legend.{each}") in shown for each in ("minus", "plus")]
+    assert signs == [size[0] > 1000] * 2
     assert ("?" in shown) == (size[0] <= 1000)
     assert button.bounding_box()["width"] >= 44 and not key.is_visible()
     button.focus()
@@ -552,11 +561,14 @@ SCREENS = [
 
 @pytest.mark.parametrize("name", ["rgb", "circle"])
 def test_a_product_has_both_of_its_factors_on_a_phone(opened: Opens, name: str) -> None:
-    tab = opened(name, (390, 844), reduced_motion="reduce", **PHONE).ready()
+    tab = opened(name, (390, 844), before=WRITTEN, reduced_motion="reduce", **PHONE).ready()
     tab.press(".", 2)
-    products = [each for each in tab.written() if "×" in each[0]]
-    for words, right, _ in products:
-        assert re.fullmatch(r"\S+ × \S+", words) and right > 60.0  # its right end: it is in sight
+    (side,) = boxes(tab, ".side")
+    assert side["x"] >= 0 and side["x"] + side["width"] <= 390
+    products = tab.ask("[...written].filter(([words]) => words.includes('×'))")
+    for words, (left, base, wide, _) in products:
+        assert re.fullmatch(r"\S+ × \S+", words) and 0 < base < side["height"]
+        assert left >= 0 and left + wide <= side["width"]
     assert len(products) >= 2
 
 
@@ -701,9 +713,12 @@ def test_a_map_and_its_verdict_have_room_in_a_low_page(opened: Opens, width: int
     tab = opened("xor", (width, 560)).ready()
     sizes = "each => [each.clientHeight, each.getBoundingClientRect().bottom]"
     [end] = tab.page.locator("#exhibit").evaluate_all(f"all => all.map({sizes})")
-    for each, least in ((".pair .map", 40), (".yet", 12)):
+    for each, least in ((".pair .map", 40), (".headline > div", 12)):
         high, bottom = tab.page.locator(f"#exhibit {each}").evaluate(sizes)
         assert high >= least and bottom <= end[1], each
+    assert tab.ask(CUT) == []
+    table = tab.page.locator("#exhibit .questions").bounding_box()
+    assert table["y"] + table["height"] <= end[1] + 1
 
 
 NO_WEBGL = """

@@ -194,7 +194,7 @@ def test_a_card_says_once_why_a_letter_is_as_likely_as_it_is(letter: int) -> Non
 
 
 def words_of(stage: Stage, size: tuple[int, int] = (1280, 800)) -> list[str]:
-    """Return the texts of a picture, without those of the window around it."""
+    """Return the texts of a picture, without the texts of the window around it."""
     data = stage.frame_data()
     canvas = Canvas2D(*size, scale=data.division(*size).scale)
     draw_sequence_marks(canvas, projection(stage), data, THEMES["dark"])

@@ -538,8 +538,8 @@ class Room:
 
         Args:
             may_share: whether gradients may be added up directly in the bank, if they have the same
-                order there: those of a single chunk; and on one core those of several chunks, if
-                the sums have the same bits
+                order there: of a single chunk, or on one core of several chunks whose sums then
+                have the same bits
         """
         chunks = number_of_chunks(samples)
         shares = may_share and tables.matches_bank(len(bank))

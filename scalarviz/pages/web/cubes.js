@@ -31,7 +31,7 @@ export class Cubes {
   constructor(gl, scene) {
     Object.assign(this, { gl, scene, given: null, sizes: null, turn: 0 });
     const { plates } = scene.layouts[0];
-    const seated = !plates.length || plates.some(({ seat }) => seat) ? 1 : 0; // as those of a thread
+    const seated = !plates.length || plates.some(({ seat }) => seat) ? 1 : 0; // as in a thread
     const kept = scene.programs.cubes.map((text) => text.replace("SEATED 1", `SEATED ${seated}`));
     const withFar = (far) => kept.map((text) => text.replace("FAR 1", `FAR ${far}`));
     this.programs = [0, 1].map(withFar);

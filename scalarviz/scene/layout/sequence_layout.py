@@ -112,7 +112,7 @@ def sequence_of(
 
 
 def place_of(program: Program, number: int) -> int:
-    """Return the place in a program of an operation of BLOCK: that of the open block."""
+    """Return the place in a program of an operation of BLOCK, in the open block."""
     return number and len(program.operations) - len(BLOCK) + number
 
 

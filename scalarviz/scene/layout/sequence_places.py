@@ -125,7 +125,7 @@ class Choice:
 class SequencePlan:
     """A network of blocks with attention that reads a sequence, and the width of its stage.
 
-    One block is open. All names are those of its numbers and weights; x is what enters it.
+    One block is open. All names mean its numbers and weights; x is what enters it.
 
     Attributes:
         letters: number of letters
