@@ -152,7 +152,7 @@ class CpuCalls:
 
     def together(self, samples: int, *, apart: bool = False) -> bool:
         """Return whether several cores pay off for passes, or for single operations if `apart`."""
-        if number_of_chunks(samples) == 1:
+        if number_of_chunks(samples) == 1 or not is_parallel():
             return False
         if apart:
             return samples * self.program.most_products > WORTH_CORES_APART
