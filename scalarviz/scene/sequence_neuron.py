@@ -109,9 +109,10 @@ def draw_trunk(sheet: Sheet, neuron: int) -> None:
     y, x, comb = plan.neuron_y(neuron), plan.cube_x("narrow", neuron % WALL), plan.x("comb")
     sheet.frame(plan.x("wide") - 3.0, y - 6.0, plan.x("z") + 7.0, y + 6.0)
     cubes: list[tuple[float, float, float, float]] = []
+    speaks = speaks_of(known, neuron)
     for number in range(plan.size):
         high = plan.narrow_y(number, neuron)
-        if speaks_of(known, neuron):
+        if speaks:
             points = [(plan.x("z") + SMALL, y), (comb, y), (comb, high), (x - 4.0, high)]
             sheet.add_line(sheet.path(points, 2.0), 1.0, 1.4, 0.9, above=True)
         weight = known.weight("narrow", number, neuron, plan.hidden)

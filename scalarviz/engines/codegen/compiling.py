@@ -3,8 +3,8 @@
     python -m scalarviz.engines.codegen.compiling PROCESSES FILE ...
 
 compiles the kernel in each file, writes a full stop to standard output after each one, and exits
-when standard input is closed. Its forks share the files: importing the compiler takes as long as
-compiling two kernels.
+when standard input is closed. On Linux, its forks share the files: importing the compiler takes as
+long as compiling two kernels.
 
 If a process compiled kernels itself, it could run other machine code than a process that loads
 them: numba copies every called function into each kernel, and the linker uses the first of several
@@ -157,7 +157,7 @@ def import_without_scipy() -> None:
 CHILD_LOOK = 0.02  # seconds between checks
 FEW = 6  # kernels below which another process does not pay
 MOST = 8  # processes, each of which takes 300 MB
-CAN_FORK = hasattr(os, "fork")  # Windows has no fork
+CAN_FORK = sys.platform == "linux"  # Windows has no fork, and on macOS libraries may not allow it
 ROOT = Path(__file__).parents[3]
 
 done = 0  # kernels compiled by child processes
@@ -172,7 +172,9 @@ def start_child(
         report: file that receives one byte per compiled kernel
         workers: number of processes, with its forks
     """
-    words = ["-P", "-m", "scalarviz.engines.codegen.compiling", str(workers), *map(str, paths)]
+    # Python 3.12 warns of forks when a library has threads.
+    words = ["-P", "-W", "ignore", "-m", "scalarviz.engines.codegen.compiling", str(workers)]
+    words += map(str, paths)
     env = {**os.environ, "PYTHONPATH": folders_of_modules()}
     return processes.start(words, stdin=subprocess.PIPE, stdout=report, env=env)
 

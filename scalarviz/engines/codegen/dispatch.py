@@ -279,7 +279,7 @@ def move_rows(
     """Update parameters, none of them frozen; return 0, or NaN if a result is not finite.
 
     Processors take many times longer for numbers below the smallest normal one. A slot that shrinks
-    without gradients would get there, and becomes 0, which changes no weight.
+    without gradients would get there, and becomes 0; a weight of usual size does not notice it.
     """
     row = nth(OPTIMIZERS, formula)
     zero, smallest = value.dtype.type(0), np.finfo(value.dtype).tiny

@@ -71,7 +71,7 @@ def affine(
 
 
 @inner
-def transposed_of_one(
+def transposed_in_lanes(
     w: Numbers, first: Index, g: Numbers, g0: Index, h0: Index, inputs: Index, outputs: Index,
     stride: Index,
 ) -> Index:  # fmt: skip

@@ -84,7 +84,7 @@ from scalarviz.engines.cpu.products import (
     spread,
     store_apart,
     store_lanes,
-    transposed_of_one,
+    transposed_in_lanes,
 )
 from scalarviz.engines.cpu.records import BankView, Tile, Workspaces, address_of, table_at
 from scalarviz.engines.cpu.tiles import chunk_bounds, count_chunks, row_stride
@@ -130,7 +130,7 @@ def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> 
     inputs, outputs = op.inputs, op.outputs
     g, h, done = op.flow_out * stride, op.flow_in * stride, ZERO
     if n == ONE:
-        done = transposed_of_one(bank.value, op.weights, flow, g, h, inputs, outputs, stride)
+        done = transposed_in_lanes(bank.value, op.weights, flow, g, h, inputs, outputs, stride)
     affine(
         bank.value, op.weights + done, ONE, inputs, bank.value[:0], op.biases, flow, flow, g,
         h + done * stride, outputs, inputs - done, n, stride,
