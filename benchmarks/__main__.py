@@ -17,6 +17,7 @@ from benchmarks import (
     evaluate,
     followed,
     frames,
+    from_nothing,
     growth,
     memory,
     microgpt,
@@ -43,6 +44,7 @@ PARTS = {
     for part in (
         training_step,
         start,
+        from_nothing,
         calls,
         batched_step,
         busy,

@@ -163,19 +163,24 @@ def kept(path: Path) -> bytes | None:
         content = path.read_bytes()
     except OSError:
         return None
-    digest, found = content[:DIGEST], content[DIGEST:]
-    return found if digest_of(path, found) == digest else None
+    return without_digest(path.name, content)
 
 
 def keep(path: Path, content: bytes, stem: str = "") -> None:
     """Write a file that `kept` can read, if possible; remove old files with the same `stem`."""
-    if replace_file(path, digest_of(path, content) + content) and stem:
+    if replace_file(path, with_digest(path.name, content)) and stem:
         remove_old(path, stem)
 
 
-def digest_of(path: Path, content: bytes) -> bytes:
-    """Return the digest of file name and content that is stored at the start of a file."""
-    return hashlib.sha256(b"\0".join([path.name.encode(), content])).digest()
+def with_digest(name: str, content: bytes) -> bytes:
+    """Return a content preceded by a digest of the name of its file and the content."""
+    return hashlib.sha256(b"\0".join([name.encode(), content])).digest() + content
+
+
+def without_digest(name: str, content: bytes) -> bytes | None:
+    """Return what `with_digest` was given, or None if it is damaged."""
+    found = content[DIGEST:]
+    return found if with_digest(name, found) == content else None
 
 
 def compiled_files(path: Path) -> list[Path]:

@@ -113,7 +113,7 @@ def compile_two() -> None:
 def forget() -> None:
     """Forget the kernels, on disk too."""
     kernel_units._kernels.clear()
-    for path in kernel_units.path_of("", "").parent.rglob("*.nb?"):
+    for path in kernel_units.path_of("", "").parent.rglob("*.o"):
         path.unlink()
 
 

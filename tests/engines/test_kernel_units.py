@@ -8,11 +8,13 @@ import errno
 import json
 import linecache
 import os
+import platform
+import shutil
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.metadata import version
@@ -24,12 +26,13 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
+from docs import build_kernels
 from scalarviz.base import kernel_files
 from scalarviz.core.formulas import activations, layer_formulas, losses
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula import FloatFunction, Formula
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS, RowFormula
-from scalarviz.engines.codegen import compiling, kernel_units
+from scalarviz.engines.codegen import compiling, kernel_units, machine_code
 from scalarviz.engines.codegen.dispatch import by_address, partial_row
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.cpu import products, records
@@ -168,7 +171,7 @@ RUN_CHILDREN = compiling.run_children
 
 
 class Process:
-    """This process as if it had loaded no kernel, with a cache folder of its own.
+    """This process as if it had loaded no kernel, with a separate cache folder.
 
     Attributes:
         children: the files that child processes were asked to compile; none starts if `alone`
@@ -218,7 +221,7 @@ def test_one_child_compiles_all_that_is_missing_and_this_process_loads_it(
     assert sorted(files) == sorted(path.name for path in process.folder.glob("*.py"))
     assert len(files) == 2 and first is again and compiling.done == 2
     assert value(first, 3.0) == 1.75
-    assert [kernel.module.compiled.cache_hits for kernel in (first, back)] == [1, 1]
+    assert all(hasattr(kernel.owner, "linker") for kernel in (first, back))
     assert ["compiles 2 kernels, once" in said for said in caplog.messages] == [True]
     assert process.load(BENT) == [first]
     assert len(process.children) == 1
@@ -232,7 +235,7 @@ def test_a_warm_start_compiles_nothing(process: Process, caplog: pytest.LogCaptu
     assert kernel_units.is_ready(BENT, "float64")
     (kernel,) = process.load(BENT)
     assert process.children == caplog.messages == []
-    assert kernel.module.compiled.cache_hits == 1
+    assert hasattr(kernel.owner, "linker")
     assert value(kernel, 3.0) == 1.75
     process.load(BENT, BENT_BACK)
     assert [len(files) for files in process.children] == [1]
@@ -247,14 +250,14 @@ def test_without_a_child_process_kernels_are_compiled_here(
         compiling.processes, "start", Mock(side_effect=OSError("no process can be started"))
     )
     (kernel,) = process.load(BENT)
-    assert kernel.module.compiled.cache_hits == 0 and value(kernel, 3.0) == 1.75
+    assert not hasattr(kernel.owner, "linker") and value(kernel, 3.0) == 1.75
 
 
 @pytest.mark.some(1)
 @pytest.mark.parametrize("part", ["end", "middle", "bit"])
 def test_machine_code_is_not_trusted_if_it_is_damaged(part: str, process: Process) -> None:
     process.load(BENT)
-    (file,) = process.folder.rglob("*.nbc")
+    (file,) = process.folder.rglob("*.o")
     whole = file.read_bytes()
     half = len(whole) // 2
     damaged = {
@@ -281,7 +284,7 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def full(source: str, target: Path) -> None:
-        if what == "everything" or target.suffix == ".nbc":
+        if what == "everything" or target.suffix == ".o":
             raise OSError(errno.ENOSPC, "No space left on device")
         replace_file(source, target)
 
@@ -291,6 +294,66 @@ def test_where_nothing_can_be_kept_kernels_are_compiled_in_memory(
     assert value(process.load(BENT)[0], 3.0) == 1.75
     said = [each for each in caplog.messages if "cannot be stored" in each]
     assert len(said) == len({*said}) and bool(said) is (alone or what == "everything")
+
+
+# ---- kernels that come with the package ---------------------------------------------------------
+
+
+@pytest.fixture
+def archive(process: Process, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An archive with one kernel, as in a wheel for this processor; the cache folder is empty."""
+    process.load(BENT)
+    monkeypatch.setattr(machine_code, "FOLDER", process.folder)
+    path = process.folder / f"{machine_code.level()}.zip"
+    assert build_kernels.write(path, [(BENT, "float64")]) == 1
+    shutil.rmtree(process.folder / "__pycache__")
+    machine_code.archive.cache_clear()
+    process.anew()
+    yield path
+    machine_code.archive.cache_clear()
+
+
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux" or platform.machine() != "x86_64",
+    reason="machine code is shipped for Linux on x86-64 only",
+)
+
+
+@on_linux
+def test_a_shipped_kernel_is_not_compiled(
+    archive: Path, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kernel_units.is_ready(BENT, "float64") and not kernel_units.is_ready(BENT, "float32")
+    assert value(process.load(BENT)[0], 3.0) == 1.75
+    assert process.children == []
+    process.load(BENT_BACK)
+    assert [len(files) for files in process.children] == [1]
+    text, versions = kernel_units.text_of(BENT, "float64"), machine_code.versions()
+    monkeypatch.setattr(machine_code, "versions", lambda: "Python 3.99, numba 0.68")
+    assert machine_code.is_shipped(text.replace(versions, machine_code.versions()))
+    assert not machine_code.is_shipped(text)
+
+
+@on_linux
+@pytest.mark.parametrize("what", ["versions", "processor", "asked", "damaged", "no archive"])
+def test_shipped_kernels_that_do_not_fit_are_compiled(
+    what: str, archive: Path, process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if what == "versions":
+        monkeypatch.setattr(machine_code, "version_of", lambda name: "0.1")
+    elif what == "processor":
+        levels = {name: ["avx999"] for name in machine_code.LEVELS}
+        monkeypatch.setattr(machine_code, "LEVELS", levels)
+    elif what == "asked":
+        monkeypatch.setattr("numba.core.config.CPU_NAME", "generic")
+    else:
+        content = archive.read_bytes()
+        middle = content.index(b"cfunc.") + 999
+        damaged = content[:middle] + b"damaged" + content[middle + 7 :]
+        archive.write_bytes(damaged if what == "damaged" else b"")
+    machine_code.archive.cache_clear()
+    assert value(process.load(BENT)[0], 3.0) == 1.75
+    assert len(process.children) == 1
 
 
 def test_a_row_that_changes_in_this_process_is_another_kernel(process: Process) -> None:

@@ -39,13 +39,12 @@ from weakref import WeakSet
 
 from scalarviz.base import processes
 from scalarviz.base.kernel_files import (
-    enable_caching,
     is_compiled,
-    keep_whole_files,
     run_file,
 )
 from scalarviz.base.messages import is_informed
 from scalarviz.base.progress import Progress
+from scalarviz.engines.codegen.machine_code import ObjectCache, object_path
 
 LAST = 5.0  # maximum seconds to wait at the end of the program
 LOOK = 0.05  # seconds between checks
@@ -234,37 +233,15 @@ def counted(function: Callable[..., Any], *args: Any) -> Any:
 
 
 def import_file(path: Path, text: str | None = None) -> ModuleType:
-    """Return the module of a kernel file; its kernel is neither compiled nor loaded yet.
+    """Return the module of a kernel file; when its kernel is compiled, it is stored.
 
     Args:
         text: passed to `run_file`
     """
     import_without_scipy()
     module = run_file(path, text)
-    enable_caching(module.compiled)
-    keep_whole_files(module)
+    module.compiled._cache = ObjectCache(object_path(path))
     return module
-
-
-class NotOnDiskError(Exception):
-    """Raised by numba's compile hook if a kernel is not on disk."""
-
-
-def refuse() -> None:
-    raise NotOnDiskError
-
-
-def loaded(module: ModuleType) -> bool:
-    """Load the kernel of a module from disk, and return whether it was found."""
-    kernel = module.compiled
-    kernel._compile_uncached = refuse  # called by numba if its cache has no machine code
-    try:
-        kernel.compile()
-    except NotOnDiskError:
-        return False
-    finally:
-        del kernel._compile_uncached
-    return True
 
 
 def end_with_parent() -> None:
@@ -304,10 +281,7 @@ def main(paths: Sequence[str], report: int | None = None, workers: int = 1) -> N
         context.refresh()  # imports what every kernel needs
     for path in shared(paths, workers):
         if not is_compiled(Path(path)):  # by another process, after this one was started
-            kernel = import_file(Path(path)).compiled
-            # Code compiled for kernels only would crash this process when loaded.
-            kernel._cache.load_overload = lambda *key: None
-            kernel.compile()
+            import_file(Path(path)).compiled.compile()
             if not is_compiled(Path(path)):
                 sys.exit("the kernel cannot be stored")
         if report is not None:

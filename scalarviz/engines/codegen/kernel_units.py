@@ -19,7 +19,7 @@ import hashlib
 import inspect
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -32,7 +32,7 @@ from scalarviz.base.kernel_files import assigned_names, is_compiled, path_of, re
 from scalarviz.base.kernel_threads import Guard, check_process, start_threads
 from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
-from scalarviz.engines.codegen import compiling, dispatch, fast_math
+from scalarviz.engines.codegen import compiling, dispatch, fast_math, machine_code
 from scalarviz.engines.codegen.formula_loops import (
     EVERYTHING,
     InUse,
@@ -50,10 +50,11 @@ from scalarviz.engines.codegen.kernel_source import (
     variables,
     versions,
 )
+from scalarviz.engines.codegen.machine_code import Kernel
 
 Dtype = Literal["float32", "float64"]
 
-HEAD = '''"""Written by scalarviz; what you change here will be lost.
+HEAD = '''"""Written by scalarviz; changes to this file will be lost.
 
 {versions}
 """
@@ -329,15 +330,6 @@ _sources: dict[tuple[AnyUnit, Dtype], KernelSource] = {}
 _kernels: dict[str, Kernel] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A loaded kernel: `address` is for calls from kernels, `call` for calls from Python."""
-
-    address: int
-    call: Callable[..., None]
-    module: Any  # owns the machine code
-
-
 def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
     """Return kernels for a working type; kernels not on disk are compiled first.
 
@@ -354,22 +346,30 @@ def load(units: Sequence[Unit], dtype: Dtype) -> list[Kernel]:
 
 
 def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
-    """Compile kernels in child processes unless they are on disk, and load all of them.
+    """Load kernels; those neither shipped nor on disk are compiled in child processes first.
 
     The total of `bar` is set to the number of compiled kernels.
     """
     paths = {text: written(text, stem_of(unit, dtype)) for text, unit in missing.items()}
-    modules = {text: compiling.import_file(path, text) for text, path in paths.items()}
-    uncompiled = [text for text, module in modules.items() if not compiling.loaded(module)]
+    uncompiled = [text for text in missing if not load_compiled(text, paths[text])]
     if uncompiled:
         workers = compiling.workers_for(len(uncompiled))
         announce(len(uncompiled), START + SECONDS * len(uncompiled) / workers, bar)
         compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
-        modules[text].compiled.compile()  # from disk, unless the child has failed
-    for text, module in modules.items():
-        start_threads(module)
-        _kernels[text] = Kernel(module.compiled.address, module.compiled.ctypes, module)
+        if not load_compiled(text, paths[text]):  # the child has failed, or nothing can be stored
+            module = compiling.import_file(paths[text], text)
+            module.compiled.compile()
+            start_threads(module)
+            _kernels[text] = Kernel(module.compiled.address, module.compiled.ctypes, module)
+
+
+def load_compiled(text: str, path: Path) -> bool:
+    """Load the kernel of a text, and return whether it was compiled."""
+    found = machine_code.load(text, path)
+    if found is not None:
+        _kernels[text] = found
+    return found is not None
 
 
 def announce(count: int, seconds: float, bar: Progress, purpose: str = "") -> None:
@@ -406,6 +406,8 @@ def path_of_unit(unit: AnyUnit, dtype: Dtype) -> Path:
 
 
 def is_ready(unit: Unit, dtype: Dtype) -> bool:
-    """Return whether a kernel is loaded, or on disk."""
+    """Return whether a kernel is loaded, shipped, or on disk."""
     text = text_of(unit, dtype)
-    return text in _kernels or is_compiled(path_of(text, stem_of(unit, dtype)))
+    if text in _kernels or machine_code.is_shipped(text):
+        return True
+    return is_compiled(path_of(text, stem_of(unit, dtype)))

@@ -32,7 +32,8 @@ from scalarviz.base.kernel_threads import ONE_AT_A_TIME, check_process
 from scalarviz.core.bank import Bank
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Operation, Program
-from scalarviz.engines.codegen.kernel_units import Kernel, Unit, load
+from scalarviz.engines.codegen.kernel_units import Unit, load
+from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu.job import CpuJob, Room, Tables, address, copied
 from scalarviz.engines.cpu.records import (
     OPERATION,

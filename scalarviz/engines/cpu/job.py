@@ -32,7 +32,8 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, Buffer, Moment, Program
 from scalarviz.data.batches import POINTS, Batches
-from scalarviz.engines.codegen.kernel_units import Kernel, Unit
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu import tiles as plans
 from scalarviz.engines.cpu.products import LONGEST, TILE
 from scalarviz.engines.cpu.records import (

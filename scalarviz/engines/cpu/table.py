@@ -405,8 +405,9 @@ def every_unit() -> list[Unit]:
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
     found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
     for kind in KERNELS:
-        for row in (KINDS[kind].formulas or {"": None}).values():
-            found += kernels_of(kind, KERNELS[kind], row).values()
+        for name, row in (KINDS[kind].formulas or {"": None}).items():
+            kernels = ATTENTION if name == "attention" else KERNELS[kind]
+            found += kernels_of(kind, kernels, row).values()
     found += kernels_of("pointwise", POINTWISE, None).values()
     found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
     found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]

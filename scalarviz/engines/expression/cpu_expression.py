@@ -31,7 +31,8 @@ from scalarviz.core.program import OVERFLOW, Program
 from scalarviz.core.trace import EVERY_OPERATION, MOST_OPERANDS, Trace
 from scalarviz.core.trace import NONE as NO_NODE
 from scalarviz.engines.codegen.dispatch import partial_row
-from scalarviz.engines.codegen.kernel_units import Dtype, Kernel, Unit, load
+from scalarviz.engines.codegen.kernel_units import Dtype, Unit, load
+from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu.job import CpuJob, address, link
 from scalarviz.engines.cpu.records import PLAN, Records, TileRecord
 from scalarviz.engines.cpu.table import MOVING, units_of_loss, units_of_optimizer

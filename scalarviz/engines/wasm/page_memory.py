@@ -25,7 +25,8 @@ from scalarviz.core.optimizer import SGD, Adam, Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import Buffer, Moment, Program
 from scalarviz.data.batches import Batches
-from scalarviz.engines.codegen.kernel_units import Kernel, Unit
+from scalarviz.engines.codegen.kernel_units import Unit
+from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu import records
 from scalarviz.engines.cpu import tiles as plans
 from scalarviz.engines.cpu.job import (

@@ -397,11 +397,12 @@ def is_ready(kind: str) -> bool:
 
 
 def paths_of(kind: str) -> list[Path]:
-    """Return the files with the kernels of a kind; [] for the kernels of large pictures."""
+    """Return the files with the missing kernels of a kind; [] for large pictures."""
     if kind not in _units:
         return []
     units, dtype, files = _units[kind]
-    return list(dict.fromkeys(files.path_of_unit(unit, dtype) for unit in units))
+    lacking = [unit for unit in units if not files.is_ready(unit, dtype)]
+    return list(dict.fromkeys(files.path_of_unit(unit, dtype) for unit in lacking))
 
 
 def mark_of(kind: str) -> Path:

@@ -516,7 +516,7 @@ def test_another_process_compiles_the_formulas_of_this_one(
         patch.setattr(precompile, "_units", {})  # the other process knows none of them
         precompile.compile_kind(word)
     assert precompile.is_ready(kind)
-    (file,) = tmp_path.rglob("*.nbc")
+    (file,) = tmp_path.rglob("*.o")
     file.unlink()
     assert not precompile.is_ready(kind)
 
