@@ -350,23 +350,28 @@ def load_missing(missing: dict[str, Unit], dtype: Dtype, bar: Progress) -> None:
 
     The total of `bar` is set to the number of compiled kernels.
     """
-    paths = {text: written(text, stem_of(unit, dtype)) for text, unit in missing.items()}
-    uncompiled = [text for text in missing if not load_compiled(text, paths[text])]
+    paths = {}
+    for text, unit in missing.items():
+        if found := machine_code.shipped(text):
+            _kernels[text] = found
+        else:
+            paths[text] = written(text, stem_of(unit, dtype))
+    uncompiled = [text for text, path in paths.items() if not load_stored(text, path)]
     if uncompiled:
         workers = compiling.workers_for(len(uncompiled))
         announce(len(uncompiled), START + SECONDS * len(uncompiled) / workers, bar)
         compiling.run_children([paths[text] for text in uncompiled])
     for text in uncompiled:
-        if not load_compiled(text, paths[text]):  # the child has failed, or nothing can be stored
+        if not load_stored(text, paths[text]):  # the child has failed, or nothing can be stored
             module = compiling.import_file(paths[text], text)
             module.compiled.compile()
             start_threads(module)
             _kernels[text] = Kernel(module.compiled.address, module.compiled.ctypes, module)
 
 
-def load_compiled(text: str, path: Path) -> bool:
-    """Load the kernel of a text, and return whether it was compiled."""
-    found = machine_code.load(text, path)
+def load_stored(text: str, path: Path) -> bool:
+    """Load the kernel of a text from disk, and return whether it was found."""
+    found = machine_code.stored(path)
     if found is not None:
         _kernels[text] = found
     return found is not None

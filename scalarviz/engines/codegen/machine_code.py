@@ -73,14 +73,15 @@ def object_path(path: Path) -> Path:
     return path.parent / "__pycache__" / f"{path.stem}.{digest}.o"
 
 
-def load(text: str, path: Path) -> Kernel | None:
-    """Return the kernel of a text, shipped or stored for its file; None if it is not compiled."""
-    content = shipped(text) or kept(object_path(path))
-    return None if content is None else linked(content)
+def stored(path: Path) -> Kernel | None:
+    """Return the kernel of a kernel file, or None if it is not compiled, or damaged."""
+    return linked(kept(object_path(path)))
 
 
-def linked(content: bytes) -> Kernel:
-    """Return the kernel of an object file stored by `ObjectCache`."""
+def linked(content: bytes | None) -> Kernel | None:
+    """Return the kernel of an object file stored by `ObjectCache`, or None if it is missing."""
+    if content is None:
+        return None
     from llvmlite import binding
     from numba.core.registry import cpu_target
     from numba.core.runtime.nrt import rtsys
@@ -142,10 +143,10 @@ def is_shipped(text: str) -> bool:
     return found is not None and key_of(text) in found.NameToInfo
 
 
-def shipped(text: str) -> bytes | None:
-    """Return a shipped object file, or None if it is missing or damaged."""
+def shipped(text: str) -> Kernel | None:
+    """Return the kernel of a text from the archive, or None if it is missing or damaged."""
     found = archive()
     if found is not None:
         with suppress(OSError, BadZipFile, KeyError):
-            return without_digest(key_of(text), found.read(key_of(text)))
+            return linked(without_digest(key_of(text), found.read(key_of(text))))
     return None
