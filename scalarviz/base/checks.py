@@ -76,7 +76,7 @@ def as_batch(
     single = len(shape) == 1
     if single:
         array = array[np.newaxis]
-    elif array.size and is_picture(shape[1:], picture):
+    elif picture and array.size and is_picture(shape[1:], picture):
         array = array.reshape(len(array), -1)
     if array.ndim != 2 or array.size == 0 or (width is not None and array.shape[1] != width):
         each = "a sample" if width is None else f"a sample of {width}"
@@ -126,7 +126,7 @@ def is_finite(array: FloatArray) -> bool:
     takes longer than the check.
     """
     if array.size <= BLOCK:  # comparing bytes is a microsecond faster than `all` for a small array
-        return b"\0" not in np.isfinite(array).tobytes()
+        return 0 not in np.isfinite(array).tobytes()
     rows = max(1, BLOCK // array.shape[1])
     blocks = (array[first : first + rows] for first in range(0, len(array), rows))
     return all(np.isfinite(block).all() for block in blocks)

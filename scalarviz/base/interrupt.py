@@ -34,6 +34,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _plain: Any = import_module("_signal")  # as `signal`, ten times faster
 _codes: set[CodeType] = set()
 _open: set[CodeType] = set()
+_main = threading.main_thread().ident  # in a fork, the thread that forked
 
 
 def whole(function: Function) -> Function:
@@ -93,7 +94,7 @@ class HeldCtrlC:
 
     def begin(self) -> None:
         """Delay signals during `whole` functions from now on; called inside a `whole` function."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.get_ident() == _main:
             before = _plain.getsignal(signal.SIGINT)
             if callable(before) and before != self._hear:
                 _plain.signal(signal.SIGINT, self._hear)
@@ -101,7 +102,7 @@ class HeldCtrlC:
 
     def end(self) -> None:
         """End the delay started by `begin`."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.get_ident() == _main:
             before = self._before.pop()
             if before != self._hear == _plain.getsignal(signal.SIGINT):
                 _plain.signal(signal.SIGINT, before)
@@ -111,8 +112,8 @@ class HeldCtrlC:
 
         To be called by that function when its data is consistent.
         """
-        is_main = threading.current_thread() is threading.main_thread()
-        if self.waits and is_main and wholes_in(sys._getframe()) <= 1:
+        is_mine = self.waits and threading.get_ident() == _main
+        if is_mine and wholes_in(sys._getframe()) <= 1:
             self.waits = False
             handler = _plain.getsignal(signal.SIGINT)
             if callable(handler):
@@ -130,6 +131,15 @@ class HeldCtrlC:
 
 
 ctrl_c = HeldCtrlC()
+
+
+def _set_main() -> None:
+    global _main
+    _main = threading.get_ident()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(after_in_child=_set_main)
 
 
 # Stop and StoppableProgram: end a part of a program, and a program.

@@ -68,7 +68,7 @@ def may_call_kernels() -> bool:
 
 def check_process() -> None:
     """Raise EngineError in a process that was forked from one with loaded kernels."""
-    if not may_call_kernels():
+    if _lost:
         raise EngineError(FORKED)
 
 

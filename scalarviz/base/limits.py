@@ -80,7 +80,8 @@ def empty_losses(steps: int) -> npt.NDArray[np.float64]:
 
 def check_losses(steps: int, networks: int = 1) -> None:
     """Raise InputError if memory is insufficient for the losses of `steps` steps."""
-    if not fits(LOSS * steps * networks):  # formatting the error takes longer than a step
+    # Formatting the error takes longer than a step.
+    if LOSS * steps * networks > (memory_size() or LARGEST):
         with room_for_losses(steps, networks):
             pass
 

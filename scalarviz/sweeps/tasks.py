@@ -113,7 +113,7 @@ class SweepTask:
         """Train the networks of this task to the end."""
         training = self.start()
         while not training.done:
-            training.advance()
+            training.advance(training.checks_at_once)
         return training.outcome()
 
 
@@ -212,6 +212,7 @@ def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
 
 MOST_ROWS = 4096  # maximum number of samples for goals and metrics
 APART = 4  # checks between measurements on held-out samples
+MOST_LOSSES = 2**19  # losses of all networks between two measurements
 MEMORY = 2**20  # bytes of keyframes of a session in a sweep
 
 
@@ -327,14 +328,24 @@ class TaskTraining:
         """Whether all checks are done, or no network is still running."""
         return self._checked == len(self.checks) or not self.running.any()
 
-    def advance(self) -> None:
-        """Train to the next check and measure there."""
-        start = time.perf_counter()
-        step = int(self.checks[self._checked])
-        self.networks.advance(step - self.step, progress=False)
-        self.measure(step, self.networks.take_losses())
-        self.step = step
-        self._checked += 1
+    @property
+    def checks_at_once(self) -> int:
+        """Number of checks to pass in one call: one, unless only losses are measured there."""
+        if self.plan.success or self.plan.stop or self.metrics or not self._is_shared:
+            return 1
+        return max(1, MOST_LOSSES // (len(self.seeds) * self.plan.every))
+
+    def advance(self, checks: int = 1) -> None:
+        """Train to the next check and measure there, or to a later one and measure at each."""
+        start, first = time.perf_counter(), self.step
+        steps = self.checks[self._checked :][:checks].tolist()
+        self.networks.advance(steps[-1] - first, progress=False)
+        losses = self.networks.take_losses()
+        for step in steps:
+            if not self.done:
+                self.measure(step, losses[:, self.step - first : step - first])
+                self.step = step
+                self._checked += 1
         self.seconds += time.perf_counter() - start
 
     def measure(self, step: int, losses: FloatArray) -> None:
@@ -650,7 +661,7 @@ def difference(theirs: dict[str, str]) -> str:
 @cache
 def processor_here() -> str:
     """Return the name of this processor and a digest of its features, which affect rounding."""
-    from llvmlite import binding  # type: ignore[import-untyped]  # slow to import
+    from llvmlite import binding  # slow to import
 
     features = binding.get_host_cpu_features().flatten()
     digest = hashlib.sha256(features.encode()).hexdigest()[:8]

@@ -53,6 +53,34 @@ def test_ctrl_c_is_heard_and_does_not_interrupt() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_ctrl_c_waits_also_in_a_fork_by_a_thread() -> None:
+    program = """
+import os, signal, threading
+from scalarviz.base.interrupt import uncut
+
+@uncut
+def work():
+    signal.raise_signal(signal.SIGINT)
+    print("whole", flush=True)
+
+def fork():
+    if os.fork() == 0:
+        try:
+            work()
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        os._exit(0)
+    os.wait()
+
+thread = threading.Thread(target=fork)
+thread.start()
+thread.join()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == ["whole", "interrupted"], done.stderr
+
+
 def test_asking_twice_stops_at_once() -> None:
     with Stop() as stop:
         signal.raise_signal(signal.SIGINT)

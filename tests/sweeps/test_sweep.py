@@ -30,6 +30,7 @@ from scalarviz.sweeps import tasks as task
 from scalarviz.sweeps.results import beats, interquartile_mean, mean_with_interval, rate
 from scalarviz.sweeps.sweep_arguments import right_side
 from scalarviz.sweeps.tasks import NEVER, versions_here
+from scalarviz.training.session.replicas import Replicas
 from tests.machine import ROOT, until
 from tests.sessions import advanced, session_on
 from tests.sweeps.making import (
@@ -145,6 +146,25 @@ def test_networks_that_fail_are_counted_and_rank_last() -> None:
         assert alone.step_index == failed[i]
     assert runs[1, 3].step_index == failed[3]  # as far as it went
     assert runs.beats(0, 1).value == 1.0
+
+
+def test_a_sweep_that_measures_only_losses_trains_each_setting_in_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[int] = []
+    advance = Replicas.advance
+    monkeypatch.setattr(
+        Replicas, "advance", lambda all, n, **more: asked.append(n) or advance(all, n, **more)
+    )
+    runs = [sv.sweep(diverging, {"lr": [1e-3, 10.0]}, range(5), success=None) for _ in range(2)]
+    runs[0].advance(100, every=10)
+    assert asked == [100, 100]
+    assert len([*runs[1].train(100, every=10)]) == 10 and set(asked[2:]) == {10}
+    for number in range(2):
+        found, wanted = [vars(each.outcome(number)) for each in runs]
+        assert (found["failed"] == NEVER).all() == (number == 0)
+        for name in ("checks", "losses", "failed", "values", "digests"):
+            np.testing.assert_array_equal(found[name], wanted[name])
 
 
 def test_a_setting_that_raises_is_named_and_the_others_go_on() -> None:

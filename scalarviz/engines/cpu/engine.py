@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from struct import Struct
 from typing import final
 
 import numpy as np
@@ -191,6 +192,9 @@ class CpuEngine(StackEngine[FloatArray]):
 
 
 DOUBLE = ctypes.sizeof(ctypes.c_double)
+# The first fields of a PROGRESS record, written four times as fast as one by one: first, steps,
+# count, losses, taken, result.
+BEGIN = Struct("5Qq")
 
 
 @final
@@ -286,9 +290,8 @@ class CpuRun(Run):
         losses, before = np.empty(count), bank.step_count
         job.set_room(room)
         progress = job.progress
-        progress.first, progress.steps = first, count
-        progress.losses = self._loss_at if count == 1 else address(losses)
-        progress.count, progress.taken, progress.result = before, 0, NONE
+        place = self._loss_at if count == 1 else address(losses)
+        BEGIN.pack_into(job.begun, 0, first, count, before, place, 0, NONE)
 
         if self._choice is None:
             self._train(job.address)

@@ -74,9 +74,11 @@ class CpuJob:
         for field in ("bank", "program", "batch", "samples", "update", "progress"):
             setattr(self.record, field, ctypes.addressof(getattr(self, field)))
         self.address = ctypes.addressof(self.record)
+        self.begun = memoryview(self.progress).cast("B")  # the bytes of `progress`
         self._bank = bank
         self._kept: dict[str, Any] = {}
         self._order: Order | None = None  # written by `follow`
+        self._room: Any = None  # a Room, written by `set_room`
         self.threads: list[tuple[int, int, int]] = []
         self.fill(
             "bank", value=bank.value, seen=bank.value, grad=bank.grad, frozen=bank.frozen,
@@ -138,8 +140,9 @@ class CpuJob:
 
     def set_room(self, room: Room) -> None:
         """Use these workspaces; the caller must keep them alive, since they may be large."""
-        self.record.room, self.batch.errors = room.record_at, room.errors_at
-        self._room = room
+        if room is not self._room:
+            self.record.room, self.batch.errors = room.record_at, room.errors_at
+            self._room = room
         room.use_threads(together=False)
 
     def set_halves(self, halves: FloatArray) -> None:
@@ -179,9 +182,9 @@ class CpuJob:
         Args:
             load: function that returns the loaded kernels for units
         """
-        order = Order.of(optimizer, self.bank.rows, self._order)
-        if order is self._order:
+        if self._order is not None and self._order.state == state_of(optimizer):
             return
+        order = Order(optimizer, self.bank.rows)
         self.set_optimizer(optimizer, order, load(units_of_optimizer(optimizer)))
         set_order(self._kept["program.plan"], order)
         self._order = order
@@ -453,13 +456,6 @@ class Order:
             spans_of(optimizer, rows),
         )
 
-    @staticmethod
-    def of(optimizer: Optimizer, rows: int, last: Order | None) -> Order:
-        """Return the Order of an optimizer; reuse `last` if no setting has changed."""
-        if last is not None and last.state == state_of(optimizer):
-            return last
-        return Order(optimizer, rows)
-
 
 def spans_of(optimizer: Optimizer, rows: int) -> Any:
     """Return SPAN records with the learning rate and decay of each range of parameters."""
@@ -532,6 +528,7 @@ class Room:
             chunks=len(partial),
         )
         self.record_at = ctypes.addressof(self.record)
+        self._together: bool | None = None  # written by `use_threads`
 
     @staticmethod
     def of(tables: Tables, places: int, samples: int, bank: Bank, may_share: bool = False) -> Room:
@@ -557,9 +554,10 @@ class Room:
 
     def use_threads(self, together: bool) -> None:
         """Give each chunk its own gradients, or, on one core, the bank's if `grad` allows it."""
-        grad = None if together else self.grad
-        self.record.partial = address(self.partial if grad is None else grad)
-        self.record.shared = grad is not None
+        if together is not self._together:
+            self._together, grad = together, None if together else self.grad
+            self.record.partial = address(self.partial if grad is None else grad)
+            self.record.shared = grad is not None
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:

@@ -21,7 +21,7 @@ from scalarviz.base.checks import (
     shorten,
 )
 from scalarviz.base.messages import inform_once
-from scalarviz.core.formulas.losses import Loss
+from scalarviz.core.formulas.losses import EVERYWHERE, Loss
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
@@ -112,7 +112,7 @@ def remark_of_schedule(optimizer: Optimizer, first: int, last: int) -> None:
 
 def check_loss(model: Model, loss: Loss) -> None:
     """Raise InputError if a loss does not fit the activation of the last layer."""
-    if model.layers:
+    if model.layers and (loss.row.logits or loss.row.domain != EVERYWHERE):  # else any fits
         last = [each.formula for each in model.program.operations[-1:]]
         for name in {model.layers[-1].activation, *last, end_of(model.program, model._bank.value)}:
             loss.check_output(name)

@@ -435,13 +435,15 @@ class Session:
                 "pass only epochs=, without n and unit: s.advance(epochs=3)",
             )
             n, unit = size(epochs, "epochs", least=0), "epoch"
-        check_unit(self.timeline, unit)
+        timeline = self.timeline
+        if unit != "step":
+            check_unit(timeline, unit)
         if progress is not True:
             progress = true_or_false(progress, "progress")
-        if size(n, "n", least=0):
+        if count := size(n, "n", least=0):
             with self.doing():
-                self.visits.stopped = ""
-                advance_with_bar(self.timeline, int(n), unit, progress)
+                timeline.visits.stopped = ""
+                advance_with_bar(timeline, count, unit, progress)
 
     def back(self, n: int = 1, unit: Unit = "step") -> None:
         """Go back by `n` of a `unit`, stopping at the start; see `advance` for the units."""

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, final
 from weakref import WeakMethod, WeakSet
 
-from scalarviz.base.checks import not_copied, number
+from scalarviz.base.checks import not_copied, number, require
 from scalarviz.base.interrupt import ctrl_c, uncut, whole
 from scalarviz.base.kernel_threads import Guard
 from scalarviz.engines.engine import Snapshot, SnapshotValues
@@ -531,17 +531,20 @@ class Turn:
 
     @whole
     def __enter__(self) -> None:
-        self._takes = not self._timeline.lock.mine
+        timeline = self._timeline
+        self._takes = not timeline.lock.mine
         if self._takes:
-            self._timeline.lock.take()
+            timeline.lock.take()
         try:
             self._check_owner()
-            if self._takes and self._timeline.is_at_work:  # an error ended the last `settle`
-                self._timeline.settle()
-            if self._timeline.is_at_work:
-                raise OrderError(
+            if timeline.is_at_work:
+                if self._takes:  # an error ended the last `settle`
+                    timeline.settle()
+                require(
+                    not timeline.is_at_work,
                     "this session is busy and was called again from its own callback, such as a "
-                    "function that makes data: call it after the first call has returned"
+                    "function that makes data: call it after the first call has returned",
+                    OrderError,
                 )
             self._begin()
         except BaseException:

@@ -83,17 +83,19 @@ class Timeline:
         self._kept_at = 0.0  # time of the last keyframe
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
-        self.show()
+        program = trainer.network.program
+        self.here = Position(self.clock, self.branch, program, self.loss, 0, self.clock, 0)
 
     def show(self) -> None:
         """Publish the current position as `here`, for other threads."""
-        if not self.asking:
-            branch, (step, operation) = self.branch, self.clock.place
-            if operation or not (self.holds or self._place == self.clock.place):
+        branch, program = self.branch, self.trainer.network.program
+        now = self.clock, branch, program, self.loss, self.leaps, branch.end
+        if not self.asking and now != self.here[:-1]:
+            step, operation = place = self.clock.place
+            if operation or not (self.holds or self._place == place):
                 self.seen = max(0, step - (operation == 0))
-            self._place = self.clock.place
-            last = self.loss, self.leaps, branch.end, self.seen
-            self.here = Position(self.clock, branch, self.trainer.network.program, *last)
+            self._place = place
+            self.here = Position(*now, self.seen)
 
     @property
     def is_at_work(self) -> bool:
@@ -167,18 +169,23 @@ class Timeline:
     def _forward(self, target: Clock) -> None:
         while self.clock < target:
             is_due = is_looked_at = is_refused = False
-            first = self.clock.step
-            if not self._redo(target):
-                if self.clock.place >= target.place:
+            first, journal = self.clock.step, self.branch.journal
+            if not (journal and self._redo(target)):
+                now, end = self.clock.place, target.place
+                if now >= end:
                     break
-                action = self.branch.next_place(self.clock.place) or target.place
+                action = (journal and self.branch.next_place(now)) or end
                 most = min(target.step, action[0]) - first  # whole steps before both
-                if most > 0 and self.clock.operation == 0:
+                if most > 0 and now[1] == 0:
                     is_refused = self._take_steps(most)
                 else:
                     is_refused = self._take_operation()
                 is_due = self.visits.any and self.visits.is_due(self)
-                is_looked_at = self._stops_after(self.clock) and self.clock.operation == 0
+                is_looked_at = (
+                    bool(self.trainer.settings.stops)
+                    and self.clock.operation == 0
+                    and self._stops_after(self.clock)
+                )
             self.branch.end = max(self.branch.end, self.clock)
             self.show()
             if is_due:
@@ -212,12 +219,12 @@ class Timeline:
         self._interrupted = False
 
     def _stops_after(self, moment: Clock) -> bool:
-        """Return whether to check stop conditions at a moment; call it before the branch grows.
+        """Return whether to check existing stop conditions; call it before the branch grows.
 
         They are checked at new steps, and during `advance` also at repeated steps.
         """
-        can_stop = self.trainer.settings.stops and not (self.asking or self.stops.are_ignored)
-        return bool(can_stop) and (self.stops.everywhere or moment > self.branch.end)
+        can_stop = not (self.asking or self.stops.are_ignored)
+        return can_stop and (self.stops.everywhere or moment > self.branch.end)
 
     def repair(self) -> None:
         """After an interrupted portion, recompute the numbers so that they match the clock."""
@@ -249,14 +256,15 @@ class Timeline:
         if self.visits.any:
             known = max(first, self.branch.end.step)  # earlier steps are replayed
             most = min(most, known + self.visits.steps_until(known) - first)
-        if self._stops_after(Clock(first + most)):
+        stops = self.trainer.settings.stops
+        if stops and self._stops_after(Clock(first + most)):
             most = self.stops.most_steps(self, first, most)
         count = max(1, min(most, int(self.pace), self.most_steps()))
         start = time.perf_counter()
         counted = self.trainer.bank.step_count
         outcome = self.trainer.run.steps(self.trainer.settings.optimizer, first, count)
         remark_of_schedule(self.trainer.settings.optimizer, counted, self.trainer.bank.step_count)
-        if self._stops_after(Clock(first + count)):
+        if stops and self._stops_after(Clock(first + count)):
             outcome = self._cut(first, outcome)
         seconds = (time.perf_counter() - start) / max(1, len(outcome.losses))
         self._times.append(seconds)
@@ -593,7 +601,9 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
     A recorded training run always moves by recorded moments, whatever the unit.
     """
     unit = "step" if timeline.trainer.recorded is not None else unit
-    with meanwhile(timeline.stops, everywhere=True):  # also in repeated steps
+    stops = timeline.stops
+    before, stops.everywhere = stops.everywhere, True  # also in repeated steps
+    try:
         if unit in ("operation", "phase"):
             check_losses(timeline.clock.step + count // len(timeline.trainer.moments))
             for _ in range(count):
@@ -608,6 +618,8 @@ def advance(timeline: Timeline, count: int, unit: str) -> None:
             target = timeline.trainer.run.step_after(timeline.clock.step // steps, count) * steps
             check_losses(target)
             timeline.forward(Clock(target))
+    finally:
+        stops.everywhere = before
 
 
 def advance_with_bar(timeline: Timeline, count: int, unit: str, wanted: bool) -> None:

@@ -3,10 +3,12 @@
 import copy
 import math
 import pickle
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from weakref import WeakMethod
 
@@ -114,6 +116,21 @@ def test_it_trains_as_the_network_does_by_itself(engine: str) -> None:
 
 
 # Back, bit for bit.
+
+
+def test_a_step_calls_few_functions() -> None:
+    s, net = session(), sv.Network([2, 3, 1], engine="cpu")
+    batch, targets, optimizer = np.ones((4, 2)), np.ones((4, 1)), sv.SGD(0.1)
+    counts = []
+    for step in (s.advance, partial(net.train_step, batch, targets, "mse", optimizer)):
+        events: list[str] = []
+        step()
+        step()
+        sys.setprofile(lambda frame, event, what, to=events: to.append(event))
+        step()
+        sys.setprofile(None)
+        counts.append(events.count("call"))
+    assert counts[0] < 93 and counts[1] < 65, counts
 
 
 def test_a_direct_write_is_journalled_even_if_only_the_sign_of_a_zero_changes() -> None:
