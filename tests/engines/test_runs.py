@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.np.ufunc.parallel import get_thread_count
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import Loss
@@ -21,6 +22,7 @@ from scalarviz.data.batches import (
     Points,
     Shuffled,
 )
+from scalarviz.engines.cpu.calls import ThreadChoice
 from scalarviz.engines.cpu.job import Room
 from scalarviz.engines.engine import Run
 from scalarviz.errors import GradientError, InputError, NotFiniteError
@@ -141,12 +143,36 @@ def test_chunks_on_one_core_add_in_the_bank_with_the_same_bits(
         session.advance(9)  # the last batch of an epoch is smaller
         return net.bank.value.tobytes()
 
-    def apart(room: Room, together: bool) -> None:
+    def apart(room: Room, parts: int) -> None:
         shared.append(room.grad is not None)
 
     alone = trained()
     monkeypatch.setattr(Room, "use_threads", apart)
     assert trained() == alone and any(shared)
+
+
+@pytest.mark.parametrize("size", [130, 250, 1024])
+def test_all_cores_add_parts_of_wide_layers_in_the_bank_with_the_bits_of_one_core(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs, targets = RANDOM.normal(size=(1100, 100)), RANDOM.random((1100, 3))
+    used: list[int] = []
+    use = Room.use_threads
+
+    def trained(together: bool) -> bytes:
+        def run(choice: object, count: int, call: Any, use: Any) -> None:
+            use(together)
+            call(count)
+
+        monkeypatch.setattr(ThreadChoice, "run", run)
+        net = sv.Network([100, 300, 40, 3], "tanh", seed=0, engine="cpu")
+        session = sv.Session(net, (inputs, targets), optimizer=sv.Adam(0.01), batch=size, seed=0)
+        session.advance(9)  # the last batch of an epoch is smaller
+        return net.bank.value.tobytes()
+
+    monkeypatch.setattr(Room, "use_threads", lambda room, n: used.append(n) or use(room, n))
+    assert trained(True) == trained(False)
+    assert max(used) == get_thread_count()
 
 
 @every_engine

@@ -52,6 +52,7 @@ from scalarviz.engines.cpu.job import (
 )
 from scalarviz.engines.cpu.records import Records
 from scalarviz.engines.cpu.table import (
+    BY_PARTS,
     MOVING,
     ROUNDING,
     TRAINING,
@@ -208,8 +209,7 @@ class CpuRun(Run):
         self._loss_key = loss.key
         self._together = work.together(batches.size)
         threads: int = get_thread_count()  # type: ignore[no-untyped-call]  # numba's
-        places = min(number_of_chunks(batches.size), threads) if self._together else 1
-        self._sizes = batches.size, places
+        self._threads = threads if self._together else 1
         self._job: CpuJob | None = None
         self._choice: ThreadChoice | None = None
         self._has_copies = False  # of inputs and targets, filled by `resume`
@@ -219,6 +219,21 @@ class CpuRun(Run):
     @cached_property
     def _plan(self) -> Records:
         return plan_loss(self.engine.tables, self.engine.program, self.loss_function)
+
+    @cached_property
+    def _by_parts(self) -> bool:
+        """Whether all cores add up gradients in the bank, see `pass_by_parts`."""
+        work, tables = self._work, self.engine.tables
+        if not self._together or work.precision.mixed or len(tables.passes) > 1:
+            return False
+        adds = tables.adds_in_bank(len(self.engine.bank), self.batches.size)
+        return adds and BY_PARTS.items() <= adding_together(work.program).items()
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        """Size of a batch, and number of workspaces."""
+        size, chunks = self.batches.size, number_of_chunks(self.batches.size)
+        return size, chunks if self._by_parts else min(chunks, self._threads)
 
     def resume(self, inputs: FloatArray, targets: FloatArray, loss: Loss) -> bool:
         batches = self.batches
@@ -250,7 +265,8 @@ class CpuRun(Run):
         """Create the job of this run, with its kernels and all arrays except the workspaces."""
         work, batches, bank = self._work, self.batches, self.engine.bank
         job = CpuJob(bank)
-        passing = TOGETHER | adding_together(work.program) if self._together else ALONE
+        passing = adding_together(work.program) | TOGETHER if self._together else ALONE
+        passing = BY_PARTS if self._by_parts else passing
         of_loss, draws = units_of_loss(self.loss_function), units_of_draws(batches)
         wanted = TRAINING | passing | draws | of_loss | units_of_optimizer(optimizer)
         wanted |= ROUNDING if work.precision.mixed else {}
@@ -258,10 +274,12 @@ class CpuRun(Run):
         self._train = work.calling(kernels["train"])
         tables = work.linked(self.engine.tables, batches.size)
         link(self._plan, {field: kernels[field] for field in of_loss})
-        called = {*TRAINING, *passing} - {"train"}
+        called = {*TRAINING, "run_pass", "add_chunks"} - {"train"}
         job.set_kernels({field: kernels[field] for field in called} | work.rounding())
         job.set_program(tables, self._plan)
         job.set_passes(tables.passes)
+        if self._by_parts:
+            job.set_parts(self._threads, work.program, tables.operations, kernels)
         if work.precision.mixed:
             job.set_halves(np.zeros_like(bank.value))
         job.set_samples(batches, batches.size)

@@ -55,7 +55,13 @@ from scalarviz.engines.cpu.records import (
     SamplesRecord,
     UpdateRecord,
 )
-from scalarviz.engines.cpu.table import stride_alone, units_of_optimizer
+from scalarviz.engines.cpu.table import (
+    BY_PARTS,
+    adds_once,
+    kernels_for,
+    stride_alone,
+    units_of_optimizer,
+)
 from scalarviz.engines.cpu.tiles import number_of_chunks, number_of_tiles
 
 
@@ -80,6 +86,7 @@ class CpuJob:
         self._order: Order | None = None  # written by `follow`
         self._room: Any = None  # a Room, written by `set_room`
         self.threads: list[tuple[int, int, int]] = []
+        self.parts = 0  # on all cores, of the gradients in the bank; 0 if each chunk has its own
         self.fill(
             "bank", value=bank.value, seen=bank.value, grad=bank.grad, frozen=bank.frozen,
             rows=len(bank), state=bank.state, state_count=len(bank.state),
@@ -115,6 +122,16 @@ class CpuJob:
         """Set the passes of the program that the next call runs."""
         self.fill("program", passes=passes, pass_count=len(passes))
 
+    def set_parts(
+        self, parts: int, program: Program, records: Records, kernels: Mapping[str, Kernel]
+    ) -> None:
+        """Make `pass_by_parts` add up the gradients, with the kernels of `BY_PARTS`."""
+        self.parts = parts
+        for operation, record in zip(program.operations, records, strict=True):
+            name, _ = kernels_for(operation)
+            if name in BY_PARTS:
+                set_fields(record, parameters=0, part_of_parameters=kernels[name].address)
+
     def set_samples(self, batches: Batches, size: int) -> None:
         """Allocate index arrays and points for the samples of a step, at most `size`."""
         points = size if room_for_points(batches) else 0
@@ -143,7 +160,7 @@ class CpuJob:
         if room is not self._room:
             self.record.room, self.batch.errors = room.record_at, room.errors_at
             self._room = room
-        room.use_threads(together=False)
+        room.use_threads(1)
 
     def set_halves(self, halves: FloatArray) -> None:
         """Make passes read weights rounded to half precision, which are stored in `halves`."""
@@ -157,7 +174,7 @@ class CpuJob:
         """Switch to all cores or one core, using the kernels and operations in `threads`."""
         record = self.record
         record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
-        self._room.use_threads(together)
+        self._room.use_threads(self.parts if together else 1)
 
     def set_optimizer(
         self, optimizer: Optimizer, order: Order, kernels: Mapping[str, Kernel]
@@ -214,6 +231,15 @@ class Tables:
         ops = self.operations[self.operations["count"] > 0]
         return self.gradients == rows and bool((ops["gradients"] == ops["weights"]).all())
 
+    def adds_in_bank(self, rows: int, samples: int) -> bool:
+        """Return whether chunks that add to the bank, one after the other, do so with equal bits.
+
+        A single chunk always does; otherwise each adds one number to each gradient.
+        """
+        chunks = number_of_chunks(samples)
+        once = chunks == 1 or (self.adds_once and samples <= chunks * int(TILE))
+        return once and self.matches_bank(rows)
+
     def places(self, samples: int, otherwise: int = 1) -> int:
         """Return the number of workspaces: one per tile with several passes, else `otherwise`."""
         return number_of_tiles(samples) if len(self.passes) > 1 else otherwise
@@ -266,7 +292,7 @@ def make_tables(
         flow_size * width,
         flows,
         gradients,
-        all(each.kind == "affine" for each in program.operations if each.parameters),
+        adds_once(program),
     )
 
 
@@ -499,7 +525,7 @@ class Room:
         partial: gradients of the parameters, one row per chunk
         errors: sum of errors of each chunk
         state_size: size of the bank's state, which is copied before each step
-        grad: gradients to which the chunks add, one after the other, on one core; or None
+        grad: gradients to which the chunks add, one after the other; or None
     """
 
     def __init__(
@@ -528,7 +554,7 @@ class Room:
             chunks=len(partial),
         )
         self.record_at = ctypes.addressof(self.record)
-        self._together: bool | None = None  # written by `use_threads`
+        self._parts = -1  # written by `use_threads`
 
     @staticmethod
     def of(tables: Tables, places: int, samples: int, bank: Bank, may_share: bool = False) -> Room:
@@ -540,24 +566,23 @@ class Room:
                 have the same bits
         """
         chunks = number_of_chunks(samples)
-        shares = may_share and tables.matches_bank(len(bank))
-        adds = shares and tables.adds_once and samples <= chunks * int(TILE)
+        adds = may_share and tables.adds_in_bank(len(bank), samples)
         return Room(
             workspaces(places, tables.space, bank.dtype),
             workspaces(places, tables.flow, bank.dtype),
             bank.grad[np.newaxis]
-            if shares and chunks == 1
+            if adds and chunks == 1
             else np.zeros((chunks, tables.gradients), bank.dtype),
             len(bank.state),
             bank.grad if adds else None,
         )
 
-    def use_threads(self, together: bool) -> None:
-        """Give each chunk its own gradients, or, on one core, the bank's if `grad` allows it."""
-        if together is not self._together:
-            self._together, grad = together, None if together else self.grad
+    def use_threads(self, parts: int) -> None:
+        """Give each chunk its own gradients if `parts` is 0; else `grad`, unless it is None."""
+        if parts != self._parts:
+            self._parts, grad = parts, self.grad if parts else None
             self.record.partial = address(self.partial if grad is None else grad)
-            self.record.shared = grad is not None
+            self.record.shared = 0 if grad is None else parts
 
     @property
     def arrays(self) -> list[np.ndarray[Any, Any]]:

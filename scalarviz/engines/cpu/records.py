@@ -146,7 +146,7 @@ ROOM = record_type(
     "tiles",  # a TILE record for each chunk
     "before",  # copy of the bank's state
     "places", "space", "flow", "gradients", "chunks",
-    "shared",  # not 0 if the chunks, one after the other, add to the first row of `partial`
+    "shared",  # parts of the first row of `partial`, to which the chunks add in order; else 0
 )  # fmt: skip
 
 # Settings of optimizer and schedule, their kernels, and buffers for an update.

@@ -26,11 +26,13 @@ from scalarviz.engines.cpu.records import (
     MOST_SETTINGS,
     OPERATION,
     Address,
+    address_of,
     array_at,
     batch_record,
     record_at,
     room_of,
     tile_at,
+    tiles_of,
     view_of,
 )
 from scalarviz.engines.cpu.tile_kernels import (
@@ -39,6 +41,7 @@ from scalarviz.engines.cpu.tile_kernels import (
     affine_forward,
     affine_inputs,
     affine_parameters,
+    affine_parameters_at_once,
     attention_inputs,
     attention_tile,
     batch_norm_forward,
@@ -73,12 +76,13 @@ from scalarviz.engines.cpu.tile_kernels import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cpu.tiles import number_of_chunks
+from scalarviz.engines.cpu.tiles import count_chunks, number_of_chunks
 from scalarviz.engines.cpu.wide_products import (
     WIDE,
     back_on_all_cores,
     forward_on_all_cores,
     parameters_on_all_cores,
+    part_bounds,
     part_of_back,
     part_of_forward,
     part_of_parameters,
@@ -220,6 +224,25 @@ def on_part(kernel: KernelFunction) -> KernelFunction:
     return run
 
 
+def on_chunks(kernel: KernelFunction) -> KernelFunction:
+    """Wrap a kernel for a part of the parameters' gradients: it gets all chunks in order.
+
+    Its arguments are the addresses of an operation and a job, the part, and the number of parts.
+    """
+
+    @by_address
+    def run(place: Address, job: Address, part: Index, parts: Index) -> None:
+        op, tiles = record_at(place, OPERATION), tiles_of(job)
+        settings = array_at(op.settings, MOST_SETTINGS, Real)
+        low, high = part_bounds(part, parts, op.outputs)
+        for chunk in range(count_chunks(batch_record(job).samples)):
+            if low < high:
+                tile = tile_at(address_of(tiles, chunk), Real)
+                kernel(op, settings, view_of(job, Real), tile, low, high)
+
+    return run
+
+
 def on_batch(kernel: KernelFunction) -> KernelFunction:
     """Wrap a kernel so that its arguments are the addresses of an operation and a job."""
 
@@ -271,6 +294,11 @@ DRAWING = {
 RUN_PASSES = Unit("cpu_run_passes", training_kernels.run_passes)
 ON_ONE_CORE = Unit("cpu_pass_on_one_core", training_kernels.pass_on_one_core)
 ON_ALL_CORES = Unit("cpu_pass_on_all_cores", training_kernels.pass_on_all_cores)
+BY_PARTS = {  # a pass that adds up gradients by parts, and parts of them by name, see `kernels_for`
+    "run_pass": Unit("cpu_pass_by_parts", training_kernels.pass_by_parts),
+    "affine": Unit("cpu_affine_by_parts", on_chunks(affine_parameters_at_once)),
+    "wide_affine": Unit("cpu_wide_affine_by_parts", on_chunks(part_of_parameters)),
+}
 ROUNDING = {
     "round_bank": Unit("cpu_round_bank", training_kernels.round_bank),
     "round_rows": Unit("cpu_round_rows", training_kernels.round_rows),
@@ -298,11 +326,20 @@ def units_of_training(
     return [*dict.fromkeys([*found, ON_ALL_CORES, *adding_together(program).values()])]
 
 
+def adds_once(program: Program) -> bool:
+    """Return whether a tile adds one number to each gradient."""
+    return all(each.kind == "affine" for each in program.operations if each.parameters)
+
+
 def adding_together(program: Program) -> dict[str, Unit]:
-    """Return the kernel that adds up gradients on all cores, if an operation has many."""
-    most = max((len(each.parameters) for each in program.operations), default=0)
-    worth = most > int((training_kernels.MANY - 1) * training_kernels.BLOCK)
-    return {"add_chunks": ADD_ON_ALL_CORES} if worth else {}
+    """Return the kernels that add up gradients on all cores, if an operation has many.
+
+    If all such operations are wide layers, `BY_PARTS` is included.
+    """
+    most = int((training_kernels.MANY - 1) * training_kernels.BLOCK)
+    large = {kernels_for(each)[0] for each in program.operations if len(each.parameters) > most}
+    by_parts = BY_PARTS if large == {"wide_affine"} and adds_once(program) else {}
+    return {"add_chunks": ADD_ON_ALL_CORES} | by_parts if large else {}
 
 
 def units_on_one_core(
@@ -404,6 +441,7 @@ def every_unit() -> list[Unit]:
     """Return all kernels that the cpu engine has for networks."""
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
     found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
+    found += BY_PARTS.values()
     for kind in KERNELS:
         for name, row in (KINDS[kind].formulas or {"": None}).items():
             kernels = ATTENTION if name == "attention" else KERNELS[kind]

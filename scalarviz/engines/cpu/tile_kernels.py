@@ -124,6 +124,15 @@ def affine_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile)
 
 
 @inner
+def affine_parameters_at_once(
+    op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
+) -> None:
+    """Do the same as `affine_parameters`, which is not worth several parts, with the first part."""
+    if low == ZERO:
+        affine_parameters(op, settings, bank, tile)
+
+
+@inner
 def affine_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Compute the gradient of the inputs: W transposed, times g."""
     flow, n, stride = tile.flow, tile.n, tile.stride

@@ -2,8 +2,9 @@
 
 A batch is split into chunks, whose number depends only on the batch size, and a chunk into tiles.
 Each chunk has separate gradients, so that chunks can run in parallel; these are added up in the
-order of the chunks. So the bits of a result do not depend on the number of threads, nor on whether
-a step runs as one pass or moment by moment.
+order of the chunks. The gradients of wide layers are instead computed in parts of the outputs, each
+of which adds up the chunks in order. So the bits of a result do not depend on the number of
+threads, nor on whether a step runs as one pass or moment by moment.
 
 A tile consists of up to TILE samples processed together, so that their values remain in the
 processor's cache. In a workspace a buffer is `size` rows of `stride` numbers. The first n numbers

@@ -97,6 +97,24 @@ def pass_on_all_cores(job: Address, number: Index) -> None:
         call(work, (job, number, chunk, place))
 
 
+@in_parallel
+@by_address
+def pass_by_parts(job: Address, number: Index) -> None:
+    """Run pass `number` on all chunks in parallel, then add up the gradients of all parameters.
+
+    Each thread adds up the gradients of some outputs, over the chunks in order, in the bank. Each
+    chunk has its own workspace, and its operations have no kernel `parameters`.
+    """
+    chunks, work = count_chunks(batch_record(job).samples), record_at(job, JOB).chunk_work
+    for c in prange(np.int64(chunks)):
+        call(work, (job, number, np.uint64(c), np.uint64(c)))
+    ops, parts = operations_of(job), room_record(job).shared
+    for p in prange(np.int64(parts)):
+        for k in range(np.uint64(len(ops))):
+            if ops[k].part_of_parameters:
+                call(ops[k].part_of_parameters, (address_of(ops, k), job, np.uint64(p), parts))
+
+
 @by_address
 def run_passes(job: Address) -> None:
     """Run all passes of a job in order, without an optimizer."""

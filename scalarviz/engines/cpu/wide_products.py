@@ -146,10 +146,10 @@ def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> No
 
 
 @inner
-def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
+def part_bounds(part: Index, parts: Index, rows: Index) -> tuple[Index, Index]:
     """Return the first row of a part and the row after its last; parts are blocks of SHARE rows."""
     blocks = (rows + SHARE - ONE) // SHARE
-    low, high = part * blocks // PARTS * SHARE, (part + ONE) * blocks // PARTS * SHARE
+    low, high = part * blocks // parts * SHARE, (part + ONE) * blocks // parts * SHARE
     return min(low, rows), min(high, rows)
 
 
@@ -157,7 +157,7 @@ def part_bounds(part: Index, rows: Index) -> tuple[Index, Index]:
 def run_parts(part: Address, rows: Index, place: Address, job: Address, tile: Address) -> None:
     """Call the kernel `part` in parallel, once for each part of an operation."""
     for p in prange(np.int64(PARTS)):
-        low, high = part_bounds(np.uint64(p), rows)
+        low, high = part_bounds(np.uint64(p), PARTS, rows)
         if low < high:
             call(part, (place, job, tile, low, high))
 
