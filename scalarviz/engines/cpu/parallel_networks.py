@@ -100,7 +100,7 @@ class JobTables:
 
 GROUPS = 16  # maximum number of networks trained at the same time
 TRIAL = 8  # steps
-SMALL = 4_000_000  # multiplications of a call; up to that, one core is as fast as all
+SMALL = 200_000  # multiplications of a call; up to that, one core is as fast as two
 STEP = 500  # multiplications that take as long as the rest of a step of a network
 ENDED = -3  # instead of the row of a bad gradient: the network must not continue
 
