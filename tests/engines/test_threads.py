@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.engines.cpu import calls, parallel_networks
+from scalarviz.engines.cpu import calls
 from scalarviz.engines.cpu.calls import ThreadChoice
 from scalarviz.engines.cpu.parallel_networks import CpuMany
 from scalarviz.training.session.replicas import Replicas
@@ -496,26 +496,6 @@ def test_bits_do_not_depend_on_the_choice(
 
 
 Layers = Sequence[sv.Layer]
-
-
-@pytest.mark.parametrize("count", [3, 21], ids=["one by one", "in lanes"])
-def test_networks_have_the_same_bits_on_one_core_and_on_all(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ways = []
-    for small in (np.inf, -1):
-        monkeypatch.setattr(parallel_networks, "SMALL", small)
-        replicas = sv.replicate(
-            made([sv.Dense(3, 5, "tanh"), sv.Dense(5, 2)], sv.Adam()), range(count)
-        )
-        replicas.advance(7)
-        assert many(replicas).together == (small == -1)
-        replicas.end(np.arange(count) == 1)
-        replicas.advance(9)
-        ways.append([replicas.losses, replicas.taken, *[b.value for b in replicas.banks]])
-        assert replicas.taken.tolist() == [16, 7, *[16] * (count - 2)]
-    for one, all in zip(*ways, strict=True):
-        np.testing.assert_array_equal(one, all)
 
 
 def slow(*cases: tuple[Any, ...]) -> list[Any]:

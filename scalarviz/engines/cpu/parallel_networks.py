@@ -20,7 +20,6 @@ from scalarviz.core.optimizer import Optimizer
 from scalarviz.core.precision import Precision
 from scalarviz.core.program import NONE, OVERFLOW, Program
 from scalarviz.data.batches import IN_ORDER, POINTS, Batches, goals_of
-from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu.calls import ALONE, CpuCalls
 from scalarviz.engines.cpu.job import (
     LINE,
@@ -100,8 +99,6 @@ class JobTables:
 
 GROUPS = 16  # maximum number of networks trained at the same time
 TRIAL = 8  # steps
-SMALL = 200_000  # multiplications of a call; up to that, one core is as fast as two
-STEP = 500  # multiplications that take as long as the rest of a step of a network
 ENDED = -3  # instead of the row of a bad gradient: the network must not continue
 
 
@@ -147,8 +144,6 @@ class CpuMany:
         self.jobs = ReplicaJobs(self, [drawing_of(each) for each in batches], precision)
         self.progress = self.jobs.progress
         self.lanes: LaneJobs | None = None  # from the first steps, if that gives the same bits
-        self.together = False  # whether the next call runs on all cores
-        self.work_of_step = self.batches.size * program.products + STEP  # of one network
 
     def prepare(self) -> None:
         """Compile or load the kernels without taking a step."""
@@ -238,7 +233,6 @@ class CpuMany:
     def _train(self, first: int, losses: FloatArray) -> None:
         """Train every active network for one step per column of `losses`."""
         check_process()
-        self.together = losses.size * self.work_of_step > SMALL
         result = self.progress["result"]
         going, done = np.flatnonzero(result == NONE), np.zeros(0, np.intp)
         with ONE_AT_A_TIME:
@@ -249,23 +243,13 @@ class CpuMany:
                 self._train_alone(first, losses)
                 result[done] = NONE
 
-    def call(self, table: Records, progress: Records, count: int, train: Kernel) -> None:
-        """Call the kernel `train` for the first jobs of a table whose network has not stopped."""
-        first, size = address(table), JOB.itemsize
-        jobs = range(first, first + count * size, size)
-        if self.together:
-            call = self.work.calling(self.kernels["train_networks"], jobs)
-            call(first, count, min(GROUPS, count), train.address)
-            return
-        call = self.work.calling(train)
-        for job, result in zip(jobs, progress["result"].tolist(), strict=False):
-            if result == NONE:
-                call(job)
-
     def _train_alone(self, first: int, losses: FloatArray) -> None:
         """Train each network separately, for one step per column of `losses`."""
         self.jobs.ask(first, losses)
-        self.call(self.jobs.jobs, self.progress, self.count, self.kernels["train"])
+        first, size = address(self.jobs.jobs), JOB.itemsize
+        jobs = range(first, first + self.count * size, size)
+        call = self.work.calling(self.kernels["train_networks"], jobs)
+        call(first, self.count, self.groups, self.kernels["train"].address)
 
 
 @final
@@ -455,7 +439,8 @@ class LaneJobs(JobTables):
         affine = [operation.kind == "affine" for operation in many.program.operations]
         for field in units_of_lanes():
             operations[field][affine] = kernels[field].address
-        self.call, self.train = many.call, kernels["train"]
+        self.run = many.kernels["train_networks"].call
+        self.train = kernels["train"].address
         at = self.rows(value)
         changed: dict[str, dict[str, Any]] = {
             "program": {"operations": self.kept_at(operations)},
@@ -513,7 +498,7 @@ class LaneJobs(JobTables):
         progress["result"] = NONE
         progress["losses"][:count] = address(found) + np.arange(count) * found.strides[0]
         self.jobs["draws"] = 1 if self.draws_once else asked
-        self.call(self.jobs, progress, count, self.train)
+        self.run(address(self.jobs), count, count, self.train)
         samples["drawing"] = drawings
         whole = progress["result"][:count] == NONE
         done = places[whole]
