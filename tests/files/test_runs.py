@@ -67,6 +67,7 @@ def test_saving_takes_no_memory_for_what_is_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", portion)
+    monkeypatch.setattr(timeline, "LONGEST", portion)
     samples = np.zeros((4, sizes[0])), np.zeros((4, 1))
     s = advanced(
         sv.Session(sv.Network(sizes, "tanh"), samples, "mse", sv.Adam(0.001), engine="cpu"),
@@ -85,6 +86,7 @@ def test_a_file_with_fewer_keyframes_leads_to_the_same_moments(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", 0.0)
+    monkeypatch.setattr(timeline, "LONGEST", 0.0)
     s = eventful()
     sizes, keyframes = [], [None, 30_000, 0]
     for most in keyframes:
@@ -109,6 +111,7 @@ def test_keyframes_of_a_file_are_16_megabytes_unless_more_are_wanted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", 0.0)
+    monkeypatch.setattr(timeline, "LONGEST", 0.0)
     net = sv.Network([100, 300, 1], "tanh", seed=0)
     s = advanced(
         sv.Session(

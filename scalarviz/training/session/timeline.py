@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 
 
 PORTION = 0.005  # seconds between keyframes, and of training until a pause is noticed
+SHARE = 10  # keyframes of a large network take at most one part in SHARE of the time,
+LONGEST = 0.1  # unless that leaves more seconds to replay
 MOST_STEPS = 100_000  # maximum in one portion
 TIMES = 15  # portions used to measure the time of a step
 
@@ -80,7 +82,7 @@ class Timeline:
         self.seen, self._place = 0, (0, 0)  # the step whose batch pictures show, and its start
         self.asking = False  # while it visits another moment for a look-up
         self._home: Clock | None = None  # its actual position meanwhile
-        self._kept_at = 0.0  # time of the last keyframe
+        self._kept_at = self._kept_in = 0.0  # time of the last keyframe, and its duration
         self._interrupted = False  # numbers and clock may disagree, e.g. after Ctrl-C
         self._outside_writes = BankDiff(trainer)
         program = trainer.network.program
@@ -342,16 +344,21 @@ class Timeline:
     def keep_frame(self) -> None:
         """Store a keyframe if the clock is at the start of a step and the last one is old enough.
 
-        At least every `pace`-th step gets a keyframe, so slow steps always do.
+        At least every `pace`-th step gets a keyframe, so slow steps always do, unless the network
+        is large.
         """
         if self.clock.operation or self.clock.actions:
             return
         last, now = self.branch.frame_before(self.clock.step), time.perf_counter()
-        is_late = now - self._kept_at >= PORTION
-        if last is None or is_late or self.clock.step - last.step >= self.pace:
-            trainer, self._kept_at = self.trainer, now
-            frame = Frame.of(trainer.bank, self.clock.step, trainer.settings)
+        apart = min(SHARE * self._kept_in, LONGEST)
+        is_due = now - self._kept_at >= max(apart, PORTION)
+        if apart <= PORTION and last is not None:
+            is_due = is_due or self.clock.step - last.step >= self.pace
+        if last is None or is_due:
+            frame = Frame.of(self.trainer.bank, self.clock.step, self.trainer.settings)
             self.keyframes.add(self.branch, frame)
+            self._kept_at = time.perf_counter()
+            self._kept_in = self._kept_at - now
 
     def after_operation(self) -> Clock:
         """Return the moment after the next operation."""

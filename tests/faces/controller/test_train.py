@@ -168,6 +168,7 @@ def test_what_fits_nowhere_is_saved_without_the_keyframes_of_its_past(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", 0.0)
+    monkeypatch.setattr(timeline, "LONGEST", 0.0)
     show.session.advance(100)
     write, most = atomic.write_through, 40_000
 

@@ -211,6 +211,7 @@ def test_the_path_is_that_of_the_present_branch(
     portion: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(timeline, "PORTION", portion)
+    monkeypatch.setattr(timeline, "LONGEST", portion)
     s = advanced(session("python"), 30)
     s.back(18)
     s.edit(2, 3.0)
@@ -232,6 +233,7 @@ def test_many_keyframes_are_thinned_and_few_stay_if_a_replay_takes_long(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(timeline, "PORTION", 0.0)  # a keyframe at each step
+        patch.setattr(timeline, "LONGEST", 0.0)
         s = advanced(session(), 450)
     kept = kept_past(s.timeline)
     assert len(kept.steps) == 200 and kept.steps[0] == 0 and kept.steps[-1] == 450

@@ -8,7 +8,7 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 from weakref import ref
 
@@ -21,6 +21,7 @@ from scalarviz.engines.cpu.engine import CpuRun
 from scalarviz.engines.python import PythonRun
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.files.checked_safetensors import read, write
+from scalarviz.training.session import timeline
 from scalarviz.training.session.branches import MetricPoints
 from scalarviz.training.session.over_time import (
     FilledPast,
@@ -690,6 +691,33 @@ def test_shared_weights_belong_to_one_layer_and_a_function_has_one_group() -> No
     f = sv.compile(lambda x: weight * x, inputs=1)
     (only,) = layers_of(f.program, len(f.bank))
     assert only[0] == "" and only[1].tolist() == [0]
+
+
+@pytest.mark.parametrize(("copy", "least", "most"), [(0.0, 60, 60), (0.004, 8, 9), (0.05, 3, 4)])
+def test_keyframes_of_a_large_network_take_a_tenth_of_the_time_and_a_replay_a_tenth_of_a_second(
+    copy: float, least: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A step takes 6 ms here, and a keyframe so many seconds."""
+    clock = SimpleNamespace(now=0.0)
+    frame_of = timeline.Frame.of
+
+    def passed(seconds: float, result: Any = None) -> Any:
+        clock.now += seconds
+        return result
+
+    s = sv.Session(sv.Network([2, 3, 1], seed=0), sv.data.Xor())
+    steps = s.timeline.trainer.run.steps
+    slow = lambda *given: passed(0.006, steps(*given))  # noqa: E731
+    monkeypatch.setattr(s.timeline.trainer.run, "steps", slow)
+    monkeypatch.setattr(timeline, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+    of = SimpleNamespace(of=lambda *given: passed(copy, frame_of(*given)))
+    monkeypatch.setattr(timeline, "Frame", of)
+    s.advance(60)
+    assert least <= len(s.timeline.branch.frames) - 1 <= most
+    end = bits(s)
+    s.back(17)
+    s.advance(17)
+    assert bits(s) == end
 
 
 @pytest.mark.slow
