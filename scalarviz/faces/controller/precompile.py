@@ -396,13 +396,13 @@ def is_ready(kind: str) -> bool:
     return bool(names) and all(Path(name).exists() for name in names)
 
 
-def paths_of(kind: str) -> list[Path]:
-    """Return the files with the missing kernels of a kind; [] for large pictures."""
+def paths_of(kind: str, *, missing: bool = False) -> list[Path]:
+    """Return the files with all or the missing kernels of a kind; [] for large pictures."""
     if kind not in _units:
         return []
     units, dtype, files = _units[kind]
-    lacking = [unit for unit in units if not files.is_ready(unit, dtype)]
-    return list(dict.fromkeys(files.path_of_unit(unit, dtype) for unit in lacking))
+    chosen = [unit for unit in units if not (missing and files.is_ready(unit, dtype))]
+    return list(dict.fromkeys(files.path_of_unit(unit, dtype) for unit in chosen))
 
 
 def mark_of(kind: str) -> Path:
@@ -414,7 +414,7 @@ def mark_of(kind: str) -> Path:
 
 def words_for(kind: str) -> str:
     """Return the command-line argument for another process to compile the kernels of a kind."""
-    return f"{kind}={os.pathsep.join(map(str, paths_of(kind)))}"
+    return f"{kind}={os.pathsep.join(map(str, paths_of(kind, missing=True)))}"
 
 
 def compile_kind(word: str) -> None:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 PORTION = 0.005  # seconds between keyframes, and of training until a pause is noticed
 SHARE = 10  # keyframes of a large network take at most one part in SHARE of the time,
-LONGEST = 0.1  # unless that leaves more seconds to replay
+LONGEST = 0.08  # unless that leaves more seconds to replay
 MOST_STEPS = 100_000  # maximum in one portion
 TIMES = 15  # portions used to measure the time of a step
 
