@@ -693,7 +693,7 @@ def test_shared_weights_belong_to_one_layer_and_a_function_has_one_group() -> No
     assert only[0] == "" and only[1].tolist() == [0]
 
 
-@pytest.mark.parametrize(("copy", "least", "most"), [(0.0, 60, 60), (0.004, 8, 9), (0.05, 3, 4)])
+@pytest.mark.parametrize(("copy", "least", "most"), [(0.0, 60, 60), (0.004, 8, 9), (0.05, 4, 5)])
 def test_keyframes_of_a_large_network_take_a_tenth_of_the_time_and_a_replay_less_than_100_ms(
     copy: float, least: int, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
