@@ -506,7 +506,8 @@ def test_a_file_with_another_name_is_refused(name: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_branch_outlives_its_session_and_keeps_it_not(s: sv.Session) -> None:
+def test_a_branch_outlives_its_session_and_keeps_it_not() -> None:
+    s = branched_session()  # pytest keeps what a fixture returns
     branch, timeline = s.branches[1], ref(s.timeline)
     del s
     gc.collect()
