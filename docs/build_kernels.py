@@ -2,7 +2,7 @@
 
     python -m docs.build_kernels [LEVEL]...
 
-writes build/kernels/x86-64-v3.zip and x86-64-v4.zip, or those named. This takes some 6 minutes a
+writes build/kernels/x86-64-v3.zip and x86-64-v4.zip, or those named. This takes some 3 minutes a
 level on two cores, and needs Linux on an x86-64 processor, which may lack a level.
 """
 
@@ -24,6 +24,8 @@ FOLDER = Path(__file__).parent.parent / "build" / "kernels"
 
 def main(levels: list[str]) -> None:
     """Build the archives of levels, each in a separate process."""
+    if unknown := set(levels) - {*machine_code.LEVELS}:
+        sys.exit(f"unknown level {min(unknown)}: choose {' or '.join(machine_code.LEVELS)}")
     for level in levels:
         cache = FOLDER / level
         cache.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,6 @@ class ObjectCache:
         result.library._ensure_finalized()
         code = result.library._get_compiled_object()
         head = f"{result.fndesc.llvm_cfunc_wrapper_name} {len(result.signature.args)}\n"
-        self.path.parent.mkdir(exist_ok=True)
         keep(self.path, head.encode() + code)
 
 
