@@ -165,14 +165,17 @@ def test_all_cores_add_parts_of_wide_layers_in_the_bank_with_the_bits_of_one_cor
             call(count)
 
         monkeypatch.setattr(ThreadChoice, "run", run)
-        net = sv.Network([100, 300, 40, 3], "tanh", seed=0, engine="cpu")
+        net = sv.Network([100, 300, 40, 290, 3], "tanh", seed=0, engine="cpu")
         session = sv.Session(net, (inputs, targets), optimizer=sv.Adam(0.01), batch=size, seed=0)
         session.advance(9)  # the last batch of an epoch is smaller
         return net.bank.value.tobytes()
 
     monkeypatch.setattr(Room, "use_threads", lambda room, n: used.append(n) or use(room, n))
-    assert trained(True) == trained(False)
+    alone = trained(False)
+    assert trained(True) == alone
     assert max(used) == get_thread_count()
+    monkeypatch.setattr("scalarviz.engines.cpu.engine.turned", lambda *_: [])
+    assert trained(False) == alone  # also without panels of weights
 
 
 @every_engine

@@ -56,7 +56,9 @@ from scalarviz.engines.cpu.table import (
     MOVING,
     ROUNDING,
     TRAINING,
+    TURNING,
     adding_together,
+    turned,
     units_of_draws,
     units_of_loss,
     units_of_optimizer,
@@ -286,6 +288,8 @@ class CpuRun(Run):
         self._set_batches(job, batches)
         job.progress.factor = self.loss_function.factor
         self._choice = work.choice(job, self.engine.tables, batches.size)
+        panels = turned(work.program, batches.size)
+        job.set_panels(work.program, panels, work.load(TURNING) if panels else {})
         self._job = job
         return job
 

@@ -35,7 +35,7 @@ from scalarviz.data.batches import POINTS, Batches
 from scalarviz.engines.codegen.kernel_units import Unit
 from scalarviz.engines.codegen.machine_code import Kernel
 from scalarviz.engines.cpu import tiles as plans
-from scalarviz.engines.cpu.products import LONGEST, TILE
+from scalarviz.engines.cpu.products import LONGEST, SHORTEST, TILE
 from scalarviz.engines.cpu.records import (
     DRAWING,
     HOW,
@@ -131,6 +131,21 @@ class CpuJob:
             name, _ = kernels_for(operation)
             if name in BY_PARTS:
                 set_fields(record, parameters=0, part_of_parameters=kernels[name].address)
+
+    def set_panels(
+        self, program: Program, turned: list[int], kernels: Mapping[str, Kernel]
+    ) -> None:
+        """Allocate panels for the weights of operations, in all tables of operations."""
+        tables = [
+            self._kept[name] for name in ("program.operations", "alone") if name in self._kept
+        ]
+        for i in turned:
+            # Large enough for any number of columns in a panel, at least 6; see `panel_size`.
+            operation = program.operations[i]
+            size = (operation.target.size + 2) * (operation.source.size + int(SHORTEST))
+            (panels,) = self.keep(**{f"panels {i}": np.empty(size, self._bank.dtype)})
+            for table in tables:
+                set_fields(table[i], turned=panels, **addresses(kernels))
 
     def set_samples(self, batches: Batches, size: int) -> None:
         """Allocate index arrays and points for the samples of a step, at most `size`."""

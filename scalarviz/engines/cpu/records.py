@@ -51,7 +51,8 @@ def structure(kind: RecordType) -> Any:
 
 
 # An operation: addresses of its kernels, 0 for none (`forward`, `parameters`, `back`, `gather`,
-# `gather_back`, and those that do a part of the first three), and of its settings. `formula` is the
+# `gather_back`, those that do a part of the first three, and `turn`, which fills its panels of
+# weights), of its settings, and of these panels (`turned`; 0 for none). `formula` is the
 # index of its formula in its table, `inputs`, `outputs` and `seconds` are sizes.
 # Rows of the workspace of values: the buffers that are read (`source`, `second`) and written
 # (`target`), and numbers kept for backward (`memo`). Rows of the workspace of gradients: those of
@@ -62,7 +63,7 @@ def structure(kind: RecordType) -> Any:
 # an index in the bank's state.
 OPERATION = record_type(
     "forward", "parameters", "back", "gather", "gather_back", "part_of_forward",
-    "part_of_parameters", "part_of_back", "settings", "formula",
+    "part_of_parameters", "part_of_back", "turn", "settings", "turned", "formula",
     "source", "target", "inputs", "outputs", "weights", "biases", "has_biases",
     "memo", "flow_in", "flow_out", "gradients", "count", "each", "state", "second", "seconds",
     "flow_second", "held_from", "held_to",

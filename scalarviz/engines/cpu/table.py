@@ -86,6 +86,7 @@ from scalarviz.engines.cpu.wide_products import (
     part_of_back,
     part_of_forward,
     part_of_parameters,
+    turn,
     wide_forward,
     wide_inputs,
     wide_parameters,
@@ -303,6 +304,7 @@ ROUNDING = {
     "round_bank": Unit("cpu_round_bank", training_kernels.round_bank),
     "round_rows": Unit("cpu_round_rows", training_kernels.round_rows),
 }
+TURNING = {"turn": Unit("cpu_turn", turn)}
 TRAIN_NETWORKS = Unit("cpu_train_networks", training_kernels.train_networks)
 TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
 
@@ -323,7 +325,19 @@ def units_of_training(
     groups = [units_of(operation, batches.size) for operation in program.operations]
     found = [unit for group in groups for unit in group.values()]
     found += units_on_one_core(program, batches, losses, optimizers, precision)
+    found += TURNING.values() if turned(program, batches.size) else ()
     return [*dict.fromkeys([*found, ON_ALL_CORES, *adding_together(program).values()])]
+
+
+def turned(program: Program, samples: int) -> list[int]:
+    """Return the indices of operations whose weights a step copies to panels, for all chunks."""
+    return [
+        i
+        for i, each in enumerate(program.operations)
+        if i > program.first_parameters
+        and kernels_for(each)[0] == "wide_affine"
+        and number_of_chunks(samples) > 1
+    ]
 
 
 def adds_once(program: Program) -> bool:
@@ -441,7 +455,7 @@ def every_unit() -> list[Unit]:
     """Return all kernels that the cpu engine has for networks."""
     found = [*TRAINING.values(), *DRAWING.values(), TRAIN_NETWORKS]
     found += [RUN_PASSES, ON_ONE_CORE, ON_ALL_CORES, ADD_ON_ALL_CORES, *ROUNDING.values()]
-    found += BY_PARTS.values()
+    found += [*BY_PARTS.values(), *TURNING.values()]
     for kind in KERNELS:
         for name, row in (KINDS[kind].formulas or {"": None}).items():
             kernels = ATTENTION if name == "attention" else KERNELS[kind]

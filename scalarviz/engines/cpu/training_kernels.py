@@ -61,7 +61,7 @@ from scalarviz.engines.cpu.records import (
     update_of,
     update_record,
 )
-from scalarviz.engines.cpu.tiles import DO_KEEP, count_chunks, first_tile, tile_of
+from scalarviz.engines.cpu.tiles import DO_FLOW, DO_KEEP, count_chunks, first_tile, tile_of
 
 # ---- a pass -------------------------------------------------------------------------------------
 
@@ -69,6 +69,7 @@ from scalarviz.engines.cpu.tiles import DO_KEEP, count_chunks, first_tile, tile_
 @by_address
 def pass_on_one_core(job: Address, number: Index) -> None:
     """Run pass `number` on all chunks, one after the other."""
+    turn_part(job, number, ZERO, ONE)
     samples = batch_record(job).samples
     chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
     for chunk in range(chunks):
@@ -86,6 +87,7 @@ def pass_on_all_cores(job: Address, number: Index) -> None:
     samples = batch_record(job).samples
     chunks, keep = count_chunks(samples), passes_of(job)[number].what & DO_KEEP
     places, work = room_record(job).places, record_at(job, JOB).chunk_work
+    turn_part(job, number, ZERO, ONE)
     for c in prange(np.int64(chunks)):
         chunk = np.uint64(c)
         if keep:
@@ -106,13 +108,24 @@ def pass_by_parts(job: Address, number: Index) -> None:
     chunk has its own workspace, and its operations have no kernel `parameters`.
     """
     chunks, work = count_chunks(batch_record(job).samples), record_at(job, JOB).chunk_work
+    ops, parts = operations_of(job), room_record(job).shared
+    for p in prange(np.int64(parts)):
+        turn_part(job, number, np.uint64(p), parts)
     for c in prange(np.int64(chunks)):
         call(work, (job, number, np.uint64(c), np.uint64(c)))
-    ops, parts = operations_of(job), room_record(job).shared
     for p in prange(np.int64(parts)):
         for k in range(np.uint64(len(ops))):
             if ops[k].part_of_parameters:
                 call(ops[k].part_of_parameters, (address_of(ops, k), job, np.uint64(p), parts))
+
+
+@inner
+def turn_part(job: Address, number: Index, part: Index, parts: Index) -> None:
+    """Fill a part of the panels of weights that pass `number` reads in all chunks."""
+    ops, flows = operations_of(job), passes_of(job)[number].what & DO_FLOW
+    for k in range(np.uint64(len(ops))):
+        if flows and ops[k].turn:
+            call(ops[k].turn, (address_of(ops, k), job, part, parts))
 
 
 @by_address

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from scalarviz.engines.codegen.dispatch import by_address, in_parallel, inlined, inner
+from scalarviz.engines.codegen.dispatch import Real, by_address, in_parallel, inlined, inner
 from scalarviz.engines.cpu.emitting import cpu_target, ir, models, prange, register_model, types
 from scalarviz.engines.cpu.products import (
     FEW,
@@ -53,7 +53,16 @@ from scalarviz.engines.cpu.products import (
     store_lanes,
     write,
 )
-from scalarviz.engines.cpu.records import OPERATION, Address, BankView, Tile, call, record_at
+from scalarviz.engines.cpu.records import (
+    OPERATION,
+    Address,
+    BankView,
+    Tile,
+    array_at,
+    call,
+    record_at,
+    view_of,
+)
 
 WIDE = 32  # inputs and outputs from which blocks of sums are faster
 PARTS = np.uint64(16)  # parts of an operation on all cores
@@ -121,6 +130,20 @@ def part_of_back(
     )  # fmt: skip
 
 
+@by_address
+def turn(place: Address, job: Address, part: Index, parts: Index) -> None:
+    """Copy a part of W to the panels of its operation, which all chunks read in `wide_inputs`."""
+    op, w = record_at(place, OPERATION), view_of(job, Real).value
+    panels = panels_of(op, w)
+    group = group_of_rows(w)
+    groups = (op.inputs + group - ONE) // group
+    for k in range(part * groups // parts, (part + ONE) * groups // parts):
+        fill_panel(
+            panels, k * panel_size(op.outputs, w), w, op.weights + k * group, op.inputs, op.outputs,
+            op.inputs - k * group,
+        )  # fmt: skip
+
+
 # ---- a whole operation --------------------------------------------------------------------------
 
 
@@ -139,6 +162,12 @@ def wide_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -
 @inner
 def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
     """Compute the gradient of all inputs: W transposed, times g."""
+    if op.turned:
+        affine_of_panels(
+            panels_of(op, bank.value), tile.flow, op.flow_out * tile.stride,
+            op.flow_in * tile.stride, op.outputs, op.inputs, tile.n, tile.stride,
+        )  # fmt: skip
+        return
     part_of_back(op, settings, bank, tile, ZERO, op.inputs)
 
 
@@ -256,26 +285,65 @@ def transposed_affine(
 ) -> None:  # fmt: skip
     """z[o] = sum over i of w[first + i * down + o] * x[i].
 
-    The numbers of a column of a large matrix are all in different memory pages. So a few columns
-    at a time are copied to a panel, which the product then reads for all samples.
+    A few columns at a time are copied to a panel, which the product then reads for all samples.
     """
-    group, lanes = group_of_rows(x), lane_count(x)
-    panel = np.empty(DEPTH * group + lanes, w.dtype)
+    group = group_of_rows(x)
+    panel = np.empty(panel_size(DEPTH, x), w.dtype)
     for low in range(ZERO, inputs, DEPTH):
         count = min(DEPTH, inputs - low)
         for o in range(ZERO, outputs, group):
-            width = min(group, outputs - o)
-            for i in range(count):
-                a, b = i * group, first + (low + i) * down + o
-                if o + lanes <= outputs:  # the numbers beyond the group are overwritten
-                    store_lanes(panel, a, load_lanes(w, b))
-                else:
-                    for c in range(width):
-                        panel[a + c] = w[b + c]
+            fill_panel(panel, ZERO, w, first + low * down + o, down, count, outputs - o)
             add_group(
                 panel, ZERO, ONE, group, w[:0], ZERO, x, z, x0 + low * stride, z0 + o * stride, low,
-                count, width, n, stride,
+                count, min(group, outputs - o), n, stride,
             )  # fmt: skip
+
+
+@inner
+def affine_of_panels(
+    panels: Numbers, x: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
+    stride: Index,
+) -> None:  # fmt: skip
+    """Do the same as `transposed_affine`, with panels that `turn` has filled."""
+    group = group_of_rows(x)
+    for low in range(ZERO, inputs, DEPTH):
+        for o in range(ZERO, outputs, group):
+            at = o // group * panel_size(inputs, x) + low * group
+            add_group(
+                panels, at, ONE, group, panels[:0], ZERO, x, x, x0 + low * stride, z0 + o * stride,
+                low, min(DEPTH, inputs - low), min(group, outputs - o), n, stride,
+            )  # fmt: skip
+
+
+@inner
+def fill_panel(
+    panel: Numbers, at: Index, w: Numbers, first: Index, down: Index, rows: Index, left: Index
+) -> None:
+    """Copy a group of columns of W, row by row, to a panel; `left` columns of W remain.
+
+    The numbers of a column of a large matrix are all in different memory pages.
+    """
+    group, lanes = group_of_rows(w), lane_count(w)
+    for i in range(rows):
+        a, b = at + i * group, first + i * down
+        if lanes <= left:  # the numbers beyond the group are overwritten
+            store_lanes(panel, a, load_lanes(w, b))
+        else:
+            for c in range(min(group, left)):
+                panel[a + c] = w[b + c]
+
+
+@inlined
+def panel_size(rows: Index, x: Numbers) -> Index:
+    """Return the size of a panel for rows of W, in numbers."""
+    return rows * group_of_rows(x) + lane_count(x)
+
+
+@inlined
+def panels_of(op: Record, x: Numbers) -> Numbers:
+    """Return the panels of an operation as an array."""
+    groups = (op.inputs + group_of_rows(x) - ONE) // group_of_rows(x)
+    return array_at(op.turned, groups * panel_size(op.outputs, x), x.dtype)
 
 
 @inlined

@@ -448,7 +448,7 @@ ADDRESSES: Mapping[RecordType, tuple[str, ...]] = {
         "how", "settings", "schedule", "exact", "arguments", "gradient", "scratch", "spans",
     ),
     records.PROGRESS: ("losses",),
-    records.OPERATION: ("settings",),
+    records.OPERATION: ("settings", "turned"),
     records.PLAN: (),
     records.PASS: (),
     records.DRAWING: (),
@@ -461,7 +461,7 @@ KERNELS: Mapping[RecordType, tuple[str, ...]] = {
     ),
     records.OPERATION: (
         "forward", "parameters", "back", "gather", "gather_back", "part_of_forward",
-        "part_of_parameters", "part_of_back",
+        "part_of_parameters", "part_of_back", "turn",
     ),
     records.PLAN: ("loss", "loss_back"),
     records.UPDATE: ("factor_of_rate", "constants", "move_rows"),
