@@ -206,7 +206,7 @@ def seen(seen_when: str, *command: str) -> list[float]:
         "from scalarviz.stage.sweep_stage import SweepStage as S; "
         "draw = S.draw; "
         "S.draw = lambda self, *size: (draw(self, *size), "
-        f"sum(each.count for each in self._spots) >= 100 and {seen_when} and "
+        f"len(self.networks) >= 100 and {seen_when} and "
         "(print(time.time(), time.process_time(), flush=True), os._exit(0))); "
         "from scalarviz.faces.cli.commands import main; "
         f"sys.argv = ['scalarviz', 'sweep', *{command}]; main()"
