@@ -335,8 +335,8 @@ def draw_reason(sheet: Sheet, uses: Uses) -> None:
         lefts.append(max(end + LINK_GAP, middle - 0.5 * width))
         end = lefts[-1] + width
     out = sheet.canvas.measure(text("picture.out"), size=LETTERS * zoom, bold=True) / zoom
-    limit, y = plan.x("bars") + 20.0 - max(out, LEAST_LINK), TOP - 40.5
     high, line = max(LINK, 1.35 * size / zoom), max(1.0, 1.2 * zoom)
+    limit, y = plan.x("bars") + 20.0 - max(out, LEAST_LINK), TOP + 0.5 * (high - LINK) - 40.5
     for i in range(len(lefts) - 1, -1, -1):
         lefts[i] = min(lefts[i], limit - wide[i])
         limit = lefts[i] - LINK_GAP
@@ -360,7 +360,8 @@ def draw_card_of_uses(sheet: Sheet, uses: Uses) -> None:
     right, low = left + CARD, BOTTOM - 2.0
     sheet.card(left, TOP + 6.0, right, low)
     x, y = left + 16.0, TOP + 30.0
-    sheet.label(x, y, text("sequence.slope.title"), theme.ink, anchor="left", bold=True, large=16.0)
+    sheet.label(x, y, text("sequence.slope.title"), theme.ink, anchor="left", bold=True, large=16.0,
+                within=CARD - 28.0)  # fmt: skip
     if not is_small:
         sheet.label(x, y + 24.0, uses.name, theme.quiet, anchor="left")
     value = uses.old if len(uses.beats) > 0 else float(known.weights[uses.row])
