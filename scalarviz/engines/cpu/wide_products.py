@@ -68,6 +68,7 @@ WIDE = 32  # inputs and outputs from which blocks of sums are faster
 PARTS = np.uint64(16)  # parts of an operation on all cores
 SHARE = np.uint64(24)  # rows: a part has a multiple of this number
 DEPTH = np.uint64(256)  # rows of x at a time: 32 KB for a block of samples
+FEW_ROWS = np.uint64(16)  # rows of weights that are read together
 TURNED = np.uint64(512)  # rows of the inputs in a panel; a multiple of a block's columns
 
 
@@ -137,11 +138,12 @@ def turn(place: Address, job: Address, part: Index, parts: Index) -> None:
     panels = panels_of(op, w)
     group = group_of_rows(w)
     groups = (op.inputs + group - ONE) // group
-    for k in range(part * groups // parts, (part + ONE) * groups // parts):
-        fill_panel(
-            panels, k * panel_size(op.outputs, w), w, op.weights + k * group, op.inputs, op.outputs,
-            op.inputs - k * group,
-        )  # fmt: skip
+    for low in range(ZERO, op.outputs, FEW_ROWS):
+        rows, first = min(FEW_ROWS, op.outputs - low), op.weights + low * op.inputs
+        for k in range(part * groups // parts, (part + ONE) * groups // parts):
+            at = k * panel_size(op.outputs, w) + low * group
+            left = op.inputs - k * group
+            fill_panel(panels, at, w, first + k * group, op.inputs, rows, left)
 
 
 # ---- a whole operation --------------------------------------------------------------------------
