@@ -241,10 +241,11 @@ class Sweep:
         """Return the tasks of all settings; errors raised by `make` are stored in `errors`."""
         plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
         tasks: list[SweepTask] = []
+        as_files = self._executor is not None or self._store is not None
         self.errors = {}
         for number, setting in enumerate(self.settings):
             try:
-                tasks += tasks_of(number, self.make, setting, self.seeds, plan)
+                tasks += tasks_of(number, self.make, setting, self.seeds, plan, as_files)
             except Exception as error:  # of any class: raised by the user's function
                 self.errors[number] = error
         if self.errors and not tasks:

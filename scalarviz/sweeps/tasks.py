@@ -134,10 +134,11 @@ def perform(task: SweepTask) -> Outcome:
 
 
 def tasks_of(
-    number: int, make: Make, setting: Setting, seeds: Sequence[int], plan: Plan
+    number: int, make: Make, setting: Setting, seeds: Sequence[int], plan: Plan, as_files: bool
 ) -> list[SweepTask]:
     """Return the tasks of one setting; its seeds are split over several tasks if they take long.
 
+    With `as_files` they contain run files, if possible, instead of `make`.
     The split does not depend on the number of workers, so stored results fit any executor.
     """
     first = session_of(make, setting, seeds[0])
@@ -145,7 +146,7 @@ def tasks_of(
     goals = [goal.words for goal in (plan.success, plan.stop) if goal and goal.judge is right_side]
     check_compared([*compared, *goals], first.trainer.settings)
     together = trains_together(first, seeds, partial(session_of, make, setting))
-    saved = can_be_saved(first)
+    saved = as_files and can_be_saved(first)
     common: tuple[bytes, ...] = (file_of(first),) if together and saved else ()
     most = networks_of_a_task(first, plan)
     tasks = []

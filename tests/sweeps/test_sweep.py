@@ -590,7 +590,10 @@ def test_sessions_with_data_of_their_own_can_be_sent() -> None:
 def test_a_function_that_cannot_be_pickled_makes_sessions_that_are_sent_as_files(
     here: list[tuple[str, ...]],
 ) -> None:
-    tasks = sv.sweep(lambda hidden, seed: xor(hidden, seed=seed), GRID, range(4))._tasks(30, 1)
+    def make(hidden: int, seed: int) -> sv.Session:
+        return xor(hidden, seed=seed)
+
+    tasks = sv.sweep(make, GRID, range(4), executor="processes")._tasks(30, 1)
     executors.check_sendable(tasks)
     assert [len(each.files) for each in tasks] == [1, 1, 1]
 
