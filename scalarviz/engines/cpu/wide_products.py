@@ -547,16 +547,18 @@ def add_block(
     lanes, index = sums.lanes, at.type
     vector = target.get_value_type(lanes)
     load, store = masked(builder, lanes, vector)
-    align = ir.IntType(32)(4)
+    word = ir.IntType(32)
+    align, width = word(4), copies(builder, builder.trunc(columns, word), lanes.count)
+    masks = []
+    for v in range(sums.vectors):
+        lane = [*range(v * lanes.count, (v + 1) * lanes.count)]
+        numbers = ir.Constant(ir.VectorType(word, lanes.count), lane)
+        masks.append(builder.icmp_unsigned("<", numbers, width))
     for k in range(sums.rows):
-        used = builder.select(is_less(builder, k, rows), columns, index(0))
-        width = copies(builder, used, lanes.count)
-        for v in range(sums.vectors):
-            lane = [*range(v * lanes.count, (v + 1) * lanes.count)]
-            mask = builder.icmp_unsigned(
-                "<", ir.Constant(ir.VectorType(index, lanes.count), lane), width
-            )
-            shift = builder.add(builder.mul(apart, index(k)), index(lane[0]))
+        is_used = is_less(builder, k, rows)
+        for v, inside in enumerate(masks):
+            mask = builder.select(is_used, inside, ir.Constant(inside.type, None))
+            shift = builder.add(builder.mul(apart, index(k)), index(v * lanes.count))
             numbers = vector_at(target, builder, array, z, at, shift)
             old = builder.call(load, [numbers, align, mask, ir.Constant(vector, None)])
             new = builder.fadd(old, builder.extract_value(block, k * sums.vectors + v))
