@@ -135,15 +135,9 @@ def part_of_back(
 def turn(place: Address, job: Address, part: Index, parts: Index) -> None:
     """Copy a part of W to the panels of its operation, which all chunks read in `wide_inputs`."""
     op, w = record_at(place, OPERATION), view_of(job, Real).value
-    panels = panels_of(op, w)
-    group = group_of_rows(w)
-    groups = (op.inputs + group - ONE) // group
-    for low in range(ZERO, op.outputs, FEW_ROWS):
-        rows, first = min(FEW_ROWS, op.outputs - low), op.weights + low * op.inputs
-        for k in range(part * groups // parts, (part + ONE) * groups // parts):
-            at = k * panel_size(op.outputs, w) + low * group
-            left = op.inputs - k * group
-            fill_panel(panels, at, w, first + k * group, op.inputs, rows, left)
+    groups = (op.inputs + group_of_rows(w) - ONE) // group_of_rows(w)
+    low, high = part * groups // parts, (part + ONE) * groups // parts
+    fill_panels(panels_of(op, w), w, op.weights, op.outputs, op.inputs, low, high)
 
 
 # ---- a whole operation --------------------------------------------------------------------------
@@ -314,6 +308,20 @@ def affine_of_panels(
             add_group(
                 panels, at, ONE, group, panels[:0], ZERO, x, x, x0 + low * stride, z0 + o * stride,
                 low, min(DEPTH, inputs - low), min(group, outputs - o), n, stride,
+            )  # fmt: skip
+
+
+@inner
+def fill_panels(
+    panels: Numbers, w: Numbers, first: Index, rows: Index, down: Index, start: Index, end: Index
+) -> None:
+    """Fill the panels `start` to before `end` of a matrix with `rows` rows of `down` numbers."""
+    group = group_of_rows(w)
+    for low in range(ZERO, rows, FEW_ROWS):
+        for k in range(start, min(end, (down + group - ONE) // group)):
+            fill_panel(
+                panels, k * panel_size(rows, w) + low * group, w, first + low * down + k * group,
+                down, min(FEW_ROWS, rows - low), down - k * group,
             )  # fmt: skip
 
 
