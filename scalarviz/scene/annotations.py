@@ -52,6 +52,12 @@ def bracket(canvas: Canvas2D, box: Box, color: str) -> None:
             canvas.line([(x + right, y), (x, y), (x, y + down)], color, width=BRACKET * scale)
 
 
+def fill_panel(canvas: Canvas2D, theme: Theme, box: Box, rim: Color, corner: float = 8.0) -> None:
+    """Fill a box with the background of panels, with a rim and round corners."""
+    radius, fill = corner * canvas.scale, theme.panel[:7]
+    canvas.box(box.x, box.y, box.width, box.height, fill, radius=radius, outline=rim)
+
+
 # Direction requested by a gradient, in pixels: an arrow above a cube, to the left for more
 # negative, to the right for more positive; minimum and maximum length, and distance to the cube or
 # its number.

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from scalarviz.scene.annotations import lead
+from scalarviz.scene.annotations import fill_panel, lead
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.ways import ROUND, Point, part_of, rounded, way_out, wire
 
@@ -211,8 +211,7 @@ def draw_tag(canvas: Canvas2D, theme: Theme, box: Box, to: Box, words: str) -> N
     """Draw a label at a joint of paths, with a line to the joint."""
     scale, size = canvas.scale, LETTERS * canvas.scale
     lead(canvas, box, to, theme.accent)
-    fill, rim = theme.panel[:7], 7.0 * scale
-    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.accent)
+    fill_panel(canvas, theme, box, theme.accent, 7.0)
     first, colon, rest = words.partition(": ")
     x, low = box.x + AROUND * scale, box.y + 0.5 * box.height + 0.36 * size
     first += colon

@@ -63,13 +63,29 @@ def rows_held(layout: Layout, row: int, neuron: Any) -> list[int]:
 
 def draw_change(canvas: Canvas2D, theme: Theme, box: Box, old: float, new: float) -> None:
     """Write a number before and after a change, above the box of its cube."""
-    size = LARGE * canvas.scale
-    before, now = f"{typeset(short(old))} → ", typeset(short(new))
+    before, middle = f"{typeset(short(old))} → ", box.x + 0.5 * box.width
+    y, colors = box.y - ABOVE * canvas.scale, (theme.former, theme.ink, theme.ground)
+    write_both(canvas, (middle, y), before, new, LARGE, colors)
+
+
+def write_both(
+    canvas: Canvas2D,
+    place: tuple[float, float],
+    before: str,
+    new: float,
+    letters: float,
+    colors: tuple[Color, Color, Color],
+) -> None:
+    """Write the words before a change and the number after it, centered.
+
+    Args:
+        colors: colors of both and of their halo
+    """
+    size, now = letters * canvas.scale, typeset(short(new))
     wide = canvas.measure(before, size=size), canvas.measure(now, size=size, bold=True)
-    x = box.x + 0.5 * (box.width - wide[0] - wide[1])
-    y, halo = box.y - ABOVE * canvas.scale, theme.ground
-    canvas.text(x, y, before, size=size, color=theme.former, outline=halo)
-    canvas.text(x + wide[0], y, now, size=size, color=theme.ink, bold=True, outline=halo)
+    x, y = place[0] - 0.5 * (wide[0] + wide[1]), place[1]
+    canvas.text(x, y, before, size=size, color=colors[0], outline=colors[2])
+    canvas.text(x + wide[0], y, now, size=size, color=colors[1], bold=True, outline=colors[2])
 
 
 def draw_ring(
@@ -101,11 +117,6 @@ def draw_gives(
     signs: Sequence[Color],
 ) -> None:
     """Write the product of a weight before and after a change, below its cube."""
-    size, halo = LETTERS * canvas.scale, theme.ground
     before = f"{text('held.gives')} {typeset(short(products[0]))} → "
-    now = typeset(short(products[1]))
-    wide = canvas.measure(before, size=size), canvas.measure(now, size=size, bold=True)
-    x = foot[0] - 0.5 * (wide[0] + wide[1])
-    y, color = foot[1] + UNDER * canvas.scale, signs[0 if products[1] < 0.0 else 1]
-    canvas.text(x, y, before, size=size, color=theme.soft, outline=halo)
-    canvas.text(x + wide[0], y, now, size=size, color=color, bold=True, outline=halo)
+    place, hue = (foot[0], foot[1] + UNDER * canvas.scale), signs[0 if products[1] < 0.0 else 1]
+    write_both(canvas, place, before, products[1], LETTERS, (theme.soft, hue, theme.ground))

@@ -62,7 +62,7 @@ def draw_inspector(
     wide, room = box.width - 2.0 * pad, box.height - 2.0 * pad
     parts = parts_of(canvas, card, wide, room, scale)
     high = min(2.0 * pad + sum(part.high for part in parts), box.height)
-    with canvas.clip(box.x, box.y, box.width, box.height):
+    with canvas.clip(*box.place):
         canvas.box(box.x, box.y, box.width, high, theme.panel[:7], radius=8.0, outline=theme.rim)
         y = box.y + pad
         for part in parts:

@@ -129,7 +129,7 @@ def draw_terrain(
         canvas.box(box.x, box.y, terrain.done * box.width, 3.0 * scale, theme.accent)
     draw_axes_of(canvas, box, terrain, theme, scale)
     path = on_map(box, plane.span, terrain.path)
-    with canvas.clip(box.x, box.y, box.width, box.height):
+    with canvas.clip(*box.place):
         canvas.line(path, theme.ground, width=4.5 * scale)
         canvas.line(path, theme.accent, width=2.0 * scale)
         begin = float(path[0][0]), float(path[0][1])

@@ -297,9 +297,8 @@ def draw_errors(sheet: Sheet, goal: int) -> None:
         color = theme.ink if is_told or letter == known.best else theme.ghost
         sheet.label(plan.x("signs"), y, plan.signs[letter], color, bold=is_told,
                     least=LEAST_LETTER)  # fmt: skip
-        box = sheet.plane.box(x, y - 0.5 * THICK, x + max(1.0, ERROR * off), y + 0.5 * THICK)
         fill = veil(theme.accent, 1.0 if is_told else 0.6)
-        sheet.canvas.box(box.x, box.y, box.width, box.height, fill, radius=sheet.zoom)
+        sheet.box(x, y - 0.5 * THICK, x + max(1.0, ERROR * off), y + 0.5 * THICK, fill)
     said = typeset(short(known.chances[goal]))
     if sheet.zoom > SMALL_ZOOM:
         said = text("sequence.slope.little", share=said)
@@ -345,9 +344,8 @@ def draw_reason(sheet: Sheet, uses: Uses) -> None:
             x, ends = left - 1.0, [(lefts[i - 1] + wide[i - 1], y), (left - 1.0, y)]
             for points in (ends, [(x - 4.0, y - 4.0), (x, y), (x - 4.0, y + 4.0)]):
                 sheet.canvas.line([sheet.at(*each) for each in points], theme.lit, width=line)
-        box = sheet.plane.box(left, y - 0.5 * high, left + width, y + 0.5 * high)
-        sheet.canvas.box(box.x, box.y, box.width, box.height, theme.panel[:7],
-                         radius=0.5 * box.height, outline=theme.lit, line=line)  # fmt: skip
+        sheet.box(left, y - 0.5 * high, left + width, y + 0.5 * high, theme.panel[:7],
+                  radius=0.5 * high, outline=theme.lit, line=line)  # fmt: skip
         sheet.label(left + 0.5 * width, y, said, theme.ink)
 
 
@@ -436,8 +434,7 @@ def draw_slopes(
         sheet.label(x + end, y, uses.said[own], color, anchor="right", bold=is_here,
                     least=LEAST_LETTER)  # fmt: skip
         start = zero + unit * min(0.0, part)
-        box = sheet.plane.box(start, y - 0.2 * pitch, start + unit * abs(part), y + 0.2 * pitch)
-        fill = veil(theme.accent, 1.0 if is_here else 0.7)
-        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=zoom)
+        end_x, fill = start + unit * abs(part), veil(theme.accent, 1.0 if is_here else 0.7)
+        sheet.box(start, y - 0.2 * pitch, end_x, y + 0.2 * pitch, fill, least=1.0)
     y = top + pitch * count + 6.0
     sheet.canvas.line([sheet.at(x, y), sheet.at(x + end, y)], theme.quiet, width=max(0.8, zoom))

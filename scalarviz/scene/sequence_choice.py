@@ -59,16 +59,13 @@ def brightness_of(frame_data: FrameData) -> tuple[list[float], list[list[int]]]:
     head.
     """
     layout: Layout = frame_data.layout
+    if goes_back(frame_data):
+        return [BACK] * len(layout.plates), [[0, 0, x.columns - 1, -1] for x in layout.plates]
     known = numbers_of(frame_data)
     active = known.numbers("z", known.place) if known.place != NONE else []
     outside: list[float] = []
     cells: list[list[int]] = []
-    is_back = goes_back(frame_data)
     for plate in layout.plates:
-        if is_back:
-            outside.append(BACK)
-            cells.append([0, 0, plate.columns - 1, -1])
-            continue
         is_of_neuron = known.plan.rows["wide"] <= plate.first < known.plan.rows["scores"]
         low, high = lit_rows(known, active, plate)
         outside.append(SILENT_ROW if is_of_neuron else DIM)

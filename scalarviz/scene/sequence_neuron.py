@@ -156,9 +156,8 @@ def draw_additions(
         color = theme.ink if is_told else theme.quiet
         sheet.label(left + 6.0, y, plan.signs[letter], color, bold=is_told, least=LEAST_LETTER)
         start = zero + unit * min(0.0, value)
-        box = sheet.plane.box(start, y - 0.32 * pitch, start + unit * abs(value), y + 0.32 * pitch)
-        fill = veil(sheet.hue(value), 1.0 if is_told else 0.6)
-        sheet.canvas.box(box.x, box.y, max(1.0, box.width), box.height, fill, radius=sheet.zoom)
+        end, fill = start + unit * abs(value), veil(sheet.hue(value), 1.0 if is_told else 0.6)
+        sheet.box(start, y - 0.32 * pitch, end, y + 0.32 * pitch, fill, least=1.0)
         words = ("+" if value >= 0.005 else "") + typeset(short(value))
         words = "" if is_small and not is_told else words
         sheet.label(right, y, words, color, anchor="right", bold=is_told, least=LEAST_LETTER)

@@ -187,11 +187,9 @@ def draw_card_of_letter(sheet: Sheet, parts: Sequence[float]) -> None:
         sheet.canvas.line(
             [sheet.at(zero, y + 8.0), sheet.at(zero, y + 25.0)], theme.quiet, width=wide
         )
-        box = sheet.plane.box(start, y + 11.0, start + unit * abs(value), y + 22.0)
-        fill = sheet.hue(value)
-        sheet.canvas.box(box.x, box.y, max(1.2, box.width), box.height, fill, radius=sheet.zoom)
-        said, color = words[row], theme.ink
-        sheet.label(right - 10.0, y + 16.5, said, color, anchor="right", bold=is_sum)
+        end, fill = start + unit * abs(value), sheet.hue(value)
+        sheet.box(start, y + 11.0, end, y + 22.0, fill, least=1.2)
+        sheet.label(right - 10.0, y + 16.5, words[row], theme.ink, anchor="right", bold=is_sum)
     scores = [each / known.choice.heat for each in known.numbers("scores", known.place)]
     score, part, total, share = share_words(scores, known.letter)
     y = TOP + 68.0 + WHY_ROW * (len(parts) + 1.0)

@@ -213,13 +213,30 @@ class Sheet:
             self.label(plan.x("qkv") - 3.0, y, text(f"sequence.row.{name}"), self.theme.ink,
                        anchor="right", halo=True, least=ROW_NAME, large=ROW_NAME)  # fmt: skip
 
-    def card(self, x: float, y: float, right: float, low: float) -> None:
-        """Draw a card."""
+    def box(
+        self,
+        x: float,
+        y: float,
+        right: float,
+        low: float,
+        fill: Color,
+        *,
+        least: float = 0.0,
+        radius: float = 1.0,
+        outline: Color = None,
+        line: float = 1.0,
+    ) -> None:
+        """Draw a box between two positions, at least `least` pixels of the picture wide."""
         box = self.plane.box(x, y, right, low)
         self.canvas.box(
-            box.x, box.y, box.width, box.height, self.theme.panel[:7], radius=12.0 * self.zoom,
-            outline=self.theme.rim,
+            box.x, box.y, max(least, box.width), box.height, fill,
+            radius=radius * self.zoom, outline=outline, line=line,
         )  # fmt: skip
+
+    def card(self, x: float, y: float, right: float, low: float) -> None:
+        """Draw a card."""
+        fill, outline = self.theme.panel[:7], self.theme.rim
+        self.box(x, y, right, low, fill, radius=12.0, outline=outline)
 
     def frame(self, x: float, y: float, right: float, low: float) -> None:
         """Draw brackets at the corners of what is chosen."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.scene.annotations import draw_before
+from scalarviz.scene.annotations import draw_before, fill_panel
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.scene.telling import STARTED, clamped, draw_track, lines_of, span_of
@@ -219,9 +219,8 @@ def draw_side(
         rest = None if side.caption is None else replace(side.caption, bent=None)
         brief = replace(side, head=side.middle, notes=side.head, caption=rest, middle="")
         return draw_side(canvas, theme, box, brief, colors, tint, signs, part)
-    high = min(box.height, top + figure + foot)
-    fill, rim = theme.panel[:7], 8.0 * scale
-    canvas.box(box.x, box.y, box.width, high, fill, radius=rim, outline=theme.rim)
+    panel = Box(box.x, box.y, box.width, min(box.height, top + figure + foot))
+    fill_panel(canvas, theme, panel, theme.rim)
     y = box.y + 0.7 * EDGE * scale
     for line in heads:
         y += 1.25 * large
@@ -238,11 +237,11 @@ def draw_side(
         size = LARGE * scale
         size = size if canvas.measure(side.end, size=size, bold=True) <= room else small
         bold = canvas.measure(side.end, size=size, bold=True) <= room  # else it is narrower
-        end, low = canvas.fit(side.end, room, size=size, bold=bold), box.y + high - 14.0 * scale
+        end, low = canvas.fit(side.end, room, size=size, bold=bold), panel.bottom - 14.0 * scale
         canvas.text(left, low, end, size=size, color=theme.ink, bold=bold)
     inside, caption = Box(left, box.y + top, room, figure), side.caption
     if figure == 0.0:
-        return Box(box.x, box.y, box.width, high)
+        return panel
     if side.trial is not None:
         draw_rows(canvas, theme, inside, trial_rows(side.trial), colors)
     elif side.outcome is not None and len(side.outcome.moved) > 0:
@@ -260,7 +259,7 @@ def draw_side(
         track = Box(left + 20.0 * scale, middle, room - 40.0 * scale, 0.0)
         color = colors[miss.neuron[1]]
         draw_track(canvas, theme, miss, color, track, span_of([miss]))
-    return Box(box.x, box.y, box.width, high)
+    return panel
 
 
 def draw_shares(
@@ -395,8 +394,7 @@ def draw_scale(
         canvas.line([(x, y - 11.0 * scale), (x, y + 11.0 * scale)], theme.ink, width=3.0 * scale)
     before, after = first + long * found.before, first + long * found.after
     ring, dot = 6.0 * scale, 5.0 * scale
-    ends = [(before - ring, y - ring), (before + ring, y + ring)]
-    draw_before(canvas, theme, [*ends, (before - ring, y + ring), (before + ring, y - ring)])
+    draw_before(canvas, theme, Box(before - ring, y - ring, 2.0 * ring, 2.0 * ring).corners)
     canvas.box(after - dot, y - dot, 2.0 * dot, 2.0 * dot, color, radius=dot, outline=theme.ground)
     way = 1.0 if after > before else -1.0
     high, tip = y - 12.0 * scale, 4.0 * scale
@@ -455,8 +453,7 @@ def draw_bars(
             before = bars.rows[row].before
             x, low = left + long * (before or 0.0), middle - 0.5 * high
             if before is not None and abs(x - b) > scale:
-                edges = [(left, low), (x, low + high), (left, low + high), (x, low)]
-                draw_before(canvas, theme, edges)
+                draw_before(canvas, theme, Box(left, low, x - left, high).corners)
         if typeset(names[row]) != words[row]:
             x = left - 8.0 * scale
             canvas.text(x, base, words[row], size=size, color=ink, bold=True, anchor="right")

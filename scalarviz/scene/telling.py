@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
-from scalarviz.scene.annotations import LEFT, draw_before
+from scalarviz.scene.annotations import LEFT, draw_before, fill_panel
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.story.caption import Caption, Group, Miss, head_of
@@ -179,8 +179,7 @@ def draw_sum(
     scale, size = canvas.scale, LETTERS * canvas.scale
     terms = [number * weight for number, weight in zip(row.inputs, row.weights, strict=True)]
     said = [each[2] for each in lines]
-    rim, fill = 8.0 * scale, theme.panel[:7]
-    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
+    fill_panel(canvas, theme, box, theme.rim)
     inside = box.x + PAD * scale
     canvas.text(inside, box.y + 20.0 * scale, text("telling.products"), size=size, color=theme.soft)
     order = sorted(range(len(terms)), key=lambda place: row.feet[place][0])
@@ -298,20 +297,19 @@ def draw_wish(
         words: a heading, and the lines below it
     """
     scale, size = canvas.scale, LETTERS * canvas.scale
-    wide, high, rim = box.width, box.height, 8.0 * scale
-    canvas.box(box.x, box.y, wide, high, theme.panel[:7], radius=rim, outline=theme.accent)
-    x, foot = box.x + 0.5 * BESIDE_CUBE * scale, box.y + 0.5 * high + 0.4 * WISHED * scale
+    fill_panel(canvas, theme, box, theme.accent)
+    x, foot = box.x + 0.5 * BESIDE_CUBE * scale, box.y + 0.5 * box.height + 0.4 * WISHED * scale
     side = WISHED * scale
     draw_cubes([(x, foot, side, cube[0])])
     half = 0.5 * side * edge_of(cube[1])
-    ends = [(x - half, foot), (x + half, foot), (x - half, foot - 2.0 * half)]
-    draw_before(canvas, theme, [*ends, (x + half, foot - 2.0 * half)], theme.push)
+    goal = Box(x - half, foot - 2.0 * half, 2.0 * half, 2.0 * half)
+    draw_before(canvas, theme, goal.corners, theme.push)
     left = box.x + BESIDE_CUBE * scale
     room = box.right - left - PAD * scale
     lines = [words[0]]
     for each in words[1:]:
         lines += lines_of(canvas, each, room, size, bold=False)
-    step = min(20.0 * scale, (high - 8.0 * scale) / len(lines))
+    step = min(20.0 * scale, (box.height - 8.0 * scale) / len(lines))
     y = box.y + step
     is_wide = canvas.measure(words[0], size=14.0 * scale, bold=True) <= room
     for place, line in enumerate(lines):
@@ -411,8 +409,7 @@ def draw_misses(
     """
     scale, size, misses = canvas.scale, LETTERS * canvas.scale, caption.misses
     large, left, right = SENTENCE * scale, box.x + 22.0 * scale, box.right - 22.0 * scale
-    fill, rim = theme.panel[:7], 8.0 * scale
-    canvas.box(box.x, box.y, box.width, box.height, fill, radius=rim, outline=theme.rim)
+    fill_panel(canvas, theme, box, theme.rim)
     gaps: list[float] = [abs(each.out - each.goal) for each in misses]
     y, room, small = box.y + 32.0 * scale, right - left, 14.0 * scale
     group = caption.group

@@ -76,8 +76,10 @@ def draw_tray(
     if target is not None:
         start, end = target.shortest(box)
         canvas.segments([start], [end], theme.lit, width=1.3 * scale)
-    fill, bend = theme.panel[:7], 10.0 * scale
-    canvas.box(box.x, box.y, box.width, box.height, fill, radius=bend, outline=theme.rim)
+    canvas.box(
+        box.x, box.y, box.width, box.height, theme.panel[:7],
+        radius=10.0 * scale, outline=theme.rim,
+    )  # fmt: skip
     title, ink = text("tray.title", count=fan.inputs), theme.ink
     room, base = box.right - left, box.y + 26.0 * scale
     canvas.text(left, base, title, size=size, color=ink, bold=True, room=room)

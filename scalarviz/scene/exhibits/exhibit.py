@@ -269,8 +269,7 @@ class Exhibit(ABC):
         """Write titles above output and target; an output not computed yet has a dashed frame."""
         size, out = letter_size(canvas), places.out
         if self.awaits and places.goal != out:
-            ends = [(x, y) for x in (out.x, out.right) for y in (out.y, out.bottom)]
-            draw_before(canvas, theme, ends)
+            draw_before(canvas, theme, out.corners)
         room = places.out.width
         if places.goal != places.out:
             room = min(HEADS_ROOM * room, places.goal.x - places.out.x - 0.3 * size)
@@ -343,8 +342,7 @@ class Exhibit(ABC):
         if box.height < LEAST_BEGUN * size:
             return
         first.paint_answer(canvas, box, theme)
-        corners = [(x, y) for x in (box.x, box.right) for y in (box.y, box.bottom)]
-        draw_before(canvas, theme, corners)
+        draw_before(canvas, theme, box.corners)
         for i, line in enumerate(lines):
             y = box.y + 0.5 * box.height + (1.4 * (i - 0.5 * (len(lines) - 1)) + 0.36) * size
             canvas.text(left, y, line, size=size, color=theme.former, bold=True)
@@ -394,7 +392,7 @@ class Axes:
     def paint(self, canvas: Canvas2D, box: Box, plot: Box, theme: Theme) -> None:
         """Draw the frame of the plot, and the axis names and numbers around it."""
         size, quiet = letter_size(canvas), theme.quiet
-        canvas.box(plot.x, plot.y, plot.width, plot.height, None, outline=theme.faint)
+        canvas.box(*plot.place, None, outline=theme.faint)
         right = plot.x - 0.5 * size
         if right > box.x:
             middle = plot.y + 0.5 * plot.height + 0.36 * size

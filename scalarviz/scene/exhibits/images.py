@@ -114,8 +114,7 @@ class Pictures(Exhibit):
         )
         self.first.paint_answer(canvas, small, theme)
         around = small.inside(-0.25 * size)
-        ends = [(x, y) for x in (around.x, around.right) for y in (around.y, around.bottom)]
-        draw_before(canvas, theme, ends)
+        draw_before(canvas, theme, around.corners)
         x, low = around.right + size, top + size
         room: dict[str, Any] = {"room": box.right - x}
         said = list[str]()
@@ -264,9 +263,7 @@ class Swatches(Exhibit):
             )
             plate = replace(places.out.around(places.goal), y=again)
             self.first.paint_answer(canvas, plate, theme)
-            around = plate.inside(-4.0 * canvas.scale)
-            ends = [(x, y) for x in (around.x, around.right) for y in (around.y, around.bottom)]
-            draw_before(canvas, theme, ends)
+            draw_before(canvas, theme, plate.inside(-4.0 * canvas.scale).corners)
             words, low = self.first.verdict(), plate.bottom + 2.1 * size
             canvas.text(middle, low, words, size=large, color=theme.former, **look)
         self._paint_samples(canvas, *self._column(box, canvas.scale), theme)

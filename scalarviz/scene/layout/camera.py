@@ -42,6 +42,10 @@ class Box:
         """x, y, width and height of the box."""
         return self.x, self.y, self.width, self.height
 
+    @property
+    def corners(self) -> list[tuple[float, float]]:
+        return [(x, y) for x in (self.x, self.right) for y in (self.y, self.bottom)]
+
     def inside(self, margin: float) -> Box:
         """Return the box reduced by a margin on each side."""
         wide, high = max(0.0, self.width - 2.0 * margin), max(0.0, self.height - 2.0 * margin)
