@@ -289,22 +289,18 @@ def made_page(
     has = parts_of(spec)
     script = bundle("main.js", partial(module_for, exhibit, parts=has, kinds=kinds))
     if does_train:
-        module, image, engine_spec = engine_data(show.session, probe, check_image)
+        module, image, spec["engine"] = engine_data(show.session, probe, check_image)
         first = show.session.data.first_shown
-        engine_spec["shown"] = first and [each.tolist() for each in first]
+        spec["engine"]["shown"] = first and [each.tolist() for each in first]
         data["worker"] = bundle("worker.js", partial(module_for, None, parts=has))
         parts |= {"module": packed_bytes(module), "image": packed_bytes(image)}
-    else:
-        engine_spec = {}
-    spec["engine"] = engine_spec
-    names: Any = show.session.data
-    if does_train and names.writes:
-        random = names.random_numbers(SHOWN).tolist()
-        spec["page"]["names"] = {"signs": names.letters, "random": random}
-    if does_train:
+        names: Any = show.session.data
+        if names.writes:
+            random = names.random_numbers(SHOWN).tolist()
+            spec["page"]["names"] = {"signs": names.letters, "random": random}
         measured = metric_data(show.session, spec["facts"]["loss"])
         if measured is not None and measured.engine["names"]:
-            spec["engine"] = {**engine_spec, "metrics": measured.engine}
+            spec["engine"]["metrics"] = measured.engine
             spec["page"]["measured"] = measured.shown
             parts["held"] = packed_bytes(measured.held)
         optimizers = training_of(show.session.trainer, 0).optimizers
@@ -565,11 +561,6 @@ def said_in(markup: str) -> dict[str, str]:
     """Return the texts for the names in a markup that begin with SAY."""
     said = [name for name in Template(markup).get_identifiers() if name.startswith(SAY)]
     return {name: text(f"page.html.{name.removeprefix(SAY)}") for name in said}
-
-
-def style_of_page() -> str:
-    """Return the complete style sheet: the style of the head, and the rules added by the loader."""
-    return first_style() + rules_of_page()
 
 
 def first_style() -> str:

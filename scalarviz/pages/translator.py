@@ -265,7 +265,6 @@ FACTORIES = {
     "field(default_factory=set)": "py.set()",
     "field(default_factory=nothing)": "[]",  # an array
 }
-INNER = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class TranslationError(ValueError):

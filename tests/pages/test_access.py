@@ -14,7 +14,7 @@ from scalarviz.base.package_files import text_beside
 from scalarviz.base.texts import text, texts
 from scalarviz.pages import page
 from scalarviz.pages.caption_data import caption_data
-from scalarviz.pages.page import properties, style_of_page
+from scalarviz.pages.page import first_style, properties, rules_of_page
 from scalarviz.scene.canvas.palette import THEMES, contrast, rgb
 from tests.pages.browser import Tab
 from tests.pages.conftest import Opens
@@ -42,7 +42,7 @@ def test_letters_have_contrast(theme: object) -> None:
 
 
 def test_all_colors_of_letters_in_the_style_are_among_those() -> None:
-    used = set(re.findall(r"[{;]\s*color: var\(--([\w-]+)\)", style_of_page()))
+    used = set(re.findall(r"[{;]\s*color: var\(--([\w-]+)\)", first_style() + rules_of_page()))
     assert used <= {letters for letters, _ in LETTERS}
 
 

@@ -41,12 +41,13 @@ from scalarviz.pages.page import (
     Page,
     description,
     first_speed,
+    first_style,
     module_for,
     module_text,
     page_of,
     parts_of,
+    rules_of_page,
     size_words,
-    style_of_page,
 )
 from scalarviz.pages.plain_pages import Entry, index_of
 from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
@@ -300,7 +301,7 @@ def test_a_file_is_replaced_whole_or_stays(
 def test_the_theme_is_that_of_the_reader_unless_one_is_asked_for(made: Page) -> None:
     assert data_in(made.text)["spec"]["page"]["theme"] == ""
     assert data_in(page_of(small(), theme="dark").text)["spec"]["page"]["theme"] == "dark"
-    style = style_of_page()
+    style = first_style() + rules_of_page()
     assert style.count("color-scheme: dark;") == 2 and style.count("color-scheme: light;") == 2
 
 

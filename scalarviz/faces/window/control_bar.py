@@ -85,7 +85,6 @@ LONG = 16  # letters above which a list of names has the width of its row
 EDGES = 32  # pixels beside the names of an open list
 KNOB = 6.0  # radius of the knob
 DRAG = 4  # pixels above which a press becomes a drag
-LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 TAB = Qt.FocusPolicy.TabFocus
 SMALLEST = 0.05  # minimum magnitude for scaling a drag
 LARGEST = 2**31 - 1  # maximum integer
