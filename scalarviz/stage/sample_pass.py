@@ -144,9 +144,7 @@ def flatness(operation: Operation, numbers: OperationArrays, y: FloatArray) -> F
     return (np.array(slopes) < FLAT * steepest).astype(np.float64)
 
 
-def backward(
-    program: Program, way: SamplePass, target: FloatArray, loss: Loss, batch: int
-) -> SamplePass:
+def backward(program: Program, way: SamplePass, target: FloatArray, loss: Loss, batch: int) -> None:
     """Add the gradients of one sample, as part of a batch of `batch` samples, to its pass.
 
     Args:
@@ -169,12 +167,11 @@ def backward(
             if moment.gradients:
                 way._grown.append(gradients_now(way.nodes, moment))
         way._flows.update(numbers_of_nodes(way.nodes, way.nodes.gradients))
-        return way
-    flows = {program.outputs.name: flow}
-    with np.errstate(all="ignore"):
-        send_back(way.passed, found, flows)
-    way._flows.update({name: each[0] for name, each in flows.items()})
-    return way
+    else:
+        flows = {program.outputs.name: flow}
+        with np.errstate(all="ignore"):
+            send_back(way.passed, found, flows)
+        way._flows.update({name: each[0] for name, each in flows.items()})
 
 
 def forward_products(program: Program, value: FloatArray, way: SamplePass) -> FloatArray:

@@ -570,7 +570,8 @@ def ways(session: Session) -> list[SamplePass]:
     found = []
     for i, (x, target) in enumerate(zip(inputs, targets, strict=True)):
         way = forward(net.program, net.bank.value, x, net.bank.state, session.clock.step, i)
-        found.append(backward(net.program, way, target, trainer.loss, len(inputs)))
+        backward(net.program, way, target, trainer.loss, len(inputs))
+        found.append(way)
     return found
 
 
