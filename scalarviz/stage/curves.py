@@ -105,8 +105,10 @@ class Curves:
     def _read(self, now: TrainingState, count: int, view: CurveView) -> Curve:
         """Read the first `count` losses of the branch, and the losses of other branches."""
         branch = now.here.branch
-        others = [each for each in now.branches if each is not branch and each.end.step]
-        others = sorted(others, key=lambda each: each.number)[-NEWEST:]
+        others = sorted(
+            (each for each in now.branches if each is not branch and each.end.step),
+            key=lambda each: each.number,
+        )[-NEWEST:]
         end = max([count, *map(end_of, others)])
         first = max(0, math.floor(view.first) - 2)  # the line continues outside the chart
         stop = end if view.last is None else math.ceil(view.last) + 1
@@ -292,22 +294,18 @@ class PastReader:
         self, view: CurveView, over: OverlayPointer, now: TrainingState, facts: Facts
     ) -> PastWeights | Terrain | HealthRows | ScalarCharts | NamesOfMoment:
         """Return the data of the chart below the large loss chart."""
-        if view.order == HEALTH:
-            if (health := self.health(now)) is not None:
-                self.rest()
-                return health
+        if view.order == HEALTH and (health := self.health(now)) is not None:
+            self.rest()
+            return health
+        if view.order == SCALARS and now.run.followed is not None:
+            self.rest()
+            return scalar_charts([("", "", self.scalars(view, now))])
+        people: Any = now.data
+        if view.order == NAMES and people.writes:
+            self.rest()
+            return self.names(now, people)
+        if view.order in (HEALTH, SCALARS, NAMES):
             view.choose("layer")  # another session is shown now
-        if view.order == SCALARS:
-            if now.run.followed is not None:
-                self.rest()
-                return scalar_charts([("", "", self.scalars(view, now))])
-            view.choose("layer")
-        if view.order == NAMES:
-            people: Any = now.data
-            if people.writes:
-                self.rest()
-                return self.names(now, people)
-            view.choose("layer")
         if view.order == LANDSCAPE:
             return self.terrain.read(view, over, now, facts)
         self.terrain.rest()
@@ -340,8 +338,7 @@ class PastReader:
         """Return the names that a network writes now."""
         here = now.here
         moment = here.branch, here.clock, here.leaps
-        make = partial(names_of, now, data)
-        return self._names.get(now.run, moment, make, may_wait=now.playing)
+        return self._names.get(now.run, moment, partial(names_of, now, data), may_wait=now.playing)
 
     def scalars(self, view: CurveView, now: TrainingState) -> dict[str, Curve]:
         """Return the curves of the scalars of a followed model by name; {} of other networks."""
