@@ -7,7 +7,7 @@ import json
 import logging
 import math
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
@@ -363,21 +363,18 @@ def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
 
 
 @pytest.fixture
-def speak(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[[object], None]]:
+def speak(choose_language: Callable[[str], None], tmp_path: Path) -> Callable[[object], None]:
     """speak(translation): what is said from now on, by a file of made-up texts."""
 
-    def choose(translation: object) -> None:
+    def made_up(translation: object) -> None:
         file = tmp_path / "made_up.json"
         file.write_text(
             translation if isinstance(translation, str) else json.dumps(translation),
             encoding="utf-8",
         )
-        monkeypatch.setenv("SCALARVIZ_LANGUAGE", str(file))
-        texts.cache_clear()
+        choose_language(str(file))
 
-    yield choose
-    monkeypatch.undo()
-    texts.cache_clear()
+    return made_up
 
 
 SOURCE = (FOLDER / "german.json").read_text(encoding="utf-8")
@@ -401,15 +398,6 @@ SAME = set(
     "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
     " node data grad mark log minus plus orange PyTorch Adam Xavier".split()
 )
-
-
-@pytest.fixture
-def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "german")
-    texts.cache_clear()
-    yield
-    monkeypatch.undo()
-    texts.cache_clear()
 
 
 def numbers_in(words: str) -> list[str]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.base.texts import text, texts
+from scalarviz.base.texts import text
 from scalarviz.scene.blame import THIN, SeenLayer, boxes_of, lit_by_blame, unit_width
 from scalarviz.scene.callout import draw_told
 from scalarviz.scene.canvas.palette import THEMES
@@ -93,9 +93,8 @@ def test_parts_add_up_to_the_blame_of_the_neuron_and_tags_have_their_signs(
 
 
 @pytest.mark.parametrize("language", ["english", "german"])
-def test_tags_have_nine_words_at_most(language: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", language.replace("english", ""))
-    texts.cache_clear()
+def test_tags_have_nine_words_at_most(language: str, choose_language: Any) -> None:
+    choose_language(language)
     names = [color_name(name) for name in "RGB"]
     starts = [text(f"blame.{way}", name=name) for way in ("much", "little") for name in names]
     starts += [text(f"blame.{way}") for way in ("high", "low")]
@@ -108,8 +107,6 @@ def test_tags_have_nine_words_at_most(language: str, monkeypatch: pytest.MonkeyP
                 text(f"blame.added.{way}"),
             )
             assert all(len(tag.replace("×", "").split()) <= 9 for tag in tags), tags
-    monkeypatch.undo()
-    texts.cache_clear()
 
 
 def stages(name: str, size: tuple[int, int], steps: int = 89) -> Iterator[Stage]:

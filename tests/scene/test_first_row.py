@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.base.texts import choose, text
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -64,15 +64,14 @@ def number(words: str) -> float:
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "micrograd", "normalized"])
 @pytest.mark.parametrize("lang", ["english", "german"])
-def test_call_outs_stand_apart_before_the_first_step(name: str, lang: str) -> None:
-    choose(lang)
-    try:
-        found = said(stage_at(name, 0))
-        words = "\n".join(each.words for each in found)
-        assert all(text(f"first_row.{key}") in words for key in ROWS)
-        assert any(turn in words for turn in turns())
-    finally:
-        choose("english")
+def test_call_outs_stand_apart_before_the_first_step(
+    name: str, lang: str, choose_language: Any
+) -> None:
+    choose_language(lang)
+    found = said(stage_at(name, 0))
+    words = "\n".join(each.words for each in found)
+    assert all(text(f"first_row.{key}") in words for key in ROWS)
+    assert any(turn in words for turn in turns())
     for one, other in itertools.combinations(found, 2):
         assert not one.box.meets(other.box), (one.words, other.words)
     assert all(each.box.x >= 0.0 and each.box.right <= 1280.0 for each in found)

@@ -14,7 +14,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.limits import in_units
-from scalarviz.base.texts import text, texts
+from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
 from scalarviz.faces import watch as faces
@@ -242,18 +242,14 @@ def test_the_exit_code_of_the_doctor_is_that_of_the_command(
     assert run("doctor").code == 1
 
 
+@pytest.mark.usefixtures("choose_language")
 @pytest.mark.parametrize("place", [0, 1, 2])
 @pytest.mark.parametrize("option", [("--language", "german"), ("--language=german",)])
-def test_a_language_may_stand_anywhere(
-    option: tuple[str, ...], place: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
+def test_a_language_may_stand_anywhere(option: tuple[str, ...], place: int) -> None:
     words = ["page", "rgb"]
     words[place:place] = option
     assert without_language(words) == ["page", "rgb"]
     assert text("chart.title") == "Verlust"
-    monkeypatch.undo()
-    texts.cache_clear()
 
 
 def test_an_unknown_language_is_refused() -> None:

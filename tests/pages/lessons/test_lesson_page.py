@@ -5,7 +5,6 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 import scalarviz as sv
-from scalarviz.base.texts import choose, file_of, texts
+from scalarviz.base.texts import choose, file_of
 from scalarviz.errors import InputError
 from scalarviz.faces.cli.class_pages import all_named, made, named, page_of_lesson, write_lessons
 from scalarviz.faces.cli.commands import application
@@ -367,15 +366,6 @@ NOTE = "hat sie keine Lehrkraft gelesen, deren Muttersprache Deutsch ist"
 FILES = sorted(file_of("german").with_suffix("").glob("*.toml"))
 NUMBERS = [path.stem.partition("-")[0] for path in FILES]
 CHANGED = "translate it anew: `python -m tests.lesson_to_translate` has the new mark"
-
-
-@pytest.fixture
-def german(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
-    choose("german")
-    yield
-    monkeypatch.undo()
-    texts.cache_clear()
 
 
 def own_parts(words: str) -> Counter[str]:
