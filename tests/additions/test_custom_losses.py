@@ -71,7 +71,9 @@ def trained(loss: Any, engine: str, steps: int = 20, **options: Any) -> sv.Sessi
 
 
 def same_bits(a: sv.Session, b: sv.Session) -> bool:
-    pairs = (a.network.bank.value, b.network.bank.value), (a.losses, b.losses)
+    banks = a.network.bank, b.network.bank
+    pairs = [(banks[0].value, banks[1].value), (a.losses, b.losses)]
+    pairs += zip(banks[0].slots.values(), banks[1].slots.values(), strict=True)
     return all(np.array_equal(*pair) for pair in pairs)
 
 

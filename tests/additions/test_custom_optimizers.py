@@ -20,7 +20,7 @@ from scalarviz.core.formulas.losses import LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import main
-from tests.additions.test_custom_losses import poisson
+from tests.additions.test_custom_losses import poisson, same_bits
 from tests.pages.node import InPage
 from tests.sessions import advanced, every_engine
 from tests.wording import refused
@@ -72,13 +72,6 @@ def session(optimizer: Any, engine: str, steps: int = 20, **options: Any) -> sv.
         sv.Session(net, data.Xor(), "mse", optimizer, batch=4, seed=3, engine=engine, **options),
         steps,
     )
-
-
-def same_bits(a: sv.Session, b: sv.Session) -> bool:
-    banks = a.network.bank, b.network.bank
-    pairs = [(banks[0].value, banks[1].value), (a.losses, b.losses)]
-    pairs += zip(banks[0].slots.values(), banks[1].slots.values(), strict=True)
-    return all(np.array_equal(*pair) for pair in pairs)
 
 
 # ---- training -----------------------------------------------------------------------------------

@@ -12,23 +12,12 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.data.names import drawn
 from scalarviz.errors import InputError, NotFiniteError, ShapeError
+from tests.data.test_files import written as written
 from tests.sessions import advanced, session_on
 from tests.wording import refused
 
 NAMES = data.Names()
 FEW = ["mara", "tarn", "ida", "bo"]
-
-
-@pytest.fixture
-def written(tmp_path: Path) -> Any:
-    """written(content): the path of a file with this text or these bytes."""
-
-    def write(content: str | bytes) -> Path:
-        path = tmp_path / "names.txt"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return write
 
 
 def everyone(names: data.Names) -> list[str]:
@@ -72,7 +61,7 @@ def test_a_sample_has_the_next_sign_at_each_place() -> None:
 
 
 def test_names_of_a_file_are_in_lower_case_once(written: Any) -> None:
-    names = data.Names(written("\ufeffMara\n\n tarn \r\nIda\nmara\nBo"), held_out=0)
+    names = data.Names(written("\ufeffMara\n\n tarn \r\nIda\nmara\nBo", "names.txt"), held_out=0)
     assert names.names and sorted(names.names) == sorted(FEW)
     assert repr(names) == "Names(held_out=0, names='mara\\ntarn\\nida\\nbo'): 16 -> 432, 4 samples"
     again = data.remake("names", names.settings())
@@ -99,11 +88,13 @@ def test_other_letters_and_more_places_can_be_chosen() -> None:
     ],
 )
 def test_a_file_without_names_is_refused(written: Any, content: str | bytes, value: str) -> None:
-    refused(InputError, value).by(data.Names, written(content))
+    refused(InputError, value).by(data.Names, written(content, "names.txt"))
 
 
 def test_a_file_that_is_too_large_is_refused(written: Any, tmp_path: Path) -> None:
-    names = written("".join(f"{a}{b}\n" for a in string.ascii_lowercase for b in "aeiou"))
+    names = written(
+        "".join(f"{a}{b}\n" for a in string.ascii_lowercase for b in "aeiou"), "names.txt"
+    )
     needed = 8 * 130 * 16 * 28
     assert data.Names(names, limit=needed).samples == 117
     refused(InputError, f"limit={needed}").by(data.Names, names, limit=needed - 1)

@@ -190,6 +190,17 @@ class Tab:
         points = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(places)]
         self.fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
 
+    def stroke(self, *places: tuple[float, float]) -> None:
+        """Let one finger go from the first of these places to the last."""
+        for number, place in enumerate(places):
+            self.touch("touchMove" if number else "touchStart", place)
+        self.touch("touchEnd")
+
+    def middle(self, where: str) -> tuple[float, float]:
+        """Where the middle of the first element of a selector is in the window."""
+        box = self.page.locator(where).first.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
     def tap(self, thing: str) -> None:
         """Click a cube or a neuron, as `place_of` has them, and wait likewise."""
         self.page.mouse.click(*self.place_of(thing))

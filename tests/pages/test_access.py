@@ -183,10 +183,7 @@ def test_a_weight_is_found_and_pinned_by_keys_alone(tab: Tab) -> None:
         tab.press(key)
     row = 2 * 3 + 1  # neuron 2, input G
     assert tab.ask("app.hover") == {"row": row}
-    x, y = tab.place_of(f"{{row: {row}}}")
-    ring = tab.page.locator(".ring").bounding_box()
-    assert abs(ring["x"] + ring["width"] / 2 - x) < 3
-    assert abs(ring["y"] + ring["height"] / 2 - y) < 3
+    assert tab.middle(".ring") == pytest.approx(tab.place_of(f"{{row: {row}}}"), abs=3)
     assert (tab.state["step"], tab.state["operation"]) == (0, 0)  # arrows did not step
     tab.press("Enter")
     assert tab.ask("app.pinned") == {"row": row}
@@ -277,10 +274,7 @@ def test_arrows_walk_from_cubes_to_neurons_and_enter_pins(tab: Tab) -> None:
     assert seen[-1].startswith("Input ")
     here = tab.ask("app.hover")
     assert here["neuron"][0] == "inputs"
-    x, y = tab.place_of(json.dumps(here))
-    ring = tab.page.locator(".ring").bounding_box()
-    assert abs(ring["x"] + ring["width"] / 2 - x) < 3
-    assert abs(ring["y"] + ring["height"] / 2 - y) < 3
+    assert tab.middle(".ring") == pytest.approx(tab.place_of(json.dumps(here)), abs=3)
     tab.press("Enter")
     assert tab.ask("app.pinned") == here and tab.page.locator("#card").is_visible()
     tab.press("Escape")

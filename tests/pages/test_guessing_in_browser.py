@@ -238,10 +238,7 @@ def test_a_finger_drags_the_arrow_on_a_phone_where_nothing_is_clipped(
     x, y = tab.place_of("app.guess.question")
     count, least, clipped, top = tab.ask(FIT)
     assert (count, clipped) == (6, 0) and least >= 44 and y < top
-    tab.touch("touchStart", (x, y))
-    for down in (10, 20, 30):
-        tab.touch("touchMove", (x, y + down))
-    tab.touch("touchEnd")
+    tab.stroke(*((x, y + down) for down in (0, 10, 20, 30)))
     assert tab.page.get_attribute("#guess-down", "aria-pressed") == "true"
     tab.click("#guess-on")
     tab.until("app.guess.asked === 1")
@@ -418,9 +415,7 @@ def test_a_point_of_a_picture_is_asked_for_by_click_finger_and_keys(tab: Tab) ->
     at = box["x"] + 0.25 * box["width"], box["y"] + 0.5 * box["height"]
     tab.page.mouse.click(*at)
     assert own(tab) == pytest.approx([0.25, 0.5], abs=0.02)
-    spot = tab.page.locator(".spot").nth(0).bounding_box()
-    place = spot["x"] + spot["width"] / 2, spot["y"] + spot["height"] / 2
-    assert place == pytest.approx(at, abs=2)
+    assert tab.middle(".spot") == pytest.approx(at, abs=2)
     canvas.focus()
     tab.press("ArrowRight", 5)
     assert own(tab) == pytest.approx([0.35, 0.5], abs=0.02)

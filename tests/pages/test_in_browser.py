@@ -409,21 +409,18 @@ def test_nothing_is_clipped_small_or_over_another(
 def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     tab.page.touchscreen.tap(*tab.place_of("{row: 30}"))
     tab.until("app.pinned?.row === 30 && !document.querySelector('#card').hidden")
-    tab.page.touchscreen.tap(*center(tab, "#card header button"))
+    tab.page.touchscreen.tap(*tab.middle("#card header button"))
     tab.until("app.pinned === null")
-    tab.page.touchscreen.tap(*center(tab, "#play"))
+    tab.page.touchscreen.tap(*tab.middle("#play"))
     tab.until("app.state.step > 2")
-    tab.page.touchscreen.tap(*center(tab, "#play"))
+    tab.page.touchscreen.tap(*tab.middle("#play"))
     tab.until("!app.player.playing")
     angle, height = tab.ask("[app.picture.eyes.camera.azimuth, app.picture.eyes.camera.height]")
     tab.do("app.pin({row: 30})")
     tab.page.wait_for_timeout(300)
     x, y = tab.place_of("{row: 30}")
     value = tab.state["value"][30]
-    tab.touch("touchStart", (x, y))
-    for up in range(5, 41, 5):
-        tab.touch("touchMove", (x, y - up))
-    tab.touch("touchEnd")
+    tab.stroke(*((x, y - up) for up in range(0, 41, 5)))
     tab.settle()
     assert tab.state["value"][30] > value
     assert tab.ask("app.picture.eyes.camera.azimuth") == angle
@@ -437,10 +434,7 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     tab.touch("touchEnd")
     tab.settle()
     assert tab.state["value"][30] < value and tab.ask("app.pinned") is None
-    tab.touch("touchStart", (200, 200))
-    for x in range(210, 281, 10):
-        tab.touch("touchMove", (x, 205))
-    tab.touch("touchEnd")
+    tab.stroke((200, 200), *((x, 205) for x in range(210, 281, 10)))
     tab.until(f"app.picture.eyes.camera.azimuth !== {angle}")
     tab.touch("touchStart", (180, 220), (210, 220))
     for apart in range(5, 41, 5):
@@ -448,7 +442,7 @@ def test_fingers_tap_turn_and_zoom_on_a_phone(tab: Tab) -> None:
     tab.touch("touchEnd")
     tab.until(f"app.picture.eyes.camera.height < {height}")
     assert tab.ask("app.pinned") is None
-    tab.page.touchscreen.tap(*center(tab, "#more"))
+    tab.page.touchscreen.tap(*tab.middle("#more"))
     assert tab.page.locator("#rate").is_visible() and tab.page.locator("#speed").is_visible()
     tab.page.locator("#others summary").tap()
     tab.page.locator("#enlarge").tap()  # "Weights over time", which the sheet would cover
@@ -461,7 +455,7 @@ def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(tab: Tab) -> None
     tab.do("app.pin({row: 30})")
     slider = "#card label input[type=range]"
     ends = tab.page.locator(slider).evaluate("(field) => [field.min, field.max]")
-    x, y = center(tab, slider)
+    x, y = tab.middle(slider)
     for kind, right in [("touchStart", 0), *[("touchMove", each) for each in range(10, 101, 10)]]:
         tab.touch(kind, (x + right, y))
         tab.settle()
@@ -470,11 +464,6 @@ def test_the_slider_of_a_weight_keeps_its_range_under_a_finger(tab: Tab) -> None
     tab.touch("touchEnd")
     tab.settle()
     assert tab.ask("document.activeElement === document.body")  # so that it follows the training
-
-
-def center(tab: Tab, where: str) -> tuple[float, float]:
-    box = tab.page.locator(where).bounding_box()
-    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def test_a_browser_that_cannot_unpack_the_page_is_told_in_one_sentence(opened: Opens) -> None:

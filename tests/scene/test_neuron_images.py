@@ -5,14 +5,15 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.core.program import Program
+from scalarviz.scene.canvas.canvas2d import Canvas2D
 from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.frame_data import Buffers, CubeValues, FrameData
 from scalarviz.scene.layout.camera import CAMERAS, Camera
-from scalarviz.scene.layout.division import Division
+from scalarviz.scene.layout.division import Division, Projection
 from scalarviz.scene.layout.plates import DOWN, RIGHT, Layout
 from scalarviz.scene.layout.points import reach_of
 from scalarviz.scene.layout.trays import trays_layout
-from scalarviz.scene.neuron_images import heat_of
+from scalarviz.scene.neuron_images import draw_pictures, heat_of
 from scalarviz.scene.picture import Picture
 from tests.studio import Studio, at, ground_of
 
@@ -142,10 +143,6 @@ def test_left_out_neurons_of_a_line_are_crossed_out(studio: Studio) -> None:
 
 
 def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
-    from scalarviz.scene.layout.division import Projection
-    from scalarviz.scene.neuron_images import draw_pictures
-
     layout = laid_out(sv.Network([sv.Conv2d((40, 3, 3), 1, 1)], seed=0).program)
     camera = layout.views["flat"].framing(reach_of(layout.extent), 1.5)
     see = Projection(camera, Division.of(*SIZE).inner, *SIZE)
@@ -156,10 +153,6 @@ def test_all_pictures_of_a_line_are_drawn_at_once() -> None:
 
 
 def test_numbers_are_written_out_from_near(studio: Studio) -> None:
-    from scalarviz.scene.canvas.canvas2d import Canvas2D
-    from scalarviz.scene.layout.division import Projection
-    from scalarviz.scene.neuron_images import draw_pictures
-
     frame_data = sight_of(LAYOUT, 57, values={"inputs": np.full(24, 0.25)})
     line = LAYOUT.neurons[0]
     for height, written in ((4.0, True), (40.0, False)):

@@ -6,7 +6,6 @@ What every operation lights up and marks, forward and back, also as a page.
 import base64
 import hashlib
 import re
-from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -22,7 +21,7 @@ from scalarviz.scene.marks import cube_boxes, pushed_rows
 from scalarviz.stage.encoders import png
 from scalarviz.stage.storyboard_page import COLORS, StoryboardStill, page
 from scalarviz.story.caption import Caption, plain_lines
-from tests.pages.browser import chromium
+from tests.faces.browser.conftest import browser as browser
 from tests.stage.conftest import go
 from tests.studio import (
     NAMES,
@@ -360,12 +359,6 @@ def test_text_has_contrast(stills: list[StoryboardStill], theme: str) -> None:
 
 def test_a_page_without_stills_is_refused() -> None:
     refused(InputError).by(page, [], "nothing")
-
-
-@pytest.fixture
-def browser() -> Iterator[Any]:
-    with chromium() as made:
-        yield made
 
 
 @pytest.mark.slow

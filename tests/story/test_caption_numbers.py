@@ -360,14 +360,6 @@ def picture_session() -> sv.Session:
     )
 
 
-def numbers_in(line: str) -> list[str]:
-    return NUMBER.findall(line)
-
-
-def held(session: sv.Session, name: str) -> Any:
-    return session.numbers(name)
-
-
 def test_every_kind_of_operation_has_its_words() -> None:
     from scalarviz.core.program import KINDS
 
@@ -396,9 +388,9 @@ def test_a_window_is_added_up_with_the_numbers_that_the_kernel_sees() -> None:
     assert told.title.startswith("Here 18 products and b add up: ")
     (line,), (whole,) = told.numbers, told.whole
     assert "... 15 more (" in line
-    x = held(session, "convolution 0").inputs[2].reshape(2, 4, 4)
-    y = held(session, "convolution 0").outputs[2].reshape(3, 4, 4)[1, 2, 2]
-    assert agrees(y, numbers_in(line)[-1])
+    x = session.numbers("convolution 0").inputs[2].reshape(2, 4, 4)
+    y = session.numbers("convolution 0").outputs[2].reshape(3, 4, 4)[1, 2, 2]
+    assert agrees(y, NUMBER.findall(line)[-1])
     seen = [NUMBER.findall(piece.words)[0] for piece in whole if piece.neuron][:-1]
     window = x[:, 1:4, 1:4].ravel()
     assert all(agrees(number, words) for number, words in zip(window, seen, strict=True))
@@ -413,10 +405,10 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
     first, last = told.numbers
     assert "... 13 more (" in first and "2 more samples" in last
     grad = session.network.bank.grad[row]
-    assert agrees(grad, numbers_in(last)[-1])
+    assert agrees(grad, NUMBER.findall(last)[-1])
     found = session.explain(row)
     assert found.products is not None
-    assert agrees(found.products.reshape(3, 16)[0].sum(), numbers_in(first)[-1])
+    assert agrees(found.products.reshape(3, 16)[0].sum(), NUMBER.findall(first)[-1])
     (marked,) = [piece for piece in told.pieces if piece.row == row]
     assert agrees(grad, marked.words)
     said_of_it = [
@@ -428,13 +420,13 @@ def test_a_weight_of_a_kernel_is_told_at_all_its_places() -> None:
 def test_a_batch_norm_tells_the_mean_and_the_variance_of_its_feature() -> None:
     session = picture_session()
     told = walk(session, 31)["batch_norm 1"]
-    x = held(session, "batch_norm 1").inputs.reshape(3, 3, 16)[:, 1]
+    x = session.numbers("batch_norm 1").inputs.reshape(3, 3, 16)[:, 1]
     line, count, words = told.numbers
     assert count.endswith("of 48 numbers of the batch") and count.startswith("feature 1: ")
-    mean, variance = numbers_in(count)[1:3]
+    mean, variance = NUMBER.findall(count)[1:3]
     assert agrees(x.mean(), mean) and agrees(x.var(), variance)
-    y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
-    assert words.startswith("Map 1 at 2, 2 ") and agrees(y, numbers_in(line)[-1])
+    y = session.numbers("batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
+    assert words.startswith("Map 1 at 2, 2 ") and agrees(y, NUMBER.findall(line)[-1])
 
 
 def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
@@ -445,11 +437,11 @@ def test_a_frozen_batch_norm_tells_its_running_numbers() -> None:
     told = walk(session, 31)["batch_norm 1"]
     line, count, words = told.numbers
     assert words.startswith("This layer is frozen")
-    mean, variance = numbers_in(count)[1:3]
+    mean, variance = NUMBER.findall(count)[1:3]
     assert agrees(norm.running_mean[1], mean) and agrees(norm.running_variance[1], variance)
     assert count.endswith(texts()["captions.batch_norm.running"])
-    y = held(session, "batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
-    assert agrees(y, numbers_in(line)[-1])
+    y = session.numbers("batch_norm 1").outputs[0].reshape(3, 4, 4)[1, 2, 2]
+    assert agrees(y, NUMBER.findall(line)[-1])
 
 
 @pytest.mark.parametrize("is_out", [False, True])
@@ -457,7 +449,7 @@ def test_a_dropout_says_what_became_of_a_number(is_out: bool) -> None:
     session = session_of_layers(sv.Dense(2, 12), sv.Dropout(12, 0.4), sv.Dense(12, 1))
     session.advance(2, "operation")
     session.advance(1, "operation")
-    y = held(session, "dropout 1").outputs[0]
+    y = session.numbers("dropout 1").outputs[0]
     feature = int(np.flatnonzero((y == 0.0) == is_out)[0])
     told = caption(session, 2 * feature)
     line, count = told.numbers

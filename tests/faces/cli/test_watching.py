@@ -94,8 +94,6 @@ def test_files_of_others_stay_and_its_own_are_written_again(folder: Path) -> Non
 def test_a_file_is_its_own_until_somebody_changes_it(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    import numpy as np
-
     monkeypatch.chdir(folder)
     image = png(np.zeros((2, 3, 3), np.uint8))
     for name, content in (("a.html", b"<html>page</html>\n"), ("a.png", image)):

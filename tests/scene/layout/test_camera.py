@@ -232,8 +232,6 @@ def test_a_picture_is_divided_as_it_was_agreed() -> None:
 
 @pytest.fixture
 def eyes() -> CameraController:
-    import scalarviz as sv
-
     program = sv.Network([3, 8, 3], "tanh", seed=0).program
     found = CameraController(trays_layout(program, lambda layer: ("", "")), "perspective")
     found.frame((1280.0, 800.0), Division.of(1280.0, 800.0).inner)
