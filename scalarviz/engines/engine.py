@@ -40,7 +40,7 @@ from scalarviz.errors import GradientError, Interrupted, OrderError, ShapeError,
 # Version of the order in which engines add up sums, which decides their last bits. It increases
 # when the order changes: a training run saved with another version cannot be replayed bit for bit.
 ORDER_OF_SUMS = 2
-MOST_KEPT = 2**18  # numbers of a batch kept by `Engine.keep_run`
+MOST_KEPT = 2**21  # numbers of a batch kept by `Engine.keep_run`; without, a call allocates them
 Kept = TypeVar("Kept")
 
 
