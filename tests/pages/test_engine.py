@@ -11,6 +11,7 @@ import pytest
 import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.kernel_files import keep
+from scalarviz.engines.codegen.kernel_units import form_of
 from scalarviz.engines.reference import program_forward
 from scalarviz.engines.wasm.compile_module import (
     A_MEMORY,
@@ -372,6 +373,10 @@ def test_an_activation_with_settings_changes_no_module_of_other_pages() -> None:
     units = units_of_pages()
     sv.Dense(2, 2, "leaky_relu(0.25)")
     assert units_of_pages() == units
+
+
+def test_pages_have_no_kernels_of_several_cores() -> None:
+    assert not [each for each in units_of_pages() if "in_parallel" in form_of(each.function).marks]
 
 
 def test_a_page_without_its_kernels_has_a_recording(tmp_path: Path) -> None:

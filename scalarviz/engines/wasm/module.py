@@ -196,7 +196,8 @@ def run(
 
 SHARED_FOLDER = Path(__file__).with_name("modules")
 DTYPES: tuple[Dtype, ...] = "float32", "float64"
-NOT_IN_PAGES = "all_cores", "lanes", "networks", "part_of"  # in the names of kernels
+# In the names of kernels.
+NOT_IN_PAGES = "all_cores", "by_parts", "lanes", "networks", "part_of", "turn"
 
 
 def units_of_pages() -> list[Unit]:
