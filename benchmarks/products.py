@@ -42,7 +42,8 @@ def weights(w, x, panels, grad, s, tiles, n, stride):
 
 @numba.njit(fastmath=REORDERED, **OPTIONS)
 def inputs(w, x, panels, grad, s, tiles, n, stride):
-    fill_panels(panels, w, ZERO, s, s, ZERO, s)
+    group = group_of_rows(w)
+    fill_panels(panels, w, ZERO, s, s, ZERO, (s + group - ONE) // group)
     for k in range(tiles):
         at, to = k * s * stride, (tiles + k) * s * stride
         affine_of_panels(panels, x, to, at, s, s, n, stride)

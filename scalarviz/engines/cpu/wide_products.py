@@ -318,7 +318,7 @@ def fill_panels(
     """Fill the panels `start` to before `end` of a matrix with `rows` rows of `down` numbers."""
     group = group_of_rows(w)
     for low in range(ZERO, rows, FEW_ROWS):
-        for k in range(start, min(end, (down + group - ONE) // group)):
+        for k in range(start, end):
             fill_panel(
                 panels, k * panel_size(rows, w) + low * group, w, first + low * down + k * group,
                 down, min(FEW_ROWS, rows - low), down - k * group,
