@@ -46,14 +46,14 @@ def inputs(w, x, panels, grad, s, tiles, n, stride):
     fill_panels(panels, w, ZERO, s, s, ZERO, (s + group - ONE) // group)
     for k in range(tiles):
         at, to = k * s * stride, (tiles + k) * s * stride
-        affine_of_panels(panels, x, to, at, s, s, n, stride)
+        transposed_affine(panels, w, ZERO, x, to, at, s, s, s, n, stride)
 """
 
 
 def module() -> types.ModuleType:
     """The products of the engine, compiled as its kernels are."""
     writer = UnitWriter("float32", None)
-    for each in ("affine_by_blocks", "wide_outer", "fill_panels", "affine_of_panels"):
+    for each in ("affine_by_blocks", "wide_outer", "fill_panels", "transposed_affine"):
         writer.name(getattr(wide_products, each))
     made = types.ModuleType("products")
     head = HEAD.format(versions=versions(), dtype="float32")

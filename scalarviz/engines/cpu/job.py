@@ -130,7 +130,9 @@ class CpuJob:
         for operation, record in zip(program.operations, records, strict=True):
             name, _ = kernels_for(operation)
             if name in BY_PARTS:
-                set_fields(record, parameters=0, part_of_parameters=kernels[name].address)
+                set_fields(record, part_of_parameters=kernels[name].address)
+            if operation.kind == "affine":
+                set_fields(record, parameters=0)
 
     def set_panels(
         self, program: Program, turned: list[int], kernels: Mapping[str, Kernel]

@@ -26,13 +26,11 @@ from scalarviz.engines.cpu.records import (
     MOST_SETTINGS,
     OPERATION,
     Address,
-    address_of,
     array_at,
     batch_record,
     record_at,
     room_of,
     tile_at,
-    tiles_of,
     view_of,
 )
 from scalarviz.engines.cpu.tile_kernels import (
@@ -76,20 +74,19 @@ from scalarviz.engines.cpu.tile_kernels import (
     sum_forward,
     sum_inputs,
 )
-from scalarviz.engines.cpu.tiles import count_chunks, number_of_chunks
+from scalarviz.engines.cpu.tiles import number_of_chunks
 from scalarviz.engines.cpu.wide_products import (
     WIDE,
     back_on_all_cores,
+    back_on_one_core,
     forward_on_all_cores,
+    forward_on_one_core,
     parameters_on_all_cores,
-    part_bounds,
+    parameters_on_one_core,
     part_of_back,
     part_of_forward,
     part_of_parameters,
     turn,
-    wide_forward,
-    wide_inputs,
-    wide_parameters,
 )
 
 KernelFunction = Callable[..., None]
@@ -128,19 +125,21 @@ ATTENTION: Kernels = {"forward": attention_tile, "back": attention_inputs}
 POINTWISE: Kernels = {
     "forward": pointwise_forward, "back": pointwise_inputs, "parameters": pointwise_parameters,
 }  # fmt: skip
-WIDE_AFFINE: Kernels = {
-    "forward": wide_forward, "back": wide_inputs, "parameters": wide_parameters,
-}  # fmt: skip
 AFFINE_OF_LANES: Kernels = {
     "forward": forward_of_lanes, "back": inputs_of_lanes, "parameters": parameters_of_lanes,
 }  # fmt: skip
 
-# Kernels of wide layers on all cores, for a batch of one chunk; and kernels of their parts.
-WIDE_ON_ALL_CORES: Kernels = {
-    "forward": forward_on_all_cores,
-    "back": back_on_all_cores,
-    "parameters": parameters_on_all_cores,
-}
+# Kernels of wide layers, which call kernels of their parts; a batch of one chunk uses all cores.
+WIDE_KERNELS: dict[str, Kernels] = {
+    "one_core": {
+        "forward": forward_on_one_core, "back": back_on_one_core,
+        "parameters": parameters_on_one_core,
+    },
+    "all_cores": {
+        "forward": forward_on_all_cores, "back": back_on_all_cores,
+        "parameters": parameters_on_all_cores,
+    },
+}  # fmt: skip
 PARTS_OF_WIDE: Kernels = {
     "part_of_forward": part_of_forward,
     "part_of_back": part_of_back,
@@ -154,7 +153,7 @@ def kernels_for(operation: Operation) -> tuple[str, Kernels]:
     A kind that is not in the table has no kernels; see `Fallback`.
     """
     if operation.kind == "affine" and min(operation.source.size, operation.target.size) >= WIDE:
-        return "wide_affine", WIDE_AFFINE
+        return "wide_affine", PARTS_OF_WIDE
     if is_pointwise(operation):
         return "pointwise", POINTWISE
     if operation.formula == "attention":
@@ -225,25 +224,6 @@ def on_part(kernel: KernelFunction) -> KernelFunction:
     return run
 
 
-def on_chunks(kernel: KernelFunction) -> KernelFunction:
-    """Wrap a kernel for a part of the parameters' gradients: it gets all chunks in order.
-
-    Its arguments are the addresses of an operation and a job, the part, and the number of parts.
-    """
-
-    @by_address
-    def run(place: Address, job: Address, part: Index, parts: Index) -> None:
-        op, tiles = record_at(place, OPERATION), tiles_of(job)
-        settings = array_at(op.settings, MOST_SETTINGS, Real)
-        low, high = part_bounds(part, parts, op.outputs)
-        for chunk in range(count_chunks(batch_record(job).samples)):
-            if low < high:
-                tile = tile_at(address_of(tiles, chunk), Real)
-                kernel(op, settings, view_of(job, Real), tile, low, high)
-
-    return run
-
-
 def on_batch(kernel: KernelFunction) -> KernelFunction:
     """Wrap a kernel so that its arguments are the addresses of an operation and a job."""
 
@@ -295,10 +275,9 @@ DRAWING = {
 RUN_PASSES = Unit("cpu_run_passes", training_kernels.run_passes)
 ON_ONE_CORE = Unit("cpu_pass_on_one_core", training_kernels.pass_on_one_core)
 ON_ALL_CORES = Unit("cpu_pass_on_all_cores", training_kernels.pass_on_all_cores)
-BY_PARTS = {  # a pass that adds up gradients by parts, and parts of them by name, see `kernels_for`
+BY_PARTS = {  # a pass that adds up gradients by parts, and the parts of layers that are not wide
     "run_pass": Unit("cpu_pass_by_parts", training_kernels.pass_by_parts),
-    "affine": Unit("cpu_affine_by_parts", on_chunks(affine_parameters_at_once)),
-    "wide_affine": Unit("cpu_wide_affine_by_parts", on_chunks(part_of_parameters)),
+    "affine": Unit("cpu_affine_by_parts", on_part(affine_parameters_at_once)),
 }
 ROUNDING = {
     "round_bank": Unit("cpu_round_bank", training_kernels.round_bank),
@@ -380,8 +359,8 @@ def units_of(operation: Operation, samples: int = 0) -> dict[str, Unit]:
     row = None if formulas is None else formulas[operation.formula]
     name, kernels = kernels_for(operation)
     found = kernels_of(name, kernels, row)
-    if kernels is WIDE_AFFINE and is_worth_cores(operation, samples):
-        found |= kernels_of_parts()
+    if kernels is PARTS_OF_WIDE:
+        found |= kernels_of_wide("all_cores" if is_worth_cores(operation, samples) else "one_core")
     return found
 
 
@@ -391,13 +370,12 @@ def is_worth_cores(operation: Operation, samples: int) -> bool:
     return number_of_chunks(samples) == 1 and work > WORTH_CORES
 
 
-def kernels_of_parts() -> dict[str, Unit]:
-    """Return the kernels that run a wide layer on all cores, and the kernels of its parts."""
-    cores = {
-        field: Unit(f"cpu_wide_affine_{field}_on_all_cores", kernel)
-        for field, kernel in WIDE_ON_ALL_CORES.items()
+def kernels_of_wide(cores: str) -> dict[str, Unit]:
+    """Return the kernels of a wide layer on one core or on all, which call kernels of its parts."""
+    return {
+        field: Unit(f"cpu_wide_affine_{field}_on_{cores}", kernel)
+        for field, kernel in WIDE_KERNELS[cores].items()
     }
-    return cores | kernels_of("wide_affine", PARTS_OF_WIDE, None)
 
 
 def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
@@ -461,8 +439,10 @@ def every_unit() -> list[Unit]:
             kernels = ATTENTION if name == "attention" else KERNELS[kind]
             found += kernels_of(kind, kernels, row).values()
     found += kernels_of("pointwise", POINTWISE, None).values()
-    found += kernels_of("wide_affine", WIDE_AFFINE, None).values()
-    found += [*kernels_of_parts().values(), *units_of_lanes().values(), TRAIN_LANES]
+    found += kernels_of("wide_affine", PARTS_OF_WIDE, None).values()
+    for cores in WIDE_KERNELS:
+        found += kernels_of_wide(cores).values()
+    found += [*units_of_lanes().values(), TRAIN_LANES]
     for name in (*LOSSES, *ROW_LOSSES):
         found += units_of_loss(Loss(name)).values()
     for row in OPTIMIZERS.values():

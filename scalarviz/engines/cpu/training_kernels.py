@@ -38,6 +38,7 @@ from scalarviz.engines.cpu.emitting import get_thread_id, prange
 from scalarviz.engines.cpu.products import ONE, ZERO, Index, Numbers, Record, Table
 from scalarviz.engines.cpu.records import (
     JOB,
+    OPERATION,
     PROGRESS,
     Address,
     BankArrays,
@@ -58,10 +59,12 @@ from scalarviz.engines.cpu.records import (
     room_record,
     samples_of,
     tile_at,
+    tiles_of,
     update_of,
     update_record,
 )
 from scalarviz.engines.cpu.tiles import DO_FLOW, DO_KEEP, count_chunks, first_tile, tile_of
+from scalarviz.engines.cpu.wide_products import part_bounds
 
 # ---- a pass -------------------------------------------------------------------------------------
 
@@ -115,8 +118,18 @@ def pass_by_parts(job: Address, number: Index) -> None:
         call(work, (job, number, np.uint64(c), np.uint64(c)))
     for p in prange(np.int64(parts)):
         for k in range(np.uint64(len(ops))):
-            if ops[k].part_of_parameters:
-                call(ops[k].part_of_parameters, (address_of(ops, k), job, np.uint64(p), parts))
+            add_part(address_of(ops, k), job, np.uint64(p), parts)
+
+
+@inner
+def add_part(place: Address, job: Address, part: Index, parts: Index) -> None:
+    """Add up the gradients of a part of an operation's parameters, over the chunks in order."""
+    op, tiles = record_at(place, OPERATION), tiles_of(job)
+    low, high = part_bounds(part, parts, op.outputs)
+    if op.part_of_parameters and low < high:
+        for chunk in range(count_chunks(batch_record(job).samples)):
+            tile = address_of(tiles, chunk)
+            call(op.part_of_parameters, (place, job, tile, low, high))
 
 
 @inner

@@ -117,7 +117,10 @@ def part_of_parameters(
 def part_of_back(
     op: Record, settings: Numbers, bank: BankView, tile: Tile, low: Index, high: Index
 ) -> None:
-    """Compute the gradient of the inputs `low` to before `high`: W transposed, times g."""
+    """Compute the gradient of the inputs `low` to before `high`: W transposed, times g.
+
+    If the operation has panels, `low` is 0.
+    """
     g0, h0 = op.flow_out * tile.stride, (op.flow_in + low) * tile.stride
     if tile.n == ONE:
         transposed_of_one(
@@ -126,14 +129,14 @@ def part_of_back(
         )  # fmt: skip
         return
     transposed_affine(
-        bank.value, op.weights + low, tile.flow, tile.flow, g0, h0, op.outputs, high - low,
-        op.inputs, tile.n, tile.stride,
+        panels_of(op, bank.value), bank.value, op.weights + low, tile.flow, g0, h0, op.outputs,
+        high - low, op.inputs, tile.n, tile.stride,
     )  # fmt: skip
 
 
 @by_address
 def turn(place: Address, job: Address, part: Index, parts: Index) -> None:
-    """Copy a part of W to the panels of its operation, which all chunks read in `wide_inputs`."""
+    """Copy a part of W to the panels of its operation, which all chunks read in `part_of_back`."""
     op, w = record_at(place, OPERATION), view_of(job, Real).value
     groups = (op.inputs + group_of_rows(w) - ONE) // group_of_rows(w)
     low, high = part * groups // parts, (part + ONE) * groups // parts
@@ -141,33 +144,28 @@ def turn(place: Address, job: Address, part: Index, parts: Index) -> None:
 
 
 # ---- a whole operation --------------------------------------------------------------------------
+# Its kernel calls the kernel of a part, so the products are compiled once.
 
 
-@inner
-def wide_forward(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """z = W x + b, for all outputs."""
-    part_of_forward(op, settings, bank, tile, ZERO, op.outputs)
+@by_address
+def forward_on_one_core(place: Address, job: Address, tile: Address) -> None:
+    """Run `part_of_forward` for all outputs."""
+    op = record_at(place, OPERATION)
+    call(op.part_of_forward, (place, job, tile, ZERO, op.outputs))
 
 
-@inner
-def wide_parameters(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Add the gradients of W and b: outer products, summed over the samples."""
-    part_of_parameters(op, settings, bank, tile, ZERO, op.outputs)
+@by_address
+def parameters_on_one_core(place: Address, job: Address, tile: Address) -> None:
+    """Run `part_of_parameters` for all outputs."""
+    op = record_at(place, OPERATION)
+    call(op.part_of_parameters, (place, job, tile, ZERO, op.outputs))
 
 
-@inner
-def wide_inputs(op: Record, settings: Numbers, bank: BankView, tile: Tile) -> None:
-    """Compute the gradient of all inputs: W transposed, times g."""
-    if op.turned:
-        affine_of_panels(
-            panels_of(op, bank.value), tile.flow, op.flow_out * tile.stride,
-            op.flow_in * tile.stride, op.outputs, op.inputs, tile.n, tile.stride,
-        )  # fmt: skip
-        return
-    part_of_back(op, settings, bank, tile, ZERO, op.inputs)
-
-
-# ---- a whole operation on all cores -------------------------------------------------------------
+@by_address
+def back_on_one_core(place: Address, job: Address, tile: Address) -> None:
+    """Run `part_of_back` for all inputs."""
+    op = record_at(place, OPERATION)
+    call(op.part_of_back, (place, job, tile, ZERO, op.inputs))
 
 
 @inner
@@ -276,38 +274,26 @@ def affine_by_blocks(
 
 @inner
 def transposed_affine(
-    w: Numbers, first: Index, x: Numbers, z: Numbers, x0: Index, z0: Index, inputs: Index,
+    panels: Numbers, w: Numbers, first: Index, x: Numbers, x0: Index, z0: Index, inputs: Index,
     outputs: Index, down: Index, n: Index, stride: Index,
 ) -> None:  # fmt: skip
-    """z[o] = sum over i of w[first + i * down + o] * x[i].
+    """z[o] = sum over i of w[first + i * down + o] * x[i], where z are rows of the array x.
 
-    A few columns at a time are copied to a panel, which the product then reads for all samples.
+    Without panels that `turn` has filled, a few columns at a time are copied to one, which the
+    product then reads for all samples.
     """
-    group = group_of_rows(x)
-    panel = np.empty(panel_size(DEPTH, x), w.dtype)
+    group, filled, at = group_of_rows(x), len(panels) > 0, ZERO
+    panel = panels if filled else np.empty(panel_size(DEPTH, x), w.dtype)
     for low in range(ZERO, inputs, DEPTH):
         count = min(DEPTH, inputs - low)
         for o in range(ZERO, outputs, group):
-            fill_panel(panel, ZERO, w, first + low * down + o, down, count, outputs - o)
+            if filled:
+                at = o // group * panel_size(inputs, x) + low * group
+            else:
+                fill_panel(panel, ZERO, w, first + low * down + o, down, count, outputs - o)
             add_group(
-                panel, ZERO, ONE, group, w[:0], ZERO, x, z, x0 + low * stride, z0 + o * stride, low,
+                panel, at, ONE, group, w[:0], ZERO, x, x, x0 + low * stride, z0 + o * stride, low,
                 count, min(group, outputs - o), n, stride,
-            )  # fmt: skip
-
-
-@inner
-def affine_of_panels(
-    panels: Numbers, x: Numbers, x0: Index, z0: Index, inputs: Index, outputs: Index, n: Index,
-    stride: Index,
-) -> None:  # fmt: skip
-    """Do the same as `transposed_affine`, with panels that `turn` has filled."""
-    group = group_of_rows(x)
-    for low in range(ZERO, inputs, DEPTH):
-        for o in range(ZERO, outputs, group):
-            at = o // group * panel_size(inputs, x) + low * group
-            add_group(
-                panels, at, ONE, group, panels[:0], ZERO, x, x, x0 + low * stride, z0 + o * stride,
-                low, min(DEPTH, inputs - low), min(group, outputs - o), n, stride,
             )  # fmt: skip
 
 
@@ -351,8 +337,8 @@ def panel_size(rows: Index, x: Numbers) -> Index:
 
 @inlined
 def panels_of(op: Record, x: Numbers) -> Numbers:
-    """Return the panels of an operation as an array."""
-    groups = (op.inputs + group_of_rows(x) - ONE) // group_of_rows(x)
+    """Return the panels of an operation as an array, or an empty array if `turn` fills none."""
+    groups = (op.inputs + group_of_rows(x) - ONE) // group_of_rows(x) * np.uint64(op.turned > ZERO)
     return array_at(op.turned, groups * panel_size(op.outputs, x), x.dtype)
 
 

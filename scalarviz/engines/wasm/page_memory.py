@@ -49,7 +49,6 @@ from scalarviz.engines.cpu.table import (
     ROUNDING,
     RUN_PASSES,
     TRAINING,
-    WIDE_AFFINE,
     kernels_for,
     stride_alone,
     units_of,
@@ -401,7 +400,7 @@ class PageMemory:
 def heap_of(training: PageTraining) -> int:
     """Return the approximate maximum bytes of arrays that kernels allocate, as for wide layers."""
     operations = training.program.operations
-    wide = [each.source.size for each in operations if kernels_for(each)[1] is WIDE_AFFINE]
+    wide = [each.source.size for each in operations if kernels_for(each)[0] == "wide_affine"]
     widest = max(wide, default=0)
     numbers = int(TWO) * widest + int(LONGEST * (TURNED + SHORTEST) + DEPTH * SHORTEST)
     return SMALL_ARRAYS + numbers * np.dtype(training.bank.dtype).itemsize
