@@ -178,6 +178,15 @@ def test_all_cores_add_parts_of_wide_layers_in_the_bank_with_the_bits_of_one_cor
     assert trained(False) == alone  # also without panels of weights
 
 
+def test_the_run_of_a_large_batch_is_kept_for_the_next_call() -> None:
+    """Creating it allocates as much memory as several steps take time."""
+    engine = sv.Network([784, 2], engine="cpu")._engine
+    x, y = np.zeros((1024, 784)), np.zeros((1024, 2))
+    run = engine.take_run(x, y, sv.Loss())
+    engine.keep_run(run)
+    assert engine.take_run(x, y, sv.Loss()) is run
+
+
 @every_engine
 def test_what_is_written_can_be_read_from_its_moment_on(engine: str) -> None:
     """Every number between the inputs and the gradients is what one works out by hand."""

@@ -563,9 +563,15 @@ def test_a_long_curve_is_thinned_for_plots_and_kept_in_full() -> None:
 # Memory.
 
 
-def test_a_small_memory_means_longer_replays_and_the_same_bits() -> None:
-    s = advanced(session(memory=20_000), 3000)
-    seen = {}
+def test_a_small_memory_means_longer_replays_and_the_same_bits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("scalarviz.training.session.timeline.PORTION", 0.0)
+    s, seen = session(memory=20_000), {}
+    for _ in range(300):  # each leaves a keyframe of 1 KB
+        s.advance(10)
+    steps = [frame.step for frame in s.branches[0].frames]
+    assert len(steps) > 6 and steps[0] == 0
     for step in np.random.default_rng(0).integers(0, 3000, 20).tolist():
         s.seek(step)
         seen[step] = bits(s)
