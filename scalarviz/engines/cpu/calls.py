@@ -172,8 +172,8 @@ class CpuCalls:
         record = job.record
         add = self.load(ADDING)["add"].address if record.add_chunks else 0  # no separate passes
         job.threads = [
-            (self.load(ALONE)["run_pass"].address, add, operations),
-            (record.run_pass, record.add_chunks, job.program.operations),
+            (self.load(ALONE)["run_pass"].address, add, 0, operations),
+            (record.run_pass, record.add_chunks, job.update.in_parts, job.program.operations),
         ]
         return self._choices.setdefault((samples, bool(record.add_chunks)), ThreadChoice())
 

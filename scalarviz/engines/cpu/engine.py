@@ -280,6 +280,8 @@ class CpuRun(Run):
         job.set_kernels({field: kernels[field] for field in called} | work.rounding())
         job.set_program(tables, self._plan)
         job.set_passes(tables.passes)
+        if moving := kernels.get("in_parts"):
+            job.update.in_parts = moving.address
         if self._by_parts:
             job.set_parts(self._threads, work.program, tables.operations, kernels)
         if work.precision.mixed:

@@ -85,7 +85,7 @@ class CpuJob:
         self._kept: dict[str, Any] = {}
         self._order: Order | None = None  # written by `follow`
         self._room: Any = None  # a Room, written by `set_room`
-        self.threads: list[tuple[int, int, int]] = []
+        self.threads: list[tuple[int, int, int, int]] = []
         self.parts = 0  # on all cores, of the gradients in the bank; 0 if each chunk has its own
         self.fill(
             "bank", value=bank.value, seen=bank.value, grad=bank.grad, frozen=bank.frozen,
@@ -190,7 +190,8 @@ class CpuJob:
     def use_threads(self, together: bool) -> None:
         """Switch to all cores or one core, using the kernels and operations in `threads`."""
         record = self.record
-        record.run_pass, record.add_chunks, self.program.operations = self.threads[together]
+        record.run_pass, record.add_chunks, parts, self.program.operations = self.threads[together]
+        self.update.in_parts = parts
         self._room.use_threads(self.parts if together else 1)
 
     def set_optimizer(

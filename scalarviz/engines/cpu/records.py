@@ -164,6 +164,7 @@ UPDATE = record_type(
     "finite",  # 1 if the updated numbers are finite
     "factor_of_rate",  # address of the schedule's kernel
     "constants", "move_rows",  # addresses of the optimizer's kernels
+    "in_parts",  # address of the kernel that calls `move_rows` on all cores, or 0
     factor=np.float64,  # of the schedule
 )  # fmt: skip
 

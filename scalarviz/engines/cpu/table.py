@@ -275,7 +275,9 @@ DRAWING = {
 RUN_PASSES = Unit("cpu_run_passes", training_kernels.run_passes)
 ON_ONE_CORE = Unit("cpu_pass_on_one_core", training_kernels.pass_on_one_core)
 ON_ALL_CORES = Unit("cpu_pass_on_all_cores", training_kernels.pass_on_all_cores)
+MOVING_IN_PARTS = {"in_parts": Unit("cpu_move_on_all_cores", training_kernels.move_on_all_cores)}
 BY_PARTS = {  # a pass that adds up gradients by parts, and the parts of layers that are not wide
+    **MOVING_IN_PARTS,
     "run_pass": Unit("cpu_pass_by_parts", training_kernels.pass_by_parts),
     "affine": Unit("cpu_affine_by_parts", on_part(affine_parameters_at_once)),
 }
@@ -325,14 +327,14 @@ def adds_once(program: Program) -> bool:
 
 
 def adding_together(program: Program) -> dict[str, Unit]:
-    """Return the kernels that add up gradients on all cores, if an operation has many.
+    """Return the kernels that add up gradients and move weights on all cores, if there are many.
 
     If all such operations are wide layers, `BY_PARTS` is included.
     """
     most = int((training_kernels.MANY - 1) * training_kernels.BLOCK)
     large = {kernels_for(each)[0] for each in program.operations if len(each.parameters) > most}
     by_parts = BY_PARTS if large == {"wide_affine"} and adds_once(program) else {}
-    return {"add_chunks": ADD_ON_ALL_CORES} | by_parts if large else {}
+    return {"add_chunks": ADD_ON_ALL_CORES} | MOVING_IN_PARTS | by_parts if large else {}
 
 
 def units_on_one_core(

@@ -64,7 +64,7 @@ from scalarviz.engines.cpu.records import (
     update_record,
 )
 from scalarviz.engines.cpu.tiles import DO_FLOW, DO_KEEP, count_chunks, first_tile, tile_of
-from scalarviz.engines.cpu.wide_products import part_bounds
+from scalarviz.engines.cpu.wide_products import PARTS, part_bounds
 
 # ---- a pass -------------------------------------------------------------------------------------
 
@@ -557,9 +557,32 @@ def move(job: Address) -> None:
     step = progress.count
     call(update.factor_of_rate, (job, step))
     call(update.constants, (job, step))
-    call(update.move_rows, (job,))
+    update.finite = ONE
+    move_spans(job, update_of(job, Real), update)
     progress.count += ONE
     progress.result = NONE if update.finite else OVERFLOW
+
+
+@inner
+def move_spans(job: Address, update: UpdateArrays, record: Record) -> None:
+    """Run the optimizer on each span of rows, with its learning rate and its decay."""
+    for k in range(record.span_count):
+        span = update.spans[k]
+        is_own, decays = span.rate == span.rate, span.decay == span.decay
+        update.arguments[span.place] = span.decay if decays else update.exact[span.place]
+        update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
+        call(record.in_parts or record.move_rows, (job, span.first, span.end))
+
+
+@in_parallel
+@by_address
+def move_on_all_cores(job: Address, first: Index, end: Index) -> None:
+    """Run the optimizer on the rows `first` to before `end` in parallel."""
+    rows, parts = np.uint64(end - first), np.uint64(PARTS)
+    for p in prange(np.int64(PARTS)):
+        low = first + np.uint64(p) * rows // parts
+        high = first + np.uint64(p + 1) * rows // parts
+        call(update_record(job).move_rows, (job, low, high))
 
 
 @inner
@@ -616,21 +639,13 @@ def constants(job: Address, step: Index) -> None:
 
 
 @by_address
-def move_rows_of_bank(job: Address) -> None:
-    """Update all non-frozen parameters, and record whether the results are finite."""
-    bank, update, record = bank_of(job, Real), update_of(job, Real), update_record(job)
-    record.finite = ONE
-    for k in range(record.span_count):
-        span = update.spans[k]
-        is_own, decays = span.rate == span.rate, span.decay == span.decay
-        update.arguments[span.place] = span.decay if decays else update.exact[span.place]
-        update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
-        finite = optimizer_update(
-            ZERO, bank.value, update.gradient, bank.slots, update.arguments, bank.frozen,
-            span.first, span.end,
-        )  # fmt: skip
-        if not finite:
-            record.finite = ZERO
+def move_rows_of_bank(job: Address, first: Index, end: Index) -> None:
+    """Update the non-frozen parameters of some rows, and record a result that is not finite."""
+    bank, update = bank_of(job, Real), update_of(job, Real)
+    if not optimizer_update(
+        ZERO, bank.value, update.gradient, bank.slots, update.arguments, bank.frozen, first, end
+    ):
+        update_record(job).finite = ZERO
 
 
 # ---- half precision in software: float32 numbers rounded to the nearest float16 -----------------

@@ -463,7 +463,7 @@ KERNELS: Mapping[RecordType, tuple[str, ...]] = {
         "part_of_parameters", "part_of_back", "turn",
     ),
     records.PLAN: ("loss", "loss_back"),
-    records.UPDATE: ("factor_of_rate", "constants", "move_rows"),
+    records.UPDATE: ("factor_of_rate", "constants", "move_rows", "in_parts"),
 }  # fmt: skip
 
 
