@@ -10,7 +10,7 @@ from numba.np.ufunc.parallel import get_thread_count
 
 import scalarviz as sv
 from scalarviz.core.formulas.losses import Loss
-from scalarviz.core.optimizer import Optimizer
+from scalarviz.core.optimizer import Optimizer, OwnRates
 from scalarviz.core.precision import LARGEST_SCALE, SMALLEST_SCALE
 from scalarviz.core.program import NONE
 from scalarviz.data.batches import (
@@ -166,7 +166,9 @@ def test_all_cores_add_parts_of_wide_layers_in_the_bank_with_the_bits_of_one_cor
 
         monkeypatch.setattr(ThreadChoice, "run", run)
         net = sv.Network([100, 300, 40, 290, 3], "tanh", seed=0, engine="cpu")
-        session = sv.Session(net, (inputs, targets), optimizer=sv.Adam(0.01), batch=size, seed=0)
+        net.bank.frozen[9000:9100] = True
+        optimizer = sv.Adam(0.01).with_own_rates(OwnRates([0, 40, 100], [np.nan, 0.5, np.nan]))
+        session = sv.Session(net, (inputs, targets), optimizer=optimizer, batch=size, seed=0)
         session.advance(9)  # the last batch of an epoch is smaller
         return net.bank.value.tobytes()
 

@@ -571,7 +571,8 @@ def move_spans(job: Address, update: UpdateArrays, record: Record) -> None:
         is_own, decays = span.rate == span.rate, span.decay == span.decay
         update.arguments[span.place] = span.decay if decays else update.exact[span.place]
         update.arguments[0] = span.rate * record.factor if is_own else update.exact[0]
-        call(record.in_parts or record.move_rows, (job, span.first, span.end))
+        in_parts = record.in_parts if span.end - span.first > MANY * BLOCK else ZERO
+        call(in_parts or record.move_rows, (job, span.first, span.end))
 
 
 @in_parallel
