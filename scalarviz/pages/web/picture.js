@@ -477,7 +477,7 @@ export class Picture {
 
 /** Return lights in which only the rows of a sequence that are used now are bright. */
 function rowsLit(frame, lit) {
-  const [bright, cells] = brightness_of(frame);
+  const [bright, cells] = /** @type {[number[], number[][]]} */ (brightness_of(frame));
   const outside = bright.map((each, i) => each * lit.plates[i]);
   return { ...lit, outside, focus: { cells } };
 }
