@@ -68,7 +68,8 @@ def main() -> None:
 
 def built() -> Path:
     """Return the wheel built from the source distribution; it must equal the checkout's wheel."""
-    shutil.rmtree(DIST, ignore_errors=True)
+    for folder in (DIST, ROOT / "build" / "lib"):  # pip would pack what an earlier build left
+        shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "scalarviz.engines.wasm.module")
     # Without the option, the build lists each file.
     run(sys.executable, *"-m build -C--global-option=--quiet --outdir".split(), str(DIST), ".")
