@@ -199,11 +199,14 @@ def describe(app: Sphinx, name: str, _: str, context: dict[str, Any], tree: Any)
 
 
 def add_pages(app: Sphinx, error: Exception | None) -> None:
-    """Write the interactive pages, and an index.html that redirects to the start page."""
+    """Write the interactive pages, pictures, and an index.html that redirects to the start page."""
     if error is None:
         pages = Path(app.outdir) / "docs" / "pages"
         shutil.copytree(ROOT / "docs" / "pages", pages, dirs_exist_ok=True)
         (Path(app.outdir) / "index.html").write_text(FIRST, encoding="utf-8")
+        for kind in ("png", "webp"):  # to which the description and an installed guide link
+            for path in (ROOT / "docs").glob(f"*.{kind}"):
+                shutil.copy(path, pages.parent)
         for name in scenes() if app.tags.has("pages") else ():
             with suppress(EngineError):  # an expression has no page
                 (pages / f"{name}.html").write_bytes(page_of(played(load(find(name)), {})).text)
