@@ -90,6 +90,35 @@ def test_a_kernel_loaded_from_disk_may_call_a_parallel_one(tmp_path: Path) -> No
         assert (done.returncode, done.stdout.split()) == (0, expected), done.stderr
 
 
+def test_large_networks_train_in_two_threads_in_whole_steps_and_by_operations() -> None:
+    """Numba ends a process in which two threads use all cores at once, with this layer."""
+    done = run(
+        """
+        from threading import Thread
+        import numpy as np, scalarviz as sv
+        from tests.sessions import advanced
+
+        def session():
+            net = sv.Network([100, 300, 290, 3], seed=0, engine="cpu")
+            data = np.ones((300, 100)), np.ones((300, 3))
+            return advanced(sv.Session(net, data, "mse", sv.Adam(0.01), batch=150), 2)
+
+        whole, by_operations = session(), session()
+        steps = 40 * len(whole.operations)
+        threads = [
+            Thread(target=lambda: [whole.advance(3) for _ in range(200)]),
+            Thread(target=lambda: by_operations.advance(steps, "operation")),
+        ]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        """,
+        NUMBA_THREADING_LAYER="workqueue",
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_importing_scalarviz_starts_no_threads() -> None:
     done = run("""
         import sys

@@ -394,6 +394,7 @@ class CpuRun(Run):
         job, before = self._job or self._made_job(optimizer), BeforeStep(bank, optimizer)
         job.follow(optimizer, self._work.load)
         job.progress.count = bank.step_count
+        job.update.in_parts = 0  # several cores may only be used within `ThreadChoice.run`
         self._work.load(MOVING)["move"].call(job.address)
         bad = job.progress.result
         if bad >= 0:

@@ -579,11 +579,9 @@ def move_spans(job: Address, update: UpdateArrays, record: Record) -> None:
 @by_address
 def move_on_all_cores(job: Address, first: Index, end: Index) -> None:
     """Run the optimizer on the rows `first` to before `end` in parallel."""
-    rows, parts = np.uint64(end - first), np.uint64(PARTS)
     for p in prange(np.int64(PARTS)):
-        low = first + np.uint64(p) * rows // parts
-        high = first + np.uint64(p + 1) * rows // parts
-        call(update_record(job).move_rows, (job, low, high))
+        low, high = part_bounds(np.uint64(p), PARTS, end - first)
+        call(update_record(job).move_rows, (job, first + low, first + high))
 
 
 @inner
