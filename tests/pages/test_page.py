@@ -54,6 +54,7 @@ from scalarviz.pages.scene_data import flat_parts, plain, programs, scene_data
 from scalarviz.pages.translator import SOURCES
 from scalarviz.scene.exhibits.answers import Answers
 from scalarviz.scene.visuals.shaders import PROGRAMS, as_es
+from scalarviz.stage.commands import COMMANDS, in_browser, page_keys
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.show import Show
 from tests.machine import ROOT
@@ -822,6 +823,38 @@ def test_readme_links_to_pages_of_this_version_that_are_small_and_stand_alone() 
         page = (FOLDER / name).read_text(encoding="utf-8")
         assert f"](docs/pages/{name})" in readme
         assert MARK in page and "<a href" not in page and len(page) < size
+
+
+# A key of the help, or two of them, and what the help says of it.
+KEY_IN_HELP = re.compile(r"(?<!\S)(Space|Enter|Esc|[A-Z←→↑↓<>?,.])(?: and (\S))? ([^;,.(\n]+)")
+
+
+NAMES_OF_KEYS = dict(
+    zip(("←", "→", "↑", "↓", "Esc"), ("left", "right", "up", "down", "escape"), strict=True)
+)
+
+
+def stems(text: str) -> set[str]:
+    return {word[:4] for word in re.findall(r"\w{4,}", text.lower())}
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_the_help_of_a_page_says_of_each_key_what_its_command_does(recorded: bool) -> None:
+    help_of_page = texts()["page.keys.recorded" if recorded else "page.html.keys"]
+    about = dict[str, str]()
+    for *keys, words in KEY_IN_HELP.findall(help_of_page):
+        for key in filter(None, keys):
+            about[key] = f"{about.get(key, '')} {words}"
+    rows = {name: COMMANDS[name] for name in page_keys(recorded=recorded)["keys"].values()}
+    said = {name: stems(f"{name} {row.help or row.about}") for name, row in rows.items()}
+    expected = {in_browser(row.key): name for name, row in rows.items()}
+    if recorded:
+        del expected["x"]  # after P only
+    for key, words in about.items():
+        name = expected.pop(in_browser(NAMES_OF_KEYS.get(key, key.lower())))
+        shared = {other: len(stems(words) & said[other]) for other in said}
+        assert shared[name] == max(shared.values()) > 0, (key, words, shared)
+    assert not expected  # each key is in the help
 
 
 def test_the_list_has_a_card_for_each_with_words_that_are_no_html() -> None:
