@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from markdown_it import MarkdownIt
 
 from tests import style
 from tests.machine import ROOT
@@ -96,7 +97,17 @@ def test_limits_are_lowered_and_never_raised(
 
 
 TEXT = (ROOT / "docs" / "GLOSSARY.md").read_text(encoding="utf-8")
-ROWS = [line.strip("| ").split(" | ") for line in TEXT.splitlines() if line.startswith("| ")][1:]
+LINES = [line for line in TEXT.splitlines() if line.startswith("| ")]
+ROWS = [line.strip("| ").split(" | ") for line in LINES][1:]
+
+
+def test_it_is_one_table_of_markdown() -> None:
+    (table,) = (
+        each
+        for each in MarkdownIt("commonmark").enable("table").parse(TEXT)
+        if each.type == "tbody_open"
+    )
+    assert table.map and table.map[1] - table.map[0] == len(ROWS)
 
 
 def test_it_is_sorted_and_has_each_word_once() -> None:
