@@ -27,6 +27,8 @@ from scalarviz.faces.scene_options import played
 from scalarviz.pages.page import page_of
 from scalarviz.pages.plain_pages import build_link
 from scalarviz.pages.playground import playground_page
+from scalarviz.scene.layout.sequence_places import Choice
+from scalarviz.stage.render_options import RenderOptions, drawn
 from scalarviz.stage.show import Show
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.training.session.threads import FILM
@@ -88,6 +90,24 @@ def trained(path: Path) -> None:
     steps |= {"names": 16_000, "adder": 20_000}
     drawn = sv.picture(scene(path.stem, steps.get(path.stem, 300)))
     Image.fromarray(drawn).save(path, quality=80, method=6)
+
+
+def names(path: Path) -> None:
+    """Draw the GPT with its first head open, at a letter whose next letter it predicts."""
+    show = scene("names", 16_000)
+    table: Any = show.session.data
+    for step in range(16_000, 0, -1):
+        show.session.seek(step)
+        (sample,), _ = table.batches(1, 0).at(step - 1)
+        best = show.session.network(sample).reshape(len(table.letters), -1).argmax(axis=0)
+        name = table.name_of(sample)
+        right = [i for i in range(2, len(name)) if table.letters[best[i]] == name[i]]
+        if right:
+            break
+    options = RenderOptions()
+    with options.canvas() as canvas, options.on(show) as stages:
+        stages.lead.choice = Choice(right[-1], head=0)
+        Image.fromarray(drawn(canvas, stages, options)).save(path)
 
 
 def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0, task: str = "hue") -> sv.Session:
@@ -161,7 +181,7 @@ PICTURES = {
     "landscape.png": landscape,
     "digits.png": trained,
     "texture.png": trained,
-    "names.png": trained,
+    "names.png": names,
     "gpt.png": gpt,
     "sweep.png": sweep,
     "side-by-side.png": side_by_side,

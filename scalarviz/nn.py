@@ -1,7 +1,7 @@
 """Neurons made of Values, with the names of micrograd: a replacement for `micrograd.nn`.
 
 Each number is a Value and each neuron a formula, which can be read and drawn. `Network` computes
-the same networks with arrays, many thousand times faster.
+the same networks with arrays: 5 times as fast, and some 400 times with compiled kernels.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ from tests.machine import ROOT
 
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 README = ROOT / "README.md"
+INSTALL = ROOT / "docs" / "install.md"
 GUIDE = ROOT / "docs" / "guide"
 GALLERY = ROOT / "docs" / "gallery.md"
 
@@ -61,6 +62,38 @@ def test_the_examples_of_a_page_run(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.syspath_prepend(page.parent)  # microgpt.py
     run_examples(page)
+
+
+def test_readme_begins_with_a_moving_picture_and_a_sentence_for_each_of_three_people() -> None:
+    text = README.read_text(encoding="utf-8")
+    first = text.partition("\n## ")[0]
+    picture, _, people = first.partition("(docs/rgb.webp)")
+    assert len(text.splitlines()) <= 180 and picture.count("\n") < 5 and "![" in picture
+    assert re.findall(r"^- \*\*(.+?)\*\*", people, re.M) == ["Watch", "Follow your model", "Teach"]
+    assert "`sv.follow(model)`" in people
+
+
+def test_two_commands_set_up_everything_and_test_it_in_the_minutes_that_make_names() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (minutes,) = re.findall(r"^test: .*## (.+)$", makefile, re.M)
+    for page in (README, INSTALL):
+        commands = dict(re.findall(r"^    make (\w+) +# (.+)$", page.read_text("utf-8"), re.M))
+        assert commands["test"] == minutes and "minutes" in commands["watch"]
+
+
+def test_the_first_pages_name_this_version_and_how_many_times_as_fast_it_is() -> None:
+    version = ".".join(sv.__version__.split(".")[:2])
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.findall(r"^## \[(\d+\.\d+)", changes, re.M)[0] == version
+    measured = (ROOT / "BENCHMARKS.md").read_text(encoding="utf-8")
+    line = r"^ +(values|compiled) .* 1/(\S+) of micrograd"
+    fast, fastest, slow, faster = (float(each) for _, each in re.findall(line, measured, re.M))
+    times = f"{slow:.0f} to {fast:.0f} times as", f"{faster:.0f} to {fastest:,.0f} times"
+    for page in (README, ROOT / "docs" / "index.md"):
+        text = " ".join(page.read_text(encoding="utf-8").split())
+        assert all(each in text for each in (*times, f"scalarviz {version} is young")), page
+    most = max(map(int, re.findall(r"^\| \d[^|]+\|[^|]+\|[^|]+\| (\d+) \|", measured, re.M)))
+    assert f"{most} times as fast as PyTorch" in README.read_text(encoding="utf-8")
 
 
 def test_in_blocks_of_readme_an_empty_line_ends_what_is_indented_as_a_prompt_wants_it() -> None:

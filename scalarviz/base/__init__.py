@@ -1,3 +1,3 @@
 """Foundations of all other packages: errors, texts, checks of arguments, processes."""
 
-__version__ = "0.2.0"
+__version__ = "0.3.0.dev0"
