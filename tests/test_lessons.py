@@ -23,7 +23,6 @@ from tests.lessons import MOST, WIDGET, difference, former, is_check, lessons, p
 from tests.machine import ROOT
 
 LARGEST = 600 * 1024  # bytes
-ORDER = "01 02 03 04 04b 05 06 07 08 09 12 13 14 15 10 11".split()  # the last two are projects
 
 each_lesson = pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
 
@@ -44,10 +43,6 @@ def number_of(path: Path) -> str:
     return path.stem.partition("-")[0]
 
 
-def in_order() -> list[Path]:
-    return sorted(lessons(), key=lambda path: ORDER.index(number_of(path)))
-
-
 def numbered(number: str) -> Path:
     (path,) = [path for path in lessons() if number_of(path) == number]
     return path
@@ -58,8 +53,10 @@ def book(path: Path) -> Any:
     return read(path)
 
 
-def test_each_has_a_number_and_a_place_in_the_order_of_reading() -> None:
-    assert [*map(number_of, lessons())] == sorted(ORDER)
+def test_they_are_read_in_the_order_of_their_numbers() -> None:
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert re.findall(r"^/notebooks/(\S+)$", index, re.M) == [path.stem for path in lessons()]
+    assert len(lessons()) == 16
 
 
 @each_lesson
@@ -146,8 +143,8 @@ def before_pictures(book: Any) -> Iterator[str]:
 @each_lesson
 def test_lessons_are_linked_in_their_order(path: Path) -> None:
     first, *_, last = texts(read(path))
-    place = in_order().index(path)
-    before, after = in_order()[:place][-1:], in_order()[place + 1 :][:1]
+    place = lessons().index(path)
+    before, after = lessons()[:place][-1:], lessons()[place + 1 :][:1]
     assert re.findall(r"\((\S+\.ipynb)\)", first) == [each.name for each in before]
     assert re.findall(r"\((\S+\.ipynb)\)", last) == [each.name for each in after or lessons()[:1]]
 
@@ -240,7 +237,7 @@ def test_its_code_is_short(path: Path) -> None:
 def test_the_guide_names_every_lesson_in_order_with_its_minutes() -> None:
     guide = (ROOT / "docs/guide/lessons.md").read_text(encoding="utf-8")
     rows = re.findall(r"/notebooks/(\S+)\) \|.*\| (\d+) \|$", guide, re.MULTILINE)
-    assert rows == [(path.name, minutes_of(path)) for path in in_order()]
+    assert rows == [(path.name, minutes_of(path)) for path in lessons()]
 
 
 @pytest.mark.parametrize("path", lessons(), ids=lambda path: path.stem)
