@@ -22,6 +22,7 @@ FETCHED = re.compile(
     r"""<(?!a\b|link rel="canonical")\w+\b[^>]*?\b(?:src|href|data|poster)="((?:https?:)?//[^"]*)"""
     r"""|(?:@import\s+|url\()["']?((?:https?:)?//[^"')]*)"""
 )
+FREEZING = "Layer", "Network", "Session", "Perceptron", "Weight", "Cubes"
 LINK = re.compile(r'(?:href|src)="([^"#?]*)(?:\?[^"#]*)?#?([^"]*)"')
 
 
@@ -77,6 +78,9 @@ def test_the_site_is_whole(tmp_path: Path) -> None:
     public = {name for name, _ in public_objects()}
     methods = {name for name, _, _ in callables() if name.rpartition(".")[0] in public}
     assert {f"scalarviz.{name}" for name in public | methods} <= entries(site)
+    # The search for a method finds the classes that have it, not each kind of layer.
+    freezing = {name for name in entries(site) if name.endswith(".freeze")}
+    assert freezing == {f"scalarviz.{kind}.freeze" for kind in FREEZING}
     gallery = (site / "docs" / "gallery.html").read_text(encoding="utf-8")
     assert all(f"scalarviz watch {name}" in gallery for name in scenes())
     first = (site / "docs" / "index.html").read_text(encoding="utf-8")
