@@ -95,11 +95,14 @@ def test_on_a_busy_machine_nothing_is_said_to_lack(*, for_class: bool) -> None:
     assert text.splitlines()[-1].startswith("Unknown: numba took too long")
 
 
-def test_a_teacher_is_told_in_one_screen() -> None:
+@pytest.mark.parametrize("folder", ["", "/a/folder/with/a/long/name" * 10])
+def test_a_class_is_summarized_in_one_screen(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = f"{folder}/scalarviz"
+    monkeypatch.setattr(doctor, "program", lambda: command)
     code, text = examined(for_class=True)
     assert code == 0
     assert len(text.splitlines()) <= 24
-    assert text.splitlines()[-1].startswith(f"Ready for a class: {program()} lessons")
+    assert text.splitlines()[-1].startswith(f"Ready for a class: {command} lessons")
     assert "window" not in text and "cuda" not in text
 
 
