@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from scalarviz.base import kernel_files, processes
-from scalarviz.base.shell_commands import pip_command, program, requirements
+from scalarviz.base.shell_commands import pip_command, requirements
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling, kernel_units
