@@ -18,6 +18,10 @@ BROWSER = chromium firefox-esr
 # And PyTorch, whose trainings are followed. The package on PyPI brings 3 GB for a GPU.
 TORCH = torch==2.13.0 --index-url https://download.pytorch.org/whl/cpu
 
+# What speaks of the results of trainings.
+TRAINED = tests/scenes tests/stage/test_first_sight.py tests/test_guides.py tests/test_lessons.py \
+    tests/files/onnx/test_models.py notebooks
+
 # Whatever environment the user's shell has active, what is made here is made in .venv. Without
 # stored bytecode each of the processes that tests start would compile the whole package anew.
 unexport PYTHONPATH PYTHONHOME VIRTUAL_ENV CONDA_PREFIX PIP_USER PIP_TARGET PIP_PREFIX
@@ -53,6 +57,8 @@ test: .venv/ready-to-test ## style, types and the quick tests: 7 minutes on two 
 
 test-all: .venv/ready-to-test-all lint ## the same with the slow tests, and more random examples
 	@.venv/bin/python -m pytest -m "" --hypothesis-profile=thorough
+	@echo "Texts, lessons and scenes once more, with kernels for another processor, which round otherwise:"
+	@NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= .venv/bin/python -m pytest -m "" $(TRAINED)
 
 proofs: .venv/ready-to-test ## the long proofs alone; they write docs/RELIABILITY.md
 	@.venv/bin/python -m pytest -m "" tests/proofs

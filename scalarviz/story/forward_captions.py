@@ -643,7 +643,8 @@ def shares_in_print(scores: Sequence[float], misses: Sequence[Miss], right: int)
         parts = [short(powers[i], digits) for i in shown]
         others = [short(exact_sum([powers[i] for i in rest]), digits)] if len(rest) > 0 else []
         total = short(exact_sum([read(each) for each in [*parts, *others]]), digits)
-        found = [percent(read(each) / read(total)) for each in parts]
+        whole = read(total)  # 0 where all scores are far below 0
+        found = [percent(read(each) / whole) for each in parts] if whole > 0 else []
         if found != [percent(misses[i].out) for i in shown]:
             continue
         rows = [

@@ -167,21 +167,36 @@ def pair_losses(names: data.Names, pair: Any) -> tuple[float, float]:
     return float(np.concatenate(losses).mean()), float(per_name)
 
 
-def test_it_beats_the_counting_of_pairs_and_each_part_is_worth_something() -> None:
-    session = scene()
-    network, names = session.network, session.data
-    assert isinstance(names, data.Names)
+def trained_names(seed: int) -> tuple[Any, list[float]]:
+    """A trained session; its loss, and those without the attention, the MLP, and both."""
+    session = scene(seed=seed)
+    names, network = session.data, session.network
     assert per_letter(network, names.held_out) == pytest.approx(math.log(27), abs=0.1)
     session.advance(16_000)
-    whole = per_letter(network, names.held_out)
+    ablated = [sv.ablated(network, *layers) for layers in ((2,), (3,), (2, 3))]
+    return session, [per_letter(each, names.held_out) for each in (network, *ablated)]
+
+
+def test_it_beats_the_counting_of_pairs_and_looks_back() -> None:
+    session, (whole, without_attention, _, without_both) = trained_names(0)
+    names, network = session.data, session.network
     counted, per_name = pair_losses(names, names.held_out)
-    assert whole < counted - 0.15 and names.pairs_loss == pytest.approx(per_name)
-    for layers in ((2,), (3,), (2, 3)):
-        assert per_letter(sv.ablated(network, *layers), names.held_out) > whole + 0.03
+    assert whole < counted - 0.1 and names.pairs_loss == pytest.approx(per_name)
+    assert without_attention > whole + 0.01 and without_both > whole + 0.01
     assert session.learning_rate == 0.0
     written = names.write(network)
     assert written == names.write(network.copy()) and len({*written}) > 5
     assert max(map(len, written)) <= 15
+
+
+@pytest.mark.slow  # ten trainings
+def test_what_its_parts_are_worth_is_a_mean_over_seeds() -> None:
+    """The range of one seed is wide: what a rounding changes, 16,000 steps enlarge."""
+    losses = np.array([trained_names(seed)[1] for seed in range(10)])
+    assert losses[:, 0].max() < 2.45
+    attention, mlp, both = (losses[:, 1:] - losses[:, :1]).T
+    assert attention.min() > 0.01 and 0.05 < attention.mean() < 0.12
+    assert 0.02 < mlp.mean() < 0.15 and both.min() > 0.02
 
 
 def test_a_transformer_of_872_weights_adds_sums_that_it_never_saw() -> None:

@@ -24,9 +24,10 @@ from scalarviz.scene.lights import lights
 from scalarviz.stage.narration import blocks_of_weight
 from scalarviz.stage.stage import Stage
 from scalarviz.story.backward_captions import BACKWARD_KINDS
-from scalarviz.story.caption import Caption, CardLine, Piece
+from scalarviz.story.caption import Caption, CardLine, Miss, Piece
 from scalarviz.story.captions import FORWARD_KINDS
 from scalarviz.story.formats import said as in_words
+from scalarviz.story.forward_captions import shares_in_print
 from scalarviz.story.guide import tour_caption
 from scalarviz.story.names import name_of_row
 from scalarviz.story.traced_weight import path_of_weight, weights_from, weights_into
@@ -589,3 +590,8 @@ def test_the_tour_says_how_far_the_outputs_are_off_as_the_loss_reads_them(loss: 
     session, predictions, targets = compared(loss)
     words = tour_caption("error", *Stage(session).reading.moment(0)).title
     assert f" {in_words(float(np.abs(predictions - targets).max()))} " in words
+
+
+def test_scores_whose_powers_print_as_zero_have_bars_without_powers() -> None:
+    misses = [Miss(("out", i), f"{i}", 1.0 / 3.0, float(i == 1)) for i in range(3)]
+    assert shares_in_print([-20.0, -20.0, -20.0], misses, 1) is None

@@ -322,7 +322,7 @@ def attention(
         value = key + size * places
         out = head * size * places
         for here in range(places):
-            end = here + 1 if causal else places
+            end = here + 1 if causal == 1 else places
             largest = 0.0
             for other in range(end):
                 score = 0.0
@@ -361,7 +361,7 @@ def attention_backward(
         value = key + size * places
         out = head * size * places
         for here in range(places):
-            end = here + 1 if causal else places
+            end = here + 1 if causal == 1 else places
             largest = 0.0
             for other in range(end):
                 score = 0.0

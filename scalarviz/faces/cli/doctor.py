@@ -191,11 +191,11 @@ def examine(
     elif slow:
         console.print(text("doctor.not_known", names=", ".join(slow)))
     elif for_class:
-        console.print(text("doctor.class.ready", program=program()))
+        console.print(text("doctor.class.ready", program=program()), soft_wrap=True)
     elif any(check.name == "window" and found.works for check, found in findings):
-        console.print(text("doctor.scenes.window", program=program()))
+        console.print(text("doctor.scenes.window", program=program()), soft_wrap=True)
     else:
-        console.print(text("doctor.scenes.page", program=program()))
+        console.print(text("doctor.scenes.page", program=program()), soft_wrap=True)
     return int(bool(lacking))
 
 

@@ -197,8 +197,9 @@ class ShaderTranslation:
                 sign = " && " if isinstance(op, ast.And) else " || "
                 return f"({sign.join(map(self.truth, values))})", "bool"
             case ast.IfExp(test=test, body=body, orelse=orelse):
-                one, other = self.number(body), self.number(orelse)
-                return f"({self.truth(test)} ? {one} : {other})", "float"
+                kinds = {self.expression(each)[1] for each in (body, orelse)}
+                read, kind = (self.whole, "int") if kinds == {"int"} else (self.number, "float")
+                return f"({self.truth(test)} ? {read(body)} : {read(orelse)})", kind
             case ast.Subscript():
                 return self.element(node), "float"
             case ast.Call():

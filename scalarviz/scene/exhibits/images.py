@@ -110,7 +110,7 @@ class Pictures(Exhibit):
             f"{text('exhibits.pictures.start')}: {self.first.verdict()}",
             size=size,
             color=theme.quiet,
-            room=box.width,
+            room=box.right - out.x,
         )
         self.first.paint_answer(canvas, small, theme)
         around = small.inside(-0.25 * size)

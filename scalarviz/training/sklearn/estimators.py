@@ -320,7 +320,7 @@ class Classifier(ClassifierMixin, NetworkEstimator):  # type: ignore[misc]  # a 
         count = len(self.classes_)
         if count < 2:
             raise InputError(
-                "a classifier needs several classes, and there is only one, "
+                "a classifier needs several classes, and there is only one class, "
                 f"{shorten(self.classes_.tolist()[0])}: pass samples of two classes or more"
             )
         encoder = LabelEncoder()

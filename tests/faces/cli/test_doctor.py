@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from scalarviz.base import kernel_files, processes
-from scalarviz.base.shell_commands import pip_command, program, requirements
+from scalarviz.base.shell_commands import pip_command, requirements
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.engines import every_kernel
 from scalarviz.engines.codegen import compiling, kernel_units
@@ -95,11 +95,14 @@ def test_on_a_busy_machine_nothing_is_said_to_lack(*, for_class: bool) -> None:
     assert text.splitlines()[-1].startswith("Unknown: numba took too long")
 
 
-def test_a_teacher_is_told_in_one_screen() -> None:
+@pytest.mark.parametrize("folder", ["", "/a/folder/with/a/long/name" * 10])
+def test_a_class_is_summarized_in_one_screen(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = f"{folder}/scalarviz"
+    monkeypatch.setattr(doctor, "program", lambda: command)
     code, text = examined(for_class=True)
     assert code == 0
     assert len(text.splitlines()) <= 24
-    assert text.splitlines()[-1].startswith(f"Ready for a class: {program()} lessons")
+    assert text.splitlines()[-1].startswith(f"Ready for a class: {command} lessons")
     assert "window" not in text and "cuda" not in text
 
 
