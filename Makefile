@@ -213,7 +213,9 @@ make_venv() {
 
 missing=
 ! command -v dpkg-query >/dev/null || for library in $(LIBRARIES) $${3-}; do
-    dpkg-query --show "$$library" >/dev/null 2>&1 || missing="$$missing $$library"
+    # It also answers for packages that others only suggest.
+    dpkg-query --show --showformat '$${db:Status-Status}' "$$library" 2>/dev/null |
+        grep -qx installed || missing="$$missing $$library"
 done
 [ -z "$$missing" ] || install $$missing
 
