@@ -18,6 +18,7 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from scalarviz.scene.layout.model_layout import ModelLayout
 from scalarviz.scene.layout.model_tree import tree_of
 from scalarviz.training.follow import following
 from scalarviz.training.follow import observer as observing
@@ -415,6 +416,95 @@ def test_passes_that_differ_call_the_same_nodes() -> None:
     assert len(sums) == len({*sums}) == 3  # one in each block
     outs = [(x["name"], x["shape"]) for x in found["nodes"] if x["out"]]
     assert outs == [("cat", [4, 10]), ("cat", [4, 1])]
+
+
+def of_graph(self: Any, x: Any, adj: Any) -> Any:
+    return self.b(self.a(x, adj), adj)
+
+
+def of_condition(self: Any, x: Any, t: Any) -> Any:
+    t = self.time(t)
+    return self.b(self.a(torch.relu(self.time(x)), t), t)
+
+
+def conditioned() -> dict[str, nn.Module]:
+    """Two layers with a second input."""
+    return {
+        name: model_of(lambda self, x, e: torch.relu(self.f(x) + e), f=linear(16, 16))
+        for name in "ab"
+    }
+
+
+class Conditioned(nn.Module):
+    """A residual block with a second input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.c1, self.emb, self.c2, self.short = layers(4)
+
+    def forward(self, x: Any, e: Any) -> Any:
+        return self.c2(self.c1(x) + self.emb(e)) + self.short(x)
+
+
+@pytest.mark.parametrize(
+    ("forward", "modules", "wanted"),
+    [
+        (of_graph, conditioned(), {"adj"}),
+        (of_condition, {"time": linear(16, 16), **conditioned()}, {"time"}),
+        (
+            lambda self, x, _: x + self.b(self.a(x)),
+            {"a": linear(16, 16), "b": linear(16, 16)},
+            {"skip"},
+        ),
+    ],
+)
+def test_only_what_meets_its_own_result_is_a_skip_connection(
+    forward: Any, modules: dict[str, Any], wanted: set[str]
+) -> None:
+    made = ModelLayout(structure_of(model_of(forward, **modules), *torch.ones(2, 2, 16)), {})
+    assert {path.word for path in made.paths if path.word} == wanted
+    assert {path.word for path in made.paths if path.kind == "around"} == wanted & {"skip"}
+
+
+def test_a_second_input_of_a_closed_frame_is_no_skip_connection() -> None:
+    net = model_of(
+        lambda self, x, e: self.head(self.block(x, e)), block=Conditioned(), head=linear(2, 2)
+    )
+    made = ModelLayout(structure_of(net, *torch.ones(2, 2, 2)), {}, opened={"block": 0})
+    block = next(each for each in made.root.children if each.path == "block")
+    assert [name for *_, name in made.skips(block)] == ["skip: short"]
+
+
+def attended(self: Any, x: Any) -> Any:
+    x = self.a(x).view(1, -1, 2, 1).transpose(1, 2)
+    return self.b((F.dropout(F.softmax(x @ x.mT, -1), 0.1) @ x).flatten(2).mT)
+
+
+@pytest.mark.parametrize(
+    ("forward", "wanted"),
+    [
+        (attended, ["@", "softmax", "2 heads", "@"]),
+        (policy, ["relu", "softmax"]),
+        (lambda self, x: F.softmax(self.b(self.a(x)).view(1, 3, 2, 1), 1), ["softmax"]),
+    ],
+)
+def test_a_softmax_is_attention_if_a_product_with_values_follows(
+    forward: Any, wanted: list[str]
+) -> None:
+    root, _ = tree_of(structure_of(model_of(forward, **small()), torch.ones(3, 2)))
+    chips = [each for each in root.leaves() if each.kind == "function"]
+    assert [word for each in chips for word in each.words] == wanted
+
+
+def test_each_of_several_results_ends_in_out_with_its_shape() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        mean = self.a(x)
+        hidden = torch.tanh(mean)
+        return {"mean": mean, "hidden": hidden, "sum": torch.relu(hidden).sum()}
+
+    root, _ = tree_of(structure_of(model_of(forward, **small()), torch.ones(3, 2)))
+    said = [each.words for each in root.leaves() if each.kind in ("function", "output")]
+    assert said == [["tanh"], ["relu", "sum"], ["out", "3×2"], ["out", "3×2"], ["out"]]
 
 
 class Own(torch.autograd.Function):
