@@ -705,7 +705,8 @@ class ModelLayout:
                 points.append((place.right, y))
         is_over = is_over and sum(a == source for a, _ in self.flow) > 1
         is_skip = is_over and one in self._order(common).spine and self._joins(source, reader)
-        word = text("structure.skip") if is_skip else self.title(one)[0] if is_over else ""
+        name = self.title(start if start.weights else one)[0]
+        word = text("structure.skip") if is_skip else name if is_over else ""
         return Path(start, end, points, "around" if is_skip else "wire", word)
 
     def _arrive(self, points: list[Point], item: Item, port: float) -> None:
