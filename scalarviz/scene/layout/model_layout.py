@@ -73,6 +73,7 @@ CARD, LETTER = 9.0, 14.0  # margin of a closed frame; room for names of parts
 MAP, HEAD_MAP, BESIDE_MAP = 27.0, 40.0, 3.0  # pixels of the maps of a probe, and between them
 FOOT = 0.0, 6.0  # corner of the outputs of a probe, from the lower end of their item
 ATTENDING = frozenset(("attention", "softmax", "MultiheadAttention"))
+JOINING = ["+"], [NAMES["cat"]]  # what skip connections end in
 MAPPED = frozenset(("Conv2d", "ConvTranspose2d"))
 Point = tuple[float, float]
 Arc = tuple[Item, Item]
@@ -181,13 +182,15 @@ class Path:
     """A line from the right end of an item to another item.
 
     Attributes:
-        kind: "wire", "around" (over other items) or "loop" (back to an earlier item)
+        kind: "wire", "around" (a skip connection) or "loop" (back to an earlier item)
+        word: what goes over other items, or ""
     """
 
     start: Item
     end: Item
     points: Sequence[Point]
     kind: str
+    word: str = ""
 
 
 @final
@@ -540,7 +543,7 @@ class ModelLayout:
         layers, heads = settings.get("num_layers", 1), settings.get("num_heads", 0)
         notes = {
             text("structure.layers", count=layers): layers > 1,
-            text("structure.heads", count=heads): heads > 0,
+            text("structure.heads", count=heads): heads > 1,
             text("structure.lines", count=made.lines): made.lines > 1,
             text("structure.tiles", count=round(1.0 / made.cell)): made.cell < FINEST,
             text("structure.loop.times", count=times): times > 1 and not self.repeats(item),
@@ -572,16 +575,18 @@ class ModelLayout:
             for name, shape in each.arrays.items()
             if len(shape) > 1 and 0 not in shape
         }
-        before: dict[int, set[int]] = {}  # each leaf and those from which tensors come to it
+        # Each leaf and those from which tensors come to it, the last ones outside of the frame.
+        before: dict[int, set[int]] = {}
         found: list[tuple[int, int, str]] = []
         for index, leaf in leaves.items():
-            ways = [before.get(a, set()) for a, b in self.flow if b == index]
+            ways = [before.get(a, {a}) for a, b in self.flow if b == index]
             before[index] = {index}.union(*ways)
             if leaf.words[:1] != ["+"] or len(ways) != 2:
                 continue
+            outer = [way - {*leaves} for way in ways]
             short, long = sorted((a - b for a, b in (ways, ways[::-1])), key=len)
             around = [row for row, i in enumerate(matrices.values()) if i in long]
-            if around:
+            if around and (not all(outer) or outer[0] & outer[1]):  # else two inputs meet
                 inner = [x for x in item.inside() if {each.id for each in x.leaves()} <= short]
                 said = [
                     text("structure.skip.through", name=self.title(x)[0])
@@ -631,12 +636,19 @@ class ModelLayout:
 
     def _paths(self) -> list[Path]:
         """Return the lines, one for each pair of visible items."""
-        pairs: dict[Arc, int] = {}
+        pairs: dict[Arc, tuple[int, int]] = {}
         for a, b in self.flow:
             start, end = (shown(self._leaves[x]) for x in (a, b))
             if start is not end or a == b:
-                pairs.setdefault((start, end), a)
-        return [self._path(a, *pair) for pair, a in pairs.items()]
+                pairs.setdefault((start, end), (a, b))
+        return [self._path(*ends, *pair) for pair, ends in pairs.items()]
+
+    def _joins(self, source: int, reader: int) -> bool:
+        """Return whether a line ends in a sum or concat with what is made from its source."""
+        behind = {a for a, b in self.flow if b == reader} - {source, reader}
+        while found := {a for a, b in self.flow if b in behind} - {reader, *behind}:
+            behind |= found
+        return self._leaves[reader].words[:1] in JOINING and source in behind
 
     def _lane(self, frame: Item, start: End, end: End) -> float | None:
         """Return the height of the lane of a line in a frame, or None."""
@@ -644,7 +656,7 @@ class ModelLayout:
         number = place.lanes.get((start, end))
         return None if number is None else place.y - place.top - FIRST - LANE * number
 
-    def _path(self, source: int, start: Item, end: Item) -> Path:
+    def _path(self, source: int, reader: int, start: Item, end: Item) -> Path:
         """Return the line between two visible items, through the frames around them.
 
         It leaves the frames of its start, goes to the frame `other` of the common frame, and enters
@@ -691,8 +703,11 @@ class ModelLayout:
                 points += [(right, lane), (right, place.y), (place.right, place.y)]
             else:
                 points.append((place.right, y))
-        is_skip = is_over and sum(a == source for a, _ in self.flow) > 1
-        return Path(start, end, points, "around" if is_skip else "wire")
+        is_over = is_over and sum(a == source for a, _ in self.flow) > 1
+        is_skip = is_over and one in self._order(common).spine and self._joins(source, reader)
+        name = self.title(start if start.weights else one)[0]
+        word = text("structure.skip") if is_skip else name if is_over else ""
+        return Path(start, end, points, "around" if is_skip else "wire", word)
 
     def _arrive(self, points: list[Point], item: Item, port: float) -> None:
         """Lead a line to an item: to its left end, or from above or below to a function.

@@ -184,8 +184,8 @@ def word_at(path: Path) -> Iterator[DiagramMark]:
     way = -1.0 if path.kind == "loop" else 1.0  # to the next row, other lines go back
     start, end = max(pairwise(path.points), key=lambda two: way * (two[1][0] - two[0][0]))
     x, y = 0.5 * (start[0] + end[0]), start[1]
-    if path.kind == "around" and abs(end[0] - start[0]) >= HINT:
-        yield words("line", x, y, text("structure.skip"), SMALL)
+    if path.word and abs(end[0] - start[0]) >= HINT:
+        yield words("line", x, y, path.word, SMALL)
     if path.kind == "loop":
         times = 1 if path.start.node is None else path.start.node["times"]
         said = text("structure.loop.times", count=times) if times > 1 else text("structure.loop")

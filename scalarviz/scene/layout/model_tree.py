@@ -154,10 +154,11 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
         pass_through(index, nodes, edges)
     fed = {a for a, _ in edges}
     nodes = {i: each for i, each in nodes.items() if each["kind"] != "input" or i in fed}
+    edges = {each: shape for each, shape in edges.items() if {*each} <= {*nodes}}
     join_norms(structure["frames"], nodes, edges)
     chips = chips_of(nodes, edges)
     if structure["edges"]:
-        add_outputs(nodes, edges)
+        add_outputs(structure["frames"], nodes, edges)
     root = unwrapped(Item("frame", "", children=items_in(-1, structure["frames"], nodes, chips)))
     into = defaultdict[int, list[int]](list)
     for a, b in edges:
@@ -167,10 +168,14 @@ def tree_of(structure: Mapping[str, Any]) -> tuple[Item, Edges]:
     return root, edges
 
 
-def add_outputs(nodes: dict[int, Node], edges: Edges) -> None:
-    """Add an item behind each result of the model that no other node reads."""
-    fed = {a for a, _ in edges}
-    for each in [x for i, x in nodes.items() if x["out"] and x["kind"] != "input" and i not in fed]:
+def add_outputs(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edges: Edges) -> None:
+    """Add an item behind each result of a model that no other followed model takes."""
+    models = {-1: -1}  # the outermost frame around each frame
+    for index, each in enumerate(frames):
+        models[index] = index if each["parent"] < 0 else models[each["parent"]]
+    taken = {a for a, b in edges if models[nodes[a]["frame"]] != models[nodes[b]["frame"]]}
+    made = [i for i, each in nodes.items() if each["out"] and each["kind"] != "input"]
+    for each in [nodes[i] for i in made if i not in taken]:
         index = 1 + max(nodes)
         nodes[index] = {
             **dict.fromkeys(("arrays", "sizes", "shared", "ways", "within"), ()), "id": index,
@@ -221,13 +226,17 @@ def join_norms(frames: Sequence[Mapping[str, Any]], nodes: dict[int, Node], edge
             }  # fmt: skip
 
 
-def words_of(node: Node) -> list[str]:
-    """Return the words of a function, with its factor or its number of heads if it has one."""
+def words_of(node: Node, after: Iterable[Node] = ()) -> list[str]:
+    """Return the words of a function, with its factor or its number of heads if it has several.
+
+    A softmax is attention if a product with values comes after it.
+    """
     name, settings = NAMES.get(node["name"], node["name"].replace("_", " ")), node["settings"]
     if "by" in settings:
         return [f"{name} {settings['by']:g}".replace("0.", ".")]
-    heads = [text("structure.heads", count=settings["heads"])] if "heads" in settings else []
-    return [*name.split(), *heads]
+    is_attention = name == "attention" or any(each["name"] == "@" for each in after)
+    count = settings.get("heads", 1) if is_attention else 1
+    return [*name.split(), *([text("structure.heads", count=count)] if count > 1 else [])]
 
 
 def chips_of(nodes: dict[int, Node], edges: Edges) -> dict[int, list[str]]:
@@ -236,7 +245,11 @@ def chips_of(nodes: dict[int, Node], edges: Edges) -> dict[int, list[str]]:
     A function that is the only one to read another function is joined to it, and removed from
     nodes and edges.
     """
-    chips = {i: words_of(x) for i, x in nodes.items() if x["kind"] != "input" and not x["arrays"]}
+    chips = {
+        i: words_of(x, [nodes[b] for a, b in edges if a == i])
+        for i, x in nodes.items()
+        if x["kind"] != "input" and not x["arrays"]
+    }
     for index in sorted(chips):
         while index in chips and chips[index][0] not in SIGNS and nodes[index]["kind"] != "noise":
             after = [b for a, b in edges if a == index]
@@ -254,7 +267,7 @@ def joins(one: Node, other: Node) -> bool:
     """Return whether two successive functions share a chip."""
     is_alike = (one["frame"], one["within"]) == (other["frame"], other["within"])
     is_sign = other["name"] in SIGNS and "by" not in other["settings"]
-    kinds = other["arrays"] or other["kind"] == "noise" or other["name"] in LOSSES
+    kinds = one["out"] or other["arrays"] or other["kind"] == "noise" or other["name"] in LOSSES
     return is_alike and not is_sign and not kinds and words_of(other)[0] not in SIGNS
 
 

@@ -79,8 +79,8 @@ DESCRIBED = (
 
 def unwrapped(model: Any) -> Any:
     """Return the original module inside wrappers of torch.compile or data parallel training."""
-    while inner := next((getattr(model, x) for x in WRAPPERS if is_wrapped(model, x)), None):
-        model = inner
+    while name := next((each for each in WRAPPERS if is_wrapped(model, each)), ""):
+        model = getattr(model, name)
     return model
 
 

@@ -196,7 +196,7 @@ def test_the_items_of_known_models() -> None:
         "layer4",
     ]
     said = ["relu", "× .5", "exp", "noise", "×", "+", "relu", "sigmoid"]
-    assert words(trees["vae"][0]) == ["x", *said, "out", "32×64"]
+    assert words(trees["vae"][0]) == ["x", *said, "out", "32×4", "out", "32×4", "out", "32×64"]
     assert not any("drop" in word.lower() for root, _ in trees.values() for word in words(root))
     norm = next(x for x in trees["nanogpt"][0].leaves() if x.path.endswith("ln_1"))
     assert norm.weights == 96 and norm.kind == "wall"
@@ -268,7 +268,12 @@ def test_lines_that_meet_at_an_item_have_separate_arrowheads(name: str, end: str
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [("resnet18", ["16×10"]), ("nanogpt", [""]), ("gan", ["16×1"]), ("vae", ["32×64"])],
+    [
+        ("resnet18", ["16×10"]),
+        ("nanogpt", ["4×32×65", ""]),
+        ("gan", ["16×1"]),  # the result of G is read by D
+        ("vae", ["32×4", "32×4", "32×64"]),
+    ],
 )
 def test_results_are_shown_with_their_shape(name: str, wanted: list[str]) -> None:
     root, _ = tree_of(STRUCTURES[name])

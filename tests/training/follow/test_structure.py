@@ -7,6 +7,7 @@ import copy
 import gc
 import io
 import threading
+import warnings
 import weakref
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.errors import InputError
+from scalarviz.scene.layout.model_layout import ModelLayout
+from scalarviz.scene.layout.model_tree import tree_of
 from scalarviz.training.follow import following
 from scalarviz.training.follow import observer as observing
 from scalarviz.training.follow.observer import Observer
@@ -28,7 +31,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from tests.training.follow.structures import CASES, Case, called, linear, model_of
+from tests.training.follow.structures import CASES, Case, Norm, called, linear, model_of
 
 pytestmark = [
     pytest.mark.filterwarnings(
@@ -73,12 +76,12 @@ def assert_clean(model: Any, hooks: int = 0) -> None:
     assert "__wrapped__" not in torch.jit._recursive.get_hook_stubs.__dict__
 
 
-def structure_of(model: Any, *batch: Any, **named: Any) -> dict[str, Any]:
-    """Return the structure of a model that is called once."""
+def structure_of(model: Any, *batch: Any, calls: int = 1, **named: Any) -> dict[str, Any]:
+    """Return the structure of a model that is called, by default once."""
     before = hooks_of(model)
     observer = Observer(model)
-    output = model(*batch, **named)
-    del output
+    outputs = [model(*batch, **named) for _ in range(calls)]
+    del outputs
     found = observer.close()
     assert_clean(model, before)
     return found
@@ -285,6 +288,225 @@ def test_a_loop_over_time_is_one_node_and_a_loop_over_modules_is_many() -> None:
     assert of_two("+", found) == 3
 
 
+def policy(self: Any, x: Any) -> Any:
+    x = F.relu(self.a(x))
+    return F.softmax(self.b(x), -1), self.b(x)
+
+
+def decoder(self: Any, x: Any) -> Any:
+    h, outs = torch.zeros(2), list[Any]()
+    for each in x:
+        h = self.a(torch.maximum(torch.tanh(each), h)) * 0.5
+        outs.append(torch.sigmoid(self.b(h)))
+    return torch.stack(outs)
+
+
+def slope(self: Any, x: Any) -> Any:  # Runge-Kutta
+    for _ in range(4):
+        one = self.f(x)
+        x = x + 0.5 * (one + self.f(x + one))
+    return x
+
+
+def halved(self: Any, x: Any) -> Any:
+    x = self.a(x)
+    for _ in range(5):
+        x = torch.tanh(0.5 * x)
+    return self.b(x)
+
+
+def power(self: Any, x: Any) -> Any:
+    return self.a(x**3)
+
+
+def by_activation(self: Any, x: Any) -> Any:
+    for layer in self.layers:
+        x = self.relu(layer(x)) + x
+    return x
+
+
+def by_parameter(self: Any, x: Any) -> Any:
+    for each in self.ws:
+        x = torch.relu(F.linear(x, each))
+    return x
+
+
+def small() -> dict[str, Any]:
+    return {"a": linear(2, 2), "b": linear(2, 2)}
+
+
+def layers(count: int = 3) -> nn.ModuleList:
+    return nn.ModuleList([linear(2, 2) for _ in range(count)])
+
+
+LOOPS: dict[str, tuple[Callable[[], Any], dict[str, list[int]]]] = {
+    "policy": (lambda: model_of(policy, **small()), {"relu": [1], "softmax": [1]}),
+    "decoder": (
+        lambda: model_of(decoder, **small()),
+        {"tanh": [3], "maximum": [3], "a": [3], "×": [3], "b": [3], "sigmoid": [3], "stack": [1]},
+    ),
+    "slope": (
+        lambda: model_of(slope, f=model_of(power, a=linear(2, 2))),
+        {"pow": [4, 4], "a": [4, 4], "+": [4, 4, 4], "×": [4]},
+    ),
+    "halved": (lambda: model_of(halved, **small()), {"×": [5], "tanh": [5]}),
+    "activation": (
+        lambda: model_of(by_activation, layers=layers(), relu=nn.ReLU()),
+        {"relu": [1] * 3, "+": [1] * 3},
+    ),
+    "parameters": (
+        lambda: model_of(by_parameter, ws=nn.ParameterList([torch.ones(2, 2)] * 3)),
+        {"linear": [1] * 3, "relu": [1] * 3},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*(name for name in CASES if name != "lazy"), *LOOPS])
+def test_more_passes_before_a_step_find_the_same_structure(name: str) -> None:
+    make, batch = (
+        (CASES[name].make, CASES[name].batch())
+        if name in CASES
+        else (LOOPS[name][0], (torch.ones(3, 2),))
+    )
+    torch.manual_seed(0)
+    named = batch if isinstance(batch, dict) else {}
+    once, often = (
+        structure_of(make(), *([] if named else batch), calls=calls, **named) for calls in (1, 3)
+    )
+    assert {**once, "cost_ms": 0} == {**often, "cost_ms": 0} and once["nodes"]
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_a_loop_repeats_is_one_node_unless_the_loop_is_over_modules(name: str) -> None:
+    make, wanted = LOOPS[name]
+    times: dict[str, list[int]] = {}
+    for each in structure_of(make(), torch.ones(3, 2))["nodes"]:
+        times.setdefault(each["path"].split(".")[-1] or each["name"], []).append(each["times"])
+    assert wanted.items() <= times.items()
+
+
+class Skipped(nn.Module):
+    """A residual layer that is left out of some passes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.f, self.is_out = linear(2, 2), False
+
+    def forward(self, x: Any) -> Any:
+        self.is_out = not self.is_out
+        return x if self.is_out else x + self.f(x)
+
+
+def in_parts(self: Any, x: Any) -> Any:
+    outs = [self.net(each) for each in x.chunk(2)]
+    return {name: torch.cat([each[name] for each in outs]) for name in outs[0]}
+
+
+def of_two_heads(self: Any, x: Any) -> Any:
+    x = self.layers(x)
+    return {"digit": self.digit(x), "odd": self.odd(x)}
+
+
+def test_passes_that_differ_call_the_same_nodes() -> None:
+    blocks = nn.Sequential(Skipped(), linear(2, 2), Skipped(), Skipped())
+    blocks[2].is_out = True
+    net = model_of(of_two_heads, layers=blocks, digit=linear(2, 10), odd=linear(2, 1))
+    found = structure_of(model_of(in_parts, net=net), torch.ones(4, 2), calls=3)
+    sums = [x["frame"] for x in found["nodes"] if x["name"] == "+"]
+    assert len(sums) == len({*sums}) == 3  # one in each block
+    outs = [(x["name"], x["shape"]) for x in found["nodes"] if x["out"]]
+    assert outs == [("cat", [4, 10]), ("cat", [4, 1])]
+
+
+def of_graph(self: Any, x: Any, adj: Any) -> Any:
+    return self.b(self.a(x, adj), adj)
+
+
+def of_condition(self: Any, x: Any, t: Any) -> Any:
+    t = self.time(t)
+    return self.b(self.a(torch.relu(self.time(x)), t), t)
+
+
+def conditioned() -> dict[str, nn.Module]:
+    """Two layers with a second input."""
+    return {
+        name: model_of(lambda self, x, e: torch.relu(self.f(x) + e), f=linear(16, 16))
+        for name in "ab"
+    }
+
+
+class Conditioned(nn.Module):
+    """A residual block with a second input."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.c1, self.emb, self.c2, self.short = layers(4)
+
+    def forward(self, x: Any, e: Any) -> Any:
+        return self.c2(self.c1(x) + self.emb(e)) + self.short(x)
+
+
+@pytest.mark.parametrize(
+    ("forward", "modules", "wanted"),
+    [
+        (of_graph, conditioned(), {"adj"}),
+        (of_condition, {"time": linear(16, 16), **conditioned()}, {"time"}),
+        (
+            lambda self, x, _: x + self.b(self.a(x)),
+            {"a": linear(16, 16), "b": linear(16, 16)},
+            {"skip"},
+        ),
+    ],
+)
+def test_only_what_meets_its_own_result_is_a_skip_connection(
+    forward: Any, modules: dict[str, Any], wanted: set[str]
+) -> None:
+    made = ModelLayout(structure_of(model_of(forward, **modules), *torch.ones(2, 2, 16)), {})
+    assert {path.word for path in made.paths if path.word} == wanted
+    assert {path.word for path in made.paths if path.kind == "around"} == wanted & {"skip"}
+
+
+def test_a_second_input_of_a_closed_frame_is_no_skip_connection() -> None:
+    net = model_of(
+        lambda self, x, e: self.head(self.block(x, e)), block=Conditioned(), head=linear(2, 2)
+    )
+    made = ModelLayout(structure_of(net, *torch.ones(2, 2, 2)), {}, opened={"block": 0})
+    block = next(each for each in made.root.children if each.path == "block")
+    assert [name for *_, name in made.skips(block)] == ["skip: short"]
+
+
+def attended(self: Any, x: Any) -> Any:
+    x = self.a(x).view(1, -1, 2, 1).transpose(1, 2)
+    return self.b((F.dropout(F.softmax(x @ x.mT, -1), 0.1) @ x).flatten(2).mT)
+
+
+@pytest.mark.parametrize(
+    ("forward", "wanted"),
+    [
+        (attended, ["@", "softmax", "2 heads", "@"]),
+        (policy, ["relu", "softmax"]),
+        (lambda self, x: F.softmax(self.b(self.a(x)).view(1, 3, 2, 1), 1), ["softmax"]),
+    ],
+)
+def test_a_softmax_is_attention_if_a_product_with_values_follows(
+    forward: Any, wanted: list[str]
+) -> None:
+    root, _ = tree_of(structure_of(model_of(forward, **small()), torch.ones(3, 2)))
+    chips = [each for each in root.leaves() if each.kind == "function"]
+    assert [word for each in chips for word in each.words] == wanted
+
+
+def test_each_of_several_results_ends_in_out_with_its_shape() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        mean = self.a(x)
+        hidden = torch.tanh(mean)
+        return {"mean": mean, "hidden": hidden, "sum": torch.relu(hidden).sum()}
+
+    root, _ = tree_of(structure_of(model_of(forward, **small()), torch.ones(3, 2)))
+    said = [each.words for each in root.leaves() if each.kind in ("function", "output")]
+    assert said == [["tanh"], ["relu", "sum"], ["out", "3×2"], ["out", "3×2"], ["out"]]
+
+
 class Own(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any) -> Any:
@@ -316,6 +538,13 @@ def overwritten(self: Any, x: Any) -> Any:
     return self.b(view)
 
 
+def joined(name: str) -> set[str]:
+    return {"x>a", "x>b", f"a>{name}", f"b>{name}"}
+
+
+CHOSEN, FIRST = {"x>a", "x>gt", "gt>where", "a>where"}, torch.zeros(1, 1, dtype=torch.long)
+
+
 def test_a_tensor_that_is_given_twice_has_the_name_of_the_first_argument() -> None:
     model = model_of(lambda self, x, label=None: self.a(x) - label, a=linear(2, 2))
     given = torch.ones(1, 2)
@@ -338,11 +567,80 @@ def test_a_helper_that_is_called_twice_is_two_nodes() -> None:
         (lambda self, x: self.b(torch.ones_like(self.a(x))), {"x>a"}),
         (lambda self, x: self.b(self.a(x)[:, torch.arange(2)].clone()), {"x>a", "a>b"}),
         (lambda self, x: x @ self.a.weight.T, {"x>@", "T>@"}),
+        (lambda self, x: self.b(self.a(x).masked_fill(x > 0, 0.0)), {"x>a", "x>gt", "a>b"}),
+        (lambda self, x: self.b(torch.where(torch.ones(2) > 0, self.a(x), 0.0)), {"x>a", "a>b"}),
+        (lambda self, x: self.b(torch.where(x > 0, 1.0, 0.0)), {"x>gt", "gt>b"}),
+        (lambda self, x: torch.where(x > 0, self.a(x), 0.0), CHOSEN),
+        (lambda self, x: self.a(x).where(x > 0, torch.zeros_like(x)), CHOSEN),
+        (
+            lambda self, x: torch.where(condition=x > 0, input=self.a(x), other=self.b(x)),
+            CHOSEN | {"x>b", "b>where"},
+        ),
+        (lambda self, x: torch.maximum(self.a(x), self.b(x)), joined("maximum")),
+        (lambda self, x: torch.minimum(self.a(x), self.b(x)), joined("minimum")),
+        (lambda self, x: self.a(x).lerp(self.b(x), 0.5), joined("lerp")),
+        (lambda self, x: self.a(x).index_put((torch.arange(1),), self.b(x)), joined("index_put")),
+        (lambda self, x: self.a(x).scatter(1, FIRST, self.b(x)), joined("scatter")),
+        (lambda self, x: self.b(torch.zeros(1, 2).index_put_((FIRST[0],), self.a(x)[0, :1])),
+         {"x>a", "a>index_put", "index_put>b"}),
+        (lambda self, x: self.b(self.a(x).gather(1, (x > 0).long())),
+         {"x>a", "x>gt", "a>gather", "gt>gather", "gather>b"}),
     ],
-)
+)  # fmt: skip
 def test_lines_lead_from_what_made_a_tensor(forward: Any, wanted: set[str]) -> None:
     model = model_of(forward, a=linear(2, 2), b=linear(2, 2))
     assert lines(structure_of(model, torch.ones(1, 2))) == wanted
+
+
+def by_functional_call(model: Any, x: Any) -> None:
+    named = {name: 0.5 * each for name, each in model.named_parameters()}
+    torch.func.functional_call(model, named, x)
+
+
+def by_gradient_of_each_sample(model: Any, x: Any) -> None:
+    def loss(named: Any, each: Any) -> Any:
+        return torch.func.functional_call(model, named, each[None]).mean()
+
+    torch.func.vmap(torch.func.grad(loss), (None, 0))(dict(model.named_parameters()), x)
+
+
+def by_ensemble(model: Any, x: Any) -> None:
+    named, _ = torch.func.stack_module_state([copy.deepcopy(model) for _ in range(2)])
+    torch.func.vmap(lambda each: torch.func.functional_call(model, each, x))(named)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        by_functional_call,
+        by_gradient_of_each_sample,
+        by_ensemble,
+        lambda model, x: torch.func.vmap(model)(x),
+        lambda model, x: torch.func.jacrev(model)(x),
+        lambda model, x: torch.func.jvp(model, (x,), (x,)),
+    ],
+)
+def test_calls_with_other_parameters_or_transformed_are_drawn(call: Any) -> None:
+    norm = Norm(3)
+    model = nn.Sequential(linear(2, 3), norm, nn.Tanh(), linear(3, 1))
+    observer = Observer(model)
+    for _ in range(2):
+        call(model, torch.ones(4, 2))
+    found = observer.close()
+    assert lines(found) == {"input>0", "0>layer_norm", "layer_norm>2", "2>3"}
+    arrays = [[*each["arrays"]] for each in found["nodes"]]
+    assert arrays == [[], ["0.weight", "0.bias"], ["1.weight", "1.bias"], [],
+                      ["3.weight", "3.bias"]]  # fmt: skip
+    assert found["lack"] == "" and [each["times"] for each in found["nodes"]] == [1] * 5
+    assert_clean(model)
+
+
+def test_parameters_that_the_model_computes_lead_to_the_module_that_uses_them() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return torch.func.functional_call(self.b, {"weight": self.a(x).view(2, 2)}, x[:2])
+
+    model = model_of(forward, a=linear(2, 2), b=nn.Linear(2, 2, bias=False))
+    assert lines(structure_of(model, torch.ones(2, 2))) == {"x>a", "x>b", "a>b"}
 
 
 def test_two_models_are_one_structure(path: Path) -> None:
@@ -428,7 +726,7 @@ def test_a_record_has_the_structure_unless_it_is_not_wanted(
     night = follow(model, path, lambda x: counts.append(hooks_of(model)) or model(x))
     assert counts == [8, 0, 0]  # two of each module until the first step
     assert lines(night.structure) == {"input>0", "0>1", "1>2"} and not night.structure["lack"]
-    assert night.structure["nodes"][0]["sizes"] == [(5, 4), (5,)]
+    assert night.structure["nodes"][1]["sizes"] == [(5, 4), (5,)]
     assert lines(night.structure) and night.structure["frames"][0]["kind"] == "Sequential"
     monkeypatch.setattr(following, "STRUCTURE", 0.0)  # it would take too much of the file
     assert follow(CASES["mlp"].make(), path).structure["lack"] == "no structure was recorded"
@@ -437,6 +735,85 @@ def test_a_record_has_the_structure_unless_it_is_not_wanted(
         "lack": "no structure was recorded", "frames": [], "nodes": [], "edges": [],
     }  # fmt: skip
     assert len(night.steps) > 1
+
+
+class Wrapper(nn.Module):
+    """Calls its module, as DistributedDataParallel does."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        self.module = module
+
+    def forward(self, x: Any) -> Any:
+        return torch.cat([self.module(each) for each in x.chunk(2)])
+
+
+class Scaled(Wrapper):
+    """A wrapper with a parameter."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__(module)
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, x: Any) -> Any:
+        return self.scale * self.module(x)
+
+
+def plain() -> Any:
+    return model_of(lambda self, x: x + self.b(self.a(x)), a=linear(4, 4), b=linear(4, 4))
+
+
+def tied() -> nn.Module:
+    model = plain()
+    model.b.weight = model.a.weight
+    return model
+
+
+def parallel(model: nn.Module) -> nn.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        group = torch.distributed.init_process_group
+        group("gloo", store=torch.distributed.HashStore(), rank=0, world_size=1)
+    return nn.parallel.DistributedDataParallel(model)
+
+
+MODELS: dict[str, Callable[[], nn.Module]] = {
+    "plain": plain,
+    "tied": tied,
+    "wrapped": lambda: Wrapper(plain()),
+    "wrapped twice": lambda: Wrapper(Wrapper(tied())),
+    "wrapped with a parameter": lambda: Scaled(Wrapper(plain())),
+    "averaged": lambda: torch.optim.swa_utils.AveragedModel(plain()),
+    "parallel": lambda: parallel(plain()),
+    "data parallel": lambda: nn.DataParallel(plain()),
+    "parametrized": lambda: nn.utils.parametrizations.weight_norm(linear(4, 4)),
+    "list": lambda: model_of(
+        lambda self, x: sum(each(x) for each in self.parts), parts=nn.ModuleList([plain()] * 2)
+    ),
+    "parameters": lambda: model_of(
+        lambda self, x: x @ self.ws[0] @ self.ws[1], ws=nn.ParameterList([torch.eye(4)] * 2)
+    ),
+    "compiled": lambda: torch.compile(Wrapper(plain()), backend="eager"),
+    "compiled in a wrapper": lambda: Wrapper(torch.compile(plain(), backend="eager")),
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [  # compiling takes seconds
+        pytest.param(name, marks=pytest.mark.slow) if "compiled" in name else name
+        for name in MODELS
+    ],
+)
+def test_each_wall_has_numbers_and_each_parameter_a_wall(name: str, path: Path) -> None:
+    try:
+        night = follow(MODELS[name](), path)
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+    root, _ = tree_of(night.session.trainer.run.structure)
+    shown = {array for each in root.leaves(every=True) for array in each.arrays}
+    assert shown == {each.name for each in night.head().arrays if not each.is_buffer}
 
 
 def test_a_module_without_optimizer_has_a_structure(path: Path) -> None:
