@@ -287,8 +287,11 @@ def rate(m: Measures) -> list[Any]:
     is_later = np.isfinite(largest) & (m.steps >= min(begun, m.steps[-1]) - 1)
     moment = int(np.argmax(np.where(is_later, largest, 0.0)))
     is_large = largest > LARGE_STEP
-    least = max(LASTING - 1, MOST * len(is_large))
-    is_often = is_large[is_later].any() if len(over) else is_large.sum() > least
+    is_often = (
+        is_large[is_later].any()
+        if len(over)
+        else is_large.mean() > MOST and is_large.sum() >= LASTING
+    )
     is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.reference
     found = (
         m.names[int(np.argmax(np.nan_to_num(m.ratios[moment])))],

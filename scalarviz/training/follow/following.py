@@ -591,8 +591,9 @@ class Following:
         source, rate = self._source, optimizer.param_groups[0].get("lr")
         assert isinstance(source, TorchSource)
         learned = self._learned if self.steps % CHECKED else len(source.learned())
-        before = max(self._rates.values(), default=[math.inf])[0]
-        if 0 < self._learned != learned or (type(rate) is float and rate > RAISED * before):
+        if 0 < self._learned != learned or (
+            type(rate) is float and rate > RAISED * max(self._rates.values(), default=[rate])[0]
+        ):
             self._watched = self.steps + LOOKS_AT_EVENT
         self._learned = learned
 
@@ -670,10 +671,9 @@ class Following:
         keeper = self._keeper
         if self._losses.has_jumped:
             self._watched = self.steps + LOOKS_AT_EVENT
-        is_event = self.steps < self._watched
         is_bad = self._losses.is_bad or (self._seen is not None and self._seen.is_bad)
-        is_early = now < self._next and not (is_bad or is_event)
-        if self.lack or is_early or os.getpid() != self._process:
+        is_event = is_bad or self.steps < self._watched
+        if self.lack or (now < self._next and not is_event) or os.getpid() != self._process:
             return False  # the last one in a fork of it
         if keeper is None or (is_bad and not keeper.signs.has_seen_nan):
             return True

@@ -77,8 +77,9 @@ class Health:
         news = (
             f"weights after step {after:,}; gradients, updates and dead units of step {max(of):,}"
         )
-        head = [self.head, *[news] * (0 < max(of) < after)]
-        return "\n".join([*head, "", *columns(lines), "", *words])
+        return "\n".join(
+            [self.head, *[news] * (0 < max(of) < after), "", *columns(lines), "", *words]
+        )
 
     @property
     def moments(self) -> list[int]:
@@ -184,9 +185,10 @@ def health_of(followed: Followed) -> Health:
     for each in followed.record.notes:
         if each["kind"] in NOTED:
             kind, words = NOTED[each["kind"]]
-            text, remedy = visible(each["text"].partition(": ")[2], 300), each.get("try")
+            text = visible(each["text"].partition(": ")[2], 300)
+            remedy = visible(str(each.get("try") or REMEDIES[kind]), 300)
             where = owners.get(each["where"], "")  # it may have been replaced since
-            found.append(Finding(kind, where, each["step"], text, remedy or REMEDIES[kind]))
+            found.append(Finding(kind, where, each["step"], text, remedy))
             if words and where:
                 faults[where].append(f"{words} {each['step']:,}")
     for name, bad in zip(faults, lost.T, strict=True):
@@ -202,8 +204,7 @@ def health_of(followed: Followed) -> Health:
         others = [x for x in others if x.kind != "stuck" and x.step < since]
         # What begins later is a result of a raised rate; at the next look, it is the cause.
         until = max(rise.step + LOOKS, *steps[steps >= rise.step][:1])
-        is_raised = rise.remedy == REMEDIES["raised"]
-        results = {*FAULTS} - {"not finite"} if is_raised else {"vanishing"}
+        results = {*FAULTS} - {"not finite"} if "; the rate" in rise.text else {"vanishing"}
         found = [x for x in found if x.kind not in results or x.step < since]
         if not any(since <= x.step <= until or rise.kind == "rate" for x in found):
             others.append(rise)

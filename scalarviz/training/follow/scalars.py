@@ -110,9 +110,9 @@ class ReportedLosses:
         self._done.append(self._next)
         self._next = []
         latest: Any = next(filter(None, self._done[:-3:-1]), [None])[-1]
-        is_known, bounds = isinstance(latest, float), (self._recent or [math.inf])
-        self.has_jumped = is_known and latest > 2.0 * max(bounds) - min(bounds)
-        self._recent += [latest] * is_known
+        recent = self._recent if isinstance(latest, float) else deque[float]()
+        self.has_jumped = bool(recent) and latest > 2.0 * max(recent) - min(recent)
+        recent.append(latest)
 
     def write(self, recorder: Recorder, *, whole: bool) -> None:
         """Write the reported losses to the record, waiting for tensors on a device.
