@@ -143,7 +143,7 @@ class Measures:
     def ratios(self) -> FloatArray:
         """Size of each update divided by the size of the weights.
 
-        Weights that are far smaller than those of other groups, such as a class token that starts
+        Weights that are far smaller than in other groups, such as a class token that starts
         near 0, may take larger steps.
         """
         least = SMALLEST * np.nanmedian(self.values, axis=1, keepdims=True)
