@@ -114,13 +114,25 @@ class Measures:
     def level(self) -> float:
         """Mean loss of the last steps divided by `reference`; 1 is as bad as without training.
 
-        NaN if losses of several optimizers take turns.
+        NaN if losses of several optimizers take turns, or some are negative: then a ratio of two
+        losses says nothing, as in reinforcement learning.
         """
-        if self.takes_turns:
-            return np.nan
         known = self.losses[~np.isnan(self.losses)]
+        if self.takes_turns or (known < 0.0).any():
+            return np.nan
         recent = max(RECENT, self.samples // max(1, self.batch), len(known) // 10)
         return float(np.mean([*known[-recent:]] or np.inf)) / self.reference
+
+    @property
+    def extent(self) -> str:
+        """How many losses and moments are known, in words."""
+        count, moments = int(np.isfinite(self.losses).sum()), len(self.steps)
+        weights = f"the weights at {moments} moment{'s' * (moments != 1)}"
+        return (
+            f"{count:,} loss{'es' * (count != 1)}, and in {weights}"
+            if count
+            else f"{weights} of {len(self.losses):,} steps; no loss was reported"
+        )
 
     @property
     def is_high(self) -> bool:
@@ -129,8 +141,13 @@ class Measures:
 
     @cached_property
     def ratios(self) -> FloatArray:
-        """Size of each update divided by the size of the weights."""
-        return self.updates / np.maximum(self.values, TINY)
+        """Size of each update divided by the size of the weights.
+
+        Weights that are far smaller than in other groups, such as a class token that starts
+        near 0, may take larger steps.
+        """
+        least = SMALLEST * np.nanmedian(self.values, axis=1, keepdims=True)
+        return self.updates / np.maximum(np.fmax(self.values, least), TINY)
 
 
 @final
@@ -172,7 +189,7 @@ def diagnose(shown: object) -> Diagnosis:
 
     Args:
         shown: a Session, which is not changed, or an object with a method `measures()` that returns
-            Measures
+            Measures; a followed training run has the findings of its `health()`
 
     The run is examined at 24 equally spaced moments and where the loss rises most, so a reported
     step may be late by up to the spacing of the moments. Returns a Diagnosis. Raises OrderError
@@ -185,16 +202,11 @@ def diagnose(shown: object) -> Diagnosis:
             "s = sv.Session(net, data) after s.advance(1000)"
         )
     m: Measures = measures_of(shown) if isinstance(shown, Session) else measures()
+    health: Any = getattr(shown, "health", None)
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
-        found = Diagnosis(judge(m))
-    count, moments = int(np.isfinite(m.losses).sum()), len(m.steps)
-    weights = f"the weights at {moments} moment{'s' * (moments != 1)}"
-    found.looked_at = (
-        f"{count:,} loss{'es' * (count != 1)}, and in {weights}"
-        if count
-        else f"{weights} of {len(m.losses):,} steps; no loss was reported"
-    )
+        found = Diagnosis(judge(m) if health is None else health().findings)
+    found.looked_at = m.extent
     return found
 
 
@@ -207,6 +219,8 @@ HIGH = 0.5  # level of a loss that has hardly fallen: half of a constant output'
 LOW = 0.1  # level below which training succeeds, so that faults do not matter
 MOST = 0.5  # share of a layer, or of the moments, that counts as most of it
 LARGE_STEP = 0.1  # update per weight: ten steps replace it; about 0.001 is usual
+SMALLEST = 0.25  # of the usual size of weights, with which an update is compared
+LASTING = 5  # moments with a large step
 REPLACED = 0.5  # update per weight in half of the groups: one step replaces them
 SMALL_STEP = 1e-4  # update per weight: 10,000 steps change it by its size
 OVERSHOOT = 3.0  # times the initial loss: batches differ less, and descent only lowers it
@@ -272,7 +286,12 @@ def rate(m: Measures) -> list[Any]:
     begun = int([*over, *m.steps[largest > LARGE_STEP], 0][0])
     is_later = np.isfinite(largest) & (m.steps >= min(begun, m.steps[-1]) - 1)
     moment = int(np.argmax(np.where(is_later, largest, 0.0)))
-    is_often = np.mean(largest > LARGE_STEP) > (0.0 if len(over) else MOST)
+    is_large = largest > LARGE_STEP
+    is_often = (
+        is_large[is_later].any()
+        if len(over)
+        else is_large.mean() > MOST and is_large.sum() >= LASTING
+    )
     is_lasting = len(m.losses) >= 5 * RECENT or not m.losses[-1] <= m.reference
     found = (
         m.names[int(np.argmax(np.nan_to_num(m.ratios[moment])))],
@@ -327,6 +346,7 @@ def batch(m: Measures) -> list[Any]:
 def stuck(m: Measures) -> list[Any]:
     least = 0.98 * max(1.0, float(np.nanmean(m.losses)) / m.reference)  # 2 %: noise of batches
     known = m.losses[~np.isnan(m.losses)]
+    means = np.convolve([*known, np.inf], np.full(RECENT, 1.0 / RECENT), "valid")
     _, before, _, now = known[: len(known) // 4 * 4].reshape(4, -1)
     noise = 3.0 * float(known.std()) / max(1, len(now)) ** 0.5  # of their difference, twice
     is_flat = before.mean() - now.mean() < max(0.01 * now.mean(), noise)
@@ -334,7 +354,8 @@ def stuck(m: Measures) -> list[Any]:
         FLAT_LOSS if is_flat and len(now) >= RECENT and not len(m.constants) else least
     )
     found = ("", m.steps[0], m.level, m.compared)
-    return [found] if len(m.losses) >= 10 * RECENT and is_high else []
+    has_fallen = not len(m.constants) and means.min() < FLAT_LOSS * m.reference
+    return [found] if len(m.losses) >= 10 * RECENT and is_high and not has_fallen else []
 
 
 # For each kind: its function, the text of a finding with its numbers, a remedy, and the kinds that

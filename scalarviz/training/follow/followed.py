@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zlib
-from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -15,7 +14,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, require, shorten, size
 from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
-from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
+from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
 from scalarviz.training.follow.signs import DEAD, REMEDIES, in_words
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
@@ -373,17 +372,6 @@ class Followed:
         session.seek(len(self.record.losses))  # the loss of the last one may still follow
         return session.first(*conditions, progress=False)
 
-    def _spoiled(self) -> tuple[int, set[str]]:
-        """Return the step of the first non-finite number, and the names of the affected arrays."""
-        for each in self.record.notes:
-            if each["kind"] == "nan":
-                return each["step"], {each["where"]}
-        with suppress(ScalarvizError, LookupError):  # it was just dropped, or is damaged
-            arrays = self.parameters(last := self.record.steps[-1])
-            lost = [name for name, each in arrays.items() if not np.isfinite(each).all()]
-            return last, {*lost[:1]}
-        return 0, set()
-
     @property
     def looks(self) -> tuple[Any, FloatArray]:
         """Steps with statistics of the current arrays of the model, int64, and these, float64.
@@ -429,32 +417,25 @@ class Followed:
         """Return Measures of the recorded run for `sv.diagnose`."""
         from scalarviz.training.diagnosis import Measures
 
-        arrays, (last, spoiled) = self.head().arrays, self._spoiled()
+        arrays, losses = self.head().arrays, self.losses
         steps, table = self.looks
         shown = [
             i
             for i, each in enumerate(arrays)
             if (len(each.shape) > 1 and not each.is_buffer)
             or (each.is_norm and (table[:, i, 3] > DEAD).any())
-            or each.name in spoiled
         ]
         require(
             len(steps) and shown,
             "no step was recorded yet, so nothing can be diagnosed: train first",
             OrderError,
         )
-        if len(steps) > 1 and np.isnan(table[-1, :, 1:]).all() and not spoiled:
-            steps, table = steps[:-1], table[:-1]  # the last look of a record is only at weights
-        if spoiled and steps[-1] < last:
-            lost = [[each.name in spoiled] + [False] * (NUMBERS - 1) for each in arrays]
-            steps = np.append(steps, last)
-            table = np.append(table, np.where([lost], np.inf, np.nan), axis=0)
-        table, losses = table[:, shown], self.losses
-        table[:, np.isnan(table[:, :, 2]).all(axis=0), 2] = 0.0  # no optimizer uses them
+        if len(steps) > 1 and np.isnan(table[-1, :, 2]).all():
+            steps, table = steps[:-1], table[:-1]  # the last look of a record has no update
+        table = table[:, shown]
         later = np.cumsum(table[:, ::-1, 3] > DEAD, axis=1)[:, ::-1]
         table[later > 1, 3] = np.nan  # layers before a dead one also get no gradient
         losses = np.append(losses, np.full(max(0, steps.max() - len(losses)), np.nan))
-        losses[max(0, min(last, len(losses)) - 1) :][: len(spoiled)] = np.inf
         names = [arrays[i].name for i in shown]
         values, gradients, updates, dead = np.moveaxis(table, 2, 0)
         return Measures(

@@ -8,6 +8,7 @@ only read the clock; numbers are copied as often as the time budget for recordin
 from __future__ import annotations
 
 import atexit
+import gc
 import json
 import math
 import os
@@ -43,6 +44,7 @@ from scalarviz.training.follow.observer import Observer
 from scalarviz.training.follow.probing import Probing, checked_probe
 from scalarviz.training.follow.record import BEFORE, LOOKS, PARTS, Numbers, Recorder, is_record
 from scalarviz.training.follow.scalars import (
+    RAISED,
     ReportedLosses,
     Scalars,
     SeenLosses,
@@ -70,8 +72,12 @@ ALONE, WATCHED = 0.01, 0.05  # shares of the time spent on following, without an
 PICTURES, FEW = 30.0, 5.0  # recorded steps a second at most; the second with few cores
 STRUCTURE = 0.03  # share of a file for the structure of the model
 LONELY = 50  # losses without a step, which are reported
-GRACE = 0.03  # seconds of work during which every step is recorded
-FIRST = 0.1  # seconds of work up to which the share is the one with a viewer
+GRACE = 0.02  # seconds of work during which every step is recorded
+FIRST = 0.06  # seconds more, most of them in the first seconds of work
+# Share of that time for the steps after events, and seconds more, for the first of them.
+EVENTS, FIRST_EVENT = 0.2, 0.03
+CHECKED = 4  # steps between two checks for frozen parameters
+LOOKS_AT_EVENT = 6  # steps; a layer is dead after five
 FLUSH = 2.0  # seconds after which losses are written
 TICK = 1e-6  # seconds, to avoid 0
 ASKED = 0.1  # seconds until the next check whether to record
@@ -200,14 +206,23 @@ P = ParamSpec("P")
 def harmless(
     method: Callable[Concatenate[Following, P], None],
 ) -> Callable[Concatenate[Following, P], None]:
-    """Wrap a method so that its errors end the recording but never the training loop."""
+    """Wrap a method so that its errors end the recording but never the training loop.
+
+    A collection of the garbage of the program, which may take longer than a hundred looks, waits
+    until the method has ended: it is no cost of following.
+    """
 
     @wraps(method)
     def call(self: Following, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        collects = gc.isenabled()
+        gc.disable()
         try:
             method(self, *args, **kwargs)
         except Exception as error:
             self.give_up(error)
+        finally:
+            if collects:
+                gc.enable()
 
     return call
 
@@ -248,6 +263,9 @@ class Following:
         self._losses, self._scalars = ReportedLosses(), Scalars()
         self._seen: SeenLosses | None = None  # until the loop reports a loss
         self._rates: dict[str, list[float]] = {}  # learning rates at the last look
+        self._watched = 0  # the step up to which an event is followed
+        self._watching = 0.0  # the part of the seconds spent recording after events
+        self._learned = 0  # parameters that get gradients
         self._newest: Any = None  # the optimizer of the last observed step
         self._within = self._keeps = False
         self._lonely = 0  # losses before the first step
@@ -559,13 +577,25 @@ class Following:
                 return
             self._newest = optimizer
         self._within = True
+        self._watch(optimizer)
         self._keeps = self._wants(now)
         if self._keeps:
-            begun, keeper = moment(), self._begin()
+            keeper, begun = self._begin(), moment()  # opening the file is no part of a look
             self._known[optimizer] = self._look_at(optimizer)
             closes = any(map(callable, (*args[1:], *kwargs.values())))
             keeper.read_before(optimizer, closes=closes)
             self._spend(begun)
+
+    def _watch(self, optimizer: Any) -> None:
+        """Let the next steps be recorded if a rate has risen, or parameters were frozen."""
+        source, rate = self._source, optimizer.param_groups[0].get("lr")
+        assert isinstance(source, TorchSource)
+        learned = self._learned if self.steps % CHECKED else len(source.learned())
+        if 0 < self._learned != learned or (
+            type(rate) is float and rate > RAISED * max(self._rates.values(), default=[rate])[0]
+        ):
+            self._watched = self.steps + LOOKS_AT_EVENT
+        self._learned = learned
 
     @harmless
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -639,22 +669,32 @@ class Following:
     def _wants(self, now: float) -> bool:
         """Return whether to record the step that is about to begin."""
         keeper = self._keeper
+        if self._losses.has_jumped:
+            self._watched = self.steps + LOOKS_AT_EVENT
         is_bad = self._losses.is_bad or (self._seen is not None and self._seen.is_bad)
-        if self.lack or (now < self._next and not is_bad) or os.getpid() != self._process:
+        is_event = is_bad or self.steps < self._watched
+        if self.lack or (now < self._next and not is_event) or os.getpid() != self._process:
             return False  # the last one in a fork of it
         if keeper is None or (is_bad and not keeper.signs.has_seen_nan):
             return True
-        return keeper.is_due(self.steps + 1) and self._can_afford()
+        return keeper.is_due(self.steps + 1, is_event) and self._can_afford(is_event)
 
-    def _can_afford(self) -> bool:
-        """Return whether the time budget allows two more recordings; if not, check again later."""
+    def _can_afford(self, is_event: bool) -> bool:
+        """Return whether the time budget allows two more recordings; if not, check again later.
+
+        Args:
+            is_event: whether the step is one of the first after an event, which have their own part
+                of the time
+        """
         if self._spent + self._price < GRACE:
             return True
         now = moment()
         alone = self._alone(now)
-        room = max(self._share * alone, min(FIRST, WATCHED * alone))
-        room = max(0.25 * room, room - SEEN * self.steps)
-        if self._spent + 2.0 * self._price <= room:
+        share = max(self._share, min(WATCHED, self._share + FIRST / (1.0 + alone)))
+        room = max(0.25 * share * alone, share * alone - SEEN * self.steps)
+        if is_event:
+            return self._watching + self._price <= EVENTS * room + FIRST_EVENT
+        if self._spent - self._watching + 2.0 * self._price <= (1.0 - EVENTS) * room:
             return True
         self._next = now[0] + ASKED
         return False
@@ -696,7 +736,8 @@ class Following:
             urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
             keeper.keep(self.steps, self._losses.newest, urgent=urgent)
             keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
-            self._price = max(self._spend(begun), 0.5 * self._price)
+            self._price = max(cost := self._spend(begun), 0.5 * self._price)
+            self._watching += cost * (self.steps <= self._watched)
             is_calm = self._show is not None and keeper.source.is_crowded
             if self._spent + self._price >= GRACE:
                 self._next = time.perf_counter() + 1.0 / (FEW if is_calm else PICTURES)

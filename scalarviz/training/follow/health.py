@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from math import inf, prod
 from typing import TYPE_CHECKING, Any, final
 from warnings import catch_warnings, simplefilter
@@ -13,7 +14,8 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import visible
 from scalarviz.core.program import columns
-from scalarviz.training.diagnosis import FAULTS, LOW, Finding, diagnose, judge
+from scalarviz.training.diagnosis import FAULTS, LOW, MOST, Finding, judge
+from scalarviz.training.follow.scalars import RAISED
 from scalarviz.training.follow.signs import DEAD, LOOKS, REMEDIES, SIGNS
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ class Health:
             unknown, infinity is not finite
         faults: words on each module, such as "dead since 301", or ""
         findings: the faults, earliest first
-        head: number of looks, steps and losses
+        head: number of looks, steps and losses, and the longest span without a look
         looked_at: what was examined
     """
 
@@ -66,13 +68,18 @@ class Health:
     def __repr__(self) -> str:
         cells = [map(cell, self.table[:, i].T, range(4)) for i in range(len(self.modules))]
         rows = zip(self.modules.items(), cells, self.faults, strict=True)
-        lines = columns([HEAD, *((*names, *numbers, fault) for names, numbers, fault in rows)])
+        lines = [HEAD]
+        for numbers, alike in groupby(rows, lambda row: (*row[1], row[2])):  # such as not finite
+            ((name, kind), *_), *more = alike
+            lines.append((name, kind + f" and {len(more):,} more" * (len(more) > 0), *numbers))
         words = [str(each) for each in self.findings] or [self.looked_at]
         after, *of = self.moments
         news = (
             f"weights after step {after:,}; gradients, updates and dead units of step {max(of):,}"
         )
-        return "\n".join([self.head, *[news] * (0 < max(of) < after), "", *lines, "", *words])
+        return "\n".join(
+            [self.head, *[news] * (0 < max(of) < after), "", *columns(lines), "", *words]
+        )
 
     @property
     def moments(self) -> list[int]:
@@ -162,56 +169,109 @@ def mean(numbers: FloatArray, sizes: FloatArray) -> FloatArray:
 def health_of(followed: Followed) -> Health:
     """Return the Health of a record; raise OrderError before the first recorded step."""
     modules, losses, measures = Modules(followed), followed.losses, followed.measures()
+    faults: dict[str, list[str]] = {name: [] for name in modules.parts}
     steps, stats = followed.looks
     with np.errstate(all="ignore"), catch_warnings():
         simplefilter("ignore", RuntimeWarning)  # about means of unknown numbers
         is_low = measures.level <= LOW  # then dead units do not matter
         others = judge(replace(measures, dead=np.full_like(measures.dead, np.nan)))
         table, rows = (modules.table(stats, x) for x in (modules.parts, modules.units))
+        still = still_modules(modules, steps, stats, faults)
     lost: Any = np.isinf(table[:, :, :UNITS]).any(axis=2)
     table[lost, CHANGE:] = np.inf
     end = int(np.argmax([*lost.any(axis=1), True]))  # the first look that is not finite
-    faults: dict[str, list[str]] = {name: [] for name in modules.parts}
     found = [] if is_low else dead_layers(modules, steps[:end], rows[:end], faults)
     owners = {modules.arrays[i].name: name for name, part in modules.parts.items() for i in part}
     for each in followed.record.notes:
         if each["kind"] in NOTED:
             kind, words = NOTED[each["kind"]]
-            text, remedy = visible(each["text"].partition(": ")[2], 300), each.get("try")
+            text = visible(each["text"].partition(": ")[2], 300)
+            remedy = visible(str(each.get("try") or REMEDIES[kind]), 300)
             where = owners.get(each["where"], "")  # it may have been replaced since
-            found.append(Finding(kind, where, each["step"], text, remedy or REMEDIES[kind]))
+            found.append(Finding(kind, where, each["step"], text, remedy))
             if words and where:
                 faults[where].append(f"{words} {each['step']:,}")
     for name, bad in zip(faults, lost.T, strict=True):
         faults[name] += [f"not finite since {step:,}" for step in steps[bad][:1]]
         if all(modules.arrays[i].frozen for i in modules.parts[name]):
             faults[name].append("frozen")
+    found = found or still
     kinds = {each.kind for each in found}
-    new = set() if kinds & {"rate", "not finite"} else {"rate"} if kinds else {*FAULTS}
-    found += [replace(x, where=owners.get(x.where, "")) for x in others if x.kind in new]
-    for of_loss in losses_found(losses):
-        # What vanishes after a jump is a result of it.
-        if all(each.kind == "vanishing" and of_loss.step < each.step for each in found):
-            found = [of_loss]
+    new = set() if kinds & {"rate", "not finite"} else {"rate"} if kinds else {*FAULTS} - {"still"}
+    others = [replace(x, where=owners.get(x.where, "")) for x in others if x.kind in new]
+    for rise in losses_found(losses, followed.scalars):
+        since = rise.step - LOOKS
+        others = [x for x in others if x.kind != "stuck" and x.step < since]
+        # What begins later is a result of a raised rate; at the next look, it is the cause.
+        until = max(rise.step + LOOKS, *steps[steps >= rise.step][:1])
+        results = {*FAULTS} - {"not finite"} if "; the rate" in rise.text else {"vanishing"}
+        found = [x for x in found if x.kind not in results or x.step < since]
+        if not any(since <= x.step <= until or rise.kind == "rate" for x in found):
+            others.append(rise)
+    found = grouped([*found, *others], modules.parts)
     count, total = int(np.isfinite(losses).sum()), max(len(losses), int(steps[-1]))
     said = counted(count, "loss", "es") if count else "no loss was reported"
     said = "the loss of every step" if count >= max(1, total - 1) else said
     is_blind = bool(np.isnan(table[:, :, GRADIENT]).all())
     nothing = "No fault" if is_blind or not count else "Nothing wrong"
-    lack = "; no gradient is known" if is_blind else gap_of(steps, table[:, :, GRADIENT], total)
+    gap = "; no gradient is known" if is_blind else gap_of(steps, table[:, :, GRADIENT], total)
     return Health(
         {name: modules.arrays[parts[0]].kind for name, parts in modules.parts.items()},
         steps,
         table,
         [", ".join(dict.fromkeys(words)) for words in faults.values()],
-        sorted(found, key=lambda each: each.step),
-        f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {said}",
-        f"{nothing} was found in {diagnose(followed).looked_at}{lack}.",
+        found,
+        f"{counted(len(steps), 'look')} in {counted(total, 'step')}, {said}{gap}",
+        f"{nothing} was found in {measures.extent}.",
     )
 
 
-def losses_found(losses: FloatArray) -> list[Finding]:
-    """Return a finding if the loss jumped at a step, or rose slowly until the end."""
+def still_modules(
+    modules: Modules, steps: Any, stats: FloatArray, faults: dict[str, list[str]]
+) -> list[Finding]:
+    """Return the modules that do not move from a step on, unlike others; add words on them.
+
+    They are frozen, or get gradients, or were trained before, unlike a target network that the
+    program moves. If half of all modules are still, as in fine-tuning, this is intended.
+    """
+    values, gradients, updates = np.moveaxis(stats[:, :, :UNITS], 2, 0)
+    moves, found = updates > 0.0, list[Finding]()
+    moves[1:] |= np.diff(values, axis=0) != 0.0
+    for name, part in modules.parts.items():
+        first = int(max([*np.flatnonzero(moves[:, part].any(axis=1)), -1])) + 1
+        late = gradients[first:, part]
+        is_meant = all(modules.arrays[i].frozen for i in part) or (updates[:, part] > 0.0).any()
+        if len(late) >= LOOKS and (is_meant or (late > 0.0).any()) and not (late == 0.0).all():
+            since = f"not moved since step {steps[first - 1]:,}" if first else "never moved"
+            text = f"its weights have {since}, unlike the weights of other layers"
+            found.append(Finding("still", name, int(steps[first]), text, REMEDIES["still"]))
+    found *= len(found) < MOST * len(modules.parts)
+    for each in found:
+        faults[each.where].append(f"does not learn since {each.step:,}")
+    return found
+
+
+def grouped(found: Sequence[Finding], names: Iterable[str]) -> list[Finding]:
+    """Return findings, earliest first; equal ones of all modules of a parent are one of it."""
+
+    def place(each: Finding) -> str:
+        same = {x.where for x in found if (x.step, x.text) == (each.step, each.text)}
+        for end in [i for i, letter in enumerate(each.where) if letter == "."]:
+            inside = {name for name in names if name.startswith(each.where[: end + 1])}
+            if len(inside) > 1 and inside <= same:
+                return each.where[:end]
+        return each.where
+
+    placed = dict.fromkeys(replace(each, where=place(each)) for each in found)
+    return sorted(placed, key=lambda each: each.step)
+
+
+def losses_found(losses: FloatArray, scalars: Mapping[str, Any]) -> list[Finding]:
+    """Return a finding if the loss jumped at a step, or rose slowly until the end.
+
+    Args:
+        scalars: scalars by name, with the learning rates
+    """
     places = np.flatnonzero(np.isfinite(losses))
     known, count = losses[places], len(places)
     if count < 4 * FEW:
@@ -221,22 +281,30 @@ def losses_found(losses: FloatArray) -> list[Finding]:
     before, after = means[:-FEW], means[FEW:]
     changes = np.abs(np.diff(known))
     steady = np.cumsum(changes)[FEW - 2 : -FEW] / np.arange(FEW - 1, count - FEW)  # up to there
-    jumps = np.flatnonzero(after - before > np.maximum(RISE * before, JUMP * steady))
+    jumps = np.flatnonzero(after - before > np.maximum(RISE * np.abs(before), JUMP * steady))
+    place, end = int(np.argmin(means)), float(means[-1])
+    kind, words = "rate", f"rose from {means[place]:.2g} to {end:.2g}, which it is at the end"
     if len(jumps):
         at = int(jumps[0])
         place = at + FEW + int(np.argmax(np.diff(known[at + FEW - 1 : at + 2 * FEW])))
         highest = means[place : place + FEW].max(initial=after[at])
-        words = f"the loss jumped from {before[at]:.2g} to {highest:.2g}"
-        remedy = (
-            "Look at the samples, the labels and the rate from this step on, or clip the gradients"
-        )
-        return [Finding("jump", "", int(places[place]) + 1, words, remedy)]
-    usual = changes.mean()
-    at, end = int(np.argmin(means)), float(means[-1])
-    if end - means[at] > max(RISE * means[at], JUMP * usual):
-        words = f"the loss rose from {means[at]:.2g} to {end:.2g}, which it is at the end"
-        return [Finding("rate", "", int(places[at]) + 1, words, REMEDIES["rate"])]
-    return []
+        kind, words = "jump", f"jumped from {before[at]:.2g} to {highest:.2g}"
+    elif end - means[place] <= max(RISE * abs(means[place]), JUMP * changes.mean()):
+        return []
+    step = int(places[place]) + 1
+    rates = rise_of_rate(scalars, step)
+    remedy = REMEDIES["raised" if rates else kind]
+    return [Finding(kind, "", step, f"the loss {words}{rates}", remedy)]
+
+
+def rise_of_rate(scalars: Mapping[str, Any], step: int) -> str:
+    """Return how a learning rate rose near a step, in words, or "" if none did."""
+    for name, (steps, values) in scalars.items():
+        rises = (values[1:] > RAISED * values[:-1]) & (np.abs(steps[1:] - step) < FEW)
+        for i in np.flatnonzero(rises)[: name.split()[0] == "lr"]:
+            before, after = (f"{values[j]:.2g} at step {steps[j]:,}" for j in (i, i + 1))
+            return f"; the rate was {before} and {after}"
+    return ""
 
 
 def gap_of(steps: Any, gradients: FloatArray, total: int) -> str:

@@ -66,14 +66,15 @@ class SnapshotWriter:
         if source.used:  # else the initial weights are unknown
             self._write_values(0, full=recorder.pages[b"FULL"].most > 1)
 
-    def is_due(self, step: int) -> bool:
+    def is_due(self, step: int, is_event: bool = False) -> bool:
         """Return whether to record a step: its page is due, or a look at its statistics.
 
-        Looks are at every step, and at each 16th one whenever half of the remaining space is used.
+        Looks are at every step, and at each 16th one whenever half of the remaining space is used,
+        and after an event.
         """
         room = LOOKED * self.recorder.bound
-        is_look = self._looked < room and step % 16 ** power_for(self._looked, room) == 0
-        return is_look or self.recorder.pages[b"PAGE"].is_due(step)
+        is_look = is_event or step % 16 ** power_for(self._looked, room) == 0
+        return (is_look and self._looked < room) or self.recorder.pages[b"PAGE"].is_due(step)
 
     def begin(self, *, anew: bool) -> None:
         """Write a description of the arrays; allocate new buffers if the arrays have changed."""
@@ -182,10 +183,11 @@ class SnapshotWriter:
         if full:
             self.keep_full(step)
 
-    def look(self, step: int, loss: float | None) -> Numbers:
+    def look(self, step: int, loss: float | None, *, last: bool = False) -> None:
         """Write an observation if the latest weights or loss are not finite.
 
-        Returns the statistics of these weights, with unknown gradients and updates.
+        Args:
+            last: whether to write their statistics, with the gradients that the last step has left
         """
         marks = np.zeros_like(self._marks)
         marks[0] = self._read(VALUE, self.source.values())
@@ -193,15 +195,18 @@ class SnapshotWriter:
         stats = statistics_of(self._numbers, self._arrays, marks)
         for found in self.signs.lost(step, self._arrays, stats, loss):
             self.note(found)
-        return stats
+        if last and step > self._newest:
+            used = self.source.used
+            # These may leave gradients with the scale of a GradScaler.
+            if used and not any(hasattr(x, "_step_supports_amp_scaling") for x in used):
+                marks[1] = self._read(GRADIENT, self.source.gradients())
+            self._append(step, statistics_of(self._numbers, self._arrays, marks))
 
     def end(self, step: int, loss: float | None) -> None:
         """Finish the record: write and check the latest weights, with their statistics."""
         if self.last != step:
             self._write_values(step)
-        stats = self.look(step, loss)
-        if step > self._newest:
-            self._append(step, stats)
+        self.look(step, loss, last=True)
         self.keep_full(step)
         self.recorder.append(b"DONE")
 

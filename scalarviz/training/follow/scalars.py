@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import wraps
@@ -26,6 +27,8 @@ from scalarviz.training.follow.sources import number_of
 
 LOSSES = 0.04  # share of a file for losses; when it fills, more steps share a mean
 SCALARS = 0.01  # share of a file for other scalars
+RAISED = 2.0  # ratio of two learning rates, one after the other, that may be a fault
+RECENT = 20  # losses; the next one jumps if it is above them by more than their range
 SHORT = 0.002  # seconds between two steps whose losses are seen in backward passes
 MOST_SEEN = 256  # losses of a step
 MOST_MARKS = 64  # parameters whose gradients say whether a loss is that of the model
@@ -71,6 +74,8 @@ class ReportedLosses:
         self._means: list[float | None] = []  # of steps not yet written
         self._newest: float | None = None  # of written steps
         self.is_bad = False  # whether one was not finite
+        self.has_jumped = False  # the latest one
+        self._recent: deque[float] = deque(maxlen=RECENT)
         self._done: list[list[Any]] = []  # of each step not yet written
         self._next: list[Any] = []  # of the next step
         self._after: bool | None = None  # whether they follow their steps
@@ -104,6 +109,10 @@ class ReportedLosses:
             self.is_bad = self.is_bad or any(map(is_bad, self._next))
         self._done.append(self._next)
         self._next = []
+        latest: Any = next(filter(None, self._done[:-3:-1]), [None])[-1]
+        recent = self._recent if isinstance(latest, float) else deque[float]()
+        self.has_jumped = bool(recent) and latest > 2.0 * max(recent) - min(recent)
+        recent.append(latest)
 
     def write(self, recorder: Recorder, *, whole: bool) -> None:
         """Write the reported losses to the record, waiting for tensors on a device.

@@ -58,6 +58,8 @@ REMEDIES = {
     "dead": SIGNS["dead"][2],
     "vanishing": SIGNS["vanished"][2],
     "exploding": LOWER,
+    "jump": "Look at the samples, the labels and the rate from this step on, or clip the gradients",
+    "raised": "Keep the rate as it was, or raise it over many steps",
     "stuck": "Check whether inputs and targets still match, unless the targets are that noisy; try "
     "another rate, or a larger model",
 }
@@ -136,11 +138,13 @@ class Signs:
         self._gradients.append(gradient)
         largest, is_dead = gradient.max(initial=0.0), dead > DEAD
         is_layer = np.array([each.has_units and not each.frozen for each in arrays], bool)
+        sizes = np.sort(value[is_layer & (value > 0.0)])
+        size = sizes[len(sizes) // 2 :][:1].sum()  # of most layers; a class token starts near 0
         last = max([*np.flatnonzero(is_dead), 0])
         is_layer[:last] = False  # these get no gradient
         is_layer[last : last + 1] |= is_dead[last : last + 1]  # also a normalization
         learns = update > STILL * value
-        leaps = (update > LEAP * value) & (value > 0.0)
+        leaps = (update > LEAP * value) & (value > 0.0) & (update > size)
         for kind, shows in (
             ("leap", leaps),
             ("dead", is_dead & (largest > 0.0)),

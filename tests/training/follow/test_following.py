@@ -568,7 +568,7 @@ def test_a_training_that_ends_in_nan_is_never_called_healthy(
     assert run.notes == [f"{said}. {signs.SIGNS['nan'][2]}."]
     [found] = run.diagnose()
     assert (found.kind, found.step) == ("not finite", 7), "the number of the step in run.notes"
-    assert found.where == ("" if ends == "loss" else "2.weight")
+    assert found.where == ("" if ends == "loss" else "2")
 
 
 def test_close_removes_the_hooks_and_is_called_at_exit(
