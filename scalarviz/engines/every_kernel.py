@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from scalarviz.base.kernel_files import is_compiled
 from scalarviz.core.trace import EVERY_OPERATION
 from scalarviz.engines.codegen import compiling, kernel_units
 from scalarviz.engines.codegen.kernel_units import Dtype, Unit
+from scalarviz.engines.codegen.machine_code import is_stored
 from scalarviz.engines.cpu import table as cpu
 from scalarviz.engines.expression import cpu_expression as expression
 from scalarviz.errors import EngineError
@@ -44,25 +44,28 @@ def compile_all() -> Iterator[tuple[int, int]]:
 
 
 def compile_files(
-    paths: Sequence[Path], start_child: Callable[[Sequence[Path]], Any]
+    paths: Sequence[Path],
+    start_child: Callable[[Sequence[Path]], Any],
+    is_done: Callable[[Path], bool] = is_stored,
 ) -> Iterator[tuple[int, int]]:
     """Compile kernel files as `compile_all` does; each child process gets a part of the files.
 
     Args:
         start_child: function that starts a process that compiles a list of files
+        is_done: function that returns whether the kernel of a file is compiled
     """
     workers = max(min(os.cpu_count() or 1, len(paths) // 8), -(-len(paths) // MOST), 1)
     starting = (start_child(paths[i::workers]) for i in range(workers) if paths)
     for _ in compiling.running(starting, LOOK):
-        done = count_compiled(paths)
+        done = count_compiled(paths, is_done)
         yield done, len(paths)
     if done < len(paths):
-        name = next(path.name for path in paths if not is_compiled(path))
+        name = next(path.name for path in paths if not is_done(path))
         raise EngineError(
             f"{len(paths) - done} kernels could not be compiled, among them {name}: try again, "
             "and check whether memory or disk is full"
         )
 
 
-def count_compiled(paths: Sequence[Path]) -> int:
-    return sum(map(is_compiled, paths))
+def count_compiled(paths: Sequence[Path], is_done: Callable[[Path], bool] = is_stored) -> int:
+    return sum(map(is_done, paths))

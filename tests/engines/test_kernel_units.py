@@ -253,6 +253,18 @@ def test_without_a_child_process_kernels_are_compiled_here(
     assert not hasattr(kernel.owner, "linker") and value(kernel, 3.0) == 1.75
 
 
+def test_beside_the_machine_code_of_another_processor_a_child_compiles(process: Process) -> None:
+    """Else this process would compile the kernel, which gives other bits than loading it."""
+    process.load(BENT)
+    (file,) = process.folder.rglob("*.o")
+    kernel_files.keep(file.with_suffix(".other.o"), kernel_files.kept(file) or b"")
+    file.unlink()
+    process.anew(alone=False)
+    assert not kernel_units.is_ready(BENT, "float64")
+    (kernel,) = process.load(BENT)
+    assert hasattr(kernel.owner, "linker") and file.exists()
+
+
 @pytest.mark.some(1)
 @pytest.mark.parametrize("part", ["end", "middle", "bit"])
 def test_machine_code_is_not_trusted_if_it_is_damaged(part: str, process: Process) -> None:

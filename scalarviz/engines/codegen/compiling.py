@@ -38,13 +38,10 @@ from typing import IO, Any
 from weakref import WeakSet
 
 from scalarviz.base import processes
-from scalarviz.base.kernel_files import (
-    is_compiled,
-    run_file,
-)
+from scalarviz.base.kernel_files import run_file
 from scalarviz.base.messages import is_informed
 from scalarviz.base.progress import Progress
-from scalarviz.engines.codegen.machine_code import ObjectCache, object_path
+from scalarviz.engines.codegen.machine_code import ObjectCache, is_stored, object_path
 
 LAST = 5.0  # maximum seconds to wait at the end of the program
 LOOK = 0.05  # seconds between checks
@@ -280,9 +277,9 @@ def main(paths: Sequence[str], report: int | None = None, workers: int = 1) -> N
     for context in (cpu_target.typing_context, cpu_target.target_context):
         context.refresh()  # imports what every kernel needs
     for path in shared(paths, workers):
-        if not is_compiled(Path(path)):  # by another process, after this one was started
+        if not is_stored(Path(path)):  # by another process, after this one was started
             import_file(Path(path)).compiled.compile()
-            if not is_compiled(Path(path)):
+            if not is_stored(Path(path)):
                 sys.exit("the kernel cannot be stored")
         if report is not None:
             with suppress(OSError):  # a full disk

@@ -28,7 +28,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
-from scalarviz.base.kernel_files import assigned_names, is_compiled, path_of, remove_old, write
+from scalarviz.base.kernel_files import assigned_names, path_of, remove_old, write
 from scalarviz.base.kernel_threads import Guard, check_process, start_threads
 from scalarviz.base.messages import inform
 from scalarviz.base.progress import Progress
@@ -415,4 +415,4 @@ def is_ready(unit: Unit, dtype: Dtype) -> bool:
     text = text_of(unit, dtype)
     if text in _kernels or machine_code.is_shipped(text):
         return True
-    return is_compiled(path_of(text, stem_of(unit, dtype)))
+    return machine_code.is_stored(path_of(text, stem_of(unit, dtype)))

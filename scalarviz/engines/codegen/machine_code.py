@@ -72,6 +72,11 @@ def object_path(path: Path) -> Path:
     return path.parent / "__pycache__" / f"{path.stem}.{digest}.o"
 
 
+def is_stored(path: Path) -> bool:
+    """Return whether intact machine code of a kernel file is stored for this processor."""
+    return kept(object_path(path)) is not None
+
+
 def stored(path: Path) -> Kernel | None:
     """Return the kernel of a kernel file, or None if it is not compiled, or damaged."""
     return linked(kept(object_path(path)))

@@ -64,7 +64,9 @@ def compile_for_scenes() -> Iterator[tuple[int, int]]:
     """Compile the missing GPU kernels of the scenes; yield the progress, as `compile_all` does."""
     lacking = [kind for kind in dict.fromkeys(kinds_of_scenes()) if not precompile.is_ready(kind)]
     paths = dict.fromkeys(path for kind in lacking for path in precompile.paths_of(kind))
-    yield from compile_files([path for path in paths if not is_compiled(path)], start_child)
+    yield from compile_files(
+        [path for path in paths if not is_compiled(path)], start_child, is_compiled
+    )
 
 
 def kinds_of_scenes() -> Iterator[str]:
