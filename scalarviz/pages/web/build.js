@@ -21,7 +21,7 @@ import {
   setShown,
   setWords,
 } from "./dom.js";
-import { followDrops, madeButton, takesKey } from "./events.js";
+import { followDrops, keyOf, madeButton, takesKey } from "./events.js";
 import { FirstMinute } from "./first_minute.js";
 import { answersEach, lossOf, ready } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
@@ -150,8 +150,6 @@ export class Playground {
     byId("share").addEventListener("click", () => this.copyLink());
     byId("to-python").addEventListener("click", () => this.showPython());
     byId("copy-python").addEventListener("click", () => this.copyPython());
-    for (const name of ["python", "own-data"])
-      byId(name).addEventListener("keydown", (event) => event.stopPropagation());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -776,7 +774,7 @@ export class Playground {
       ...(boxes.length && ofLayers),
       ...(document.body.dataset.panel && { Escape: () => this.open("") }),
     };
-    const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[event.key]; // prettier-ignore
+    const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[keyOf(event)]; // prettier-ignore
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();

@@ -72,8 +72,6 @@ export class Challenges {
       const isReady = this.first || FREE.includes(act);
       if (act && playground.app && isReady) this.acts[act](number);
     });
-    for (const box of [this.list, this.maker])
-      box.addEventListener("keydown", (event) => event.stopPropagation());
     this.show();
   }
 
