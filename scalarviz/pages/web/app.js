@@ -180,7 +180,7 @@ export class App {
       ...draggingIn(this),
     }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
-    const leave = ({ target }) => target.matches?.("[type=range]") && target.blur();
+    const leave = ({ target }) => target.matches?.("[type=range], [type=color]") && target.blur();
     this.listen(window, "pointerup", leave); // keys go to the page again
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
