@@ -46,7 +46,7 @@ import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
 
 const SWIPE = 40; // pixels of a swipe, at least
-const LEFT_BY_ESCAPE = "select, [type=range], [type=checkbox], [type=color]"; // fields without a text
+const LEFT_BY_ESCAPE = "input:is([type=range], [type=checkbox], [type=color]), select"; // without a text
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 
 /** The application of a page: everything that the page shows and does. */
@@ -180,7 +180,8 @@ export class App {
       ...draggingIn(this),
     }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
-    const leave = ({ target }) => target.matches?.("[type=range], [type=color]") && target.blur();
+    const used = "input:is([type=range], [type=color])";
+    const leave = ({ target }) => target.matches?.(used) && target.blur();
     this.listen(window, "pointerup", leave); // keys go to the page again
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);

@@ -204,5 +204,5 @@ export function commandOf(event, { keys, ctrl }) {
 export function takesKey(element, key) {
   if (element.isContentEditable || element.matches("input, select, textarea")) return true;
   if (document.querySelector("dialog[open]")) return true;
-  return element.matches("a, button, summary") && (key === " " || key === "Enter");
+  return element.matches("button, a, summary") && (key === " " || key === "Enter");
 }
