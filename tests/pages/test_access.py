@@ -232,6 +232,7 @@ def test_a_colour_of_ones_own_is_answered(tab: Tab) -> None:
     tab.settle()
     assert tab.ask("[...app.state.inputs]") == pytest.approx([1.0, 0.0, 128 / 255])
     assert tab.shown("caption").startswith("Your colour: R 1, G 0")
+    tab.press("Escape")  # leaves the field
     tab.press("ArrowRight")
     assert tab.ask("app.state.own") and tab.state["step"] == 1  # the answer follows the training
 

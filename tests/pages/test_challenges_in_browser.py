@@ -19,6 +19,7 @@ FREE = """((element) => {
     each.getBoundingClientRect());
   return one.bottom <= other.top || one.right <= other.left || one.top >= other.bottom;
 })"""
+FOLLOWED = "!app.around.busy && app.around.addressed !== undefined"
 NUMBERED = [*enumerate(CHALLENGES, start=1)]
 
 
@@ -135,3 +136,35 @@ def test_hints_mark_a_cube_and_do_it_and_leaving_brings_back_what_was(opened: Op
         tab.ask(f"(location.hash = '{link}', 0)")
         tab.until(f"app.state?.value.length === {count}")
         assert tab.ask("document.body.classList.contains('challenging')") == (link == "#c=5")
+
+
+def test_back_and_forward_go_between_the_playground_and_challenges(opened: Opens) -> None:
+    tab = opened("playground", place="#step=0&hidden=3").ready()
+    tab.until("location.hash.startsWith('#v=1')")
+    tab.page.evaluate("window.isHere = true")
+    tab.ask("(app.run('seek', 40), 0)")
+    tab.until("app.state.step === 40")
+    home, value = tab.page.url, tab.state["value"]
+    for act in ("#open-challenges", "#challenge-list li:nth-child(2) button"):
+        tab.page.click(act)
+    tab.until(f"{BOX}.number === 2 && {BOX}.first && location.hash === '#c=2'")
+    tab.ask(f"({BOX}.enter({BOX}.table[2]), 0)")
+    tab.until(f"{BOX}.number === 3 && {BOX}.first && location.hash === '#c=3'")
+    for by, number in ((-1, 2), (-1, 0), (1, 2), (-1, 0), (1, 2), (1, 3)):
+        tab.page.evaluate(f"history.go({by})")
+        tab.until(f"{BOX}.number === {number} && {FOLLOWED}")
+        if number == 0:
+            assert tab.page.url == home
+            assert tab.state["value"] == value and tab.state["step"] == 40
+    tab.page.click("[data-act=leave]")
+    tab.until(f"{BOX}.number === 0 && location.href === '{home}'")
+    assert tab.ask("isHere") and tab.page.locator("h1").inner_text() == "Playground"
+
+
+@pytest.mark.parametrize("place", ["#c=2", "#c=99", "#v=1", ""])
+def test_the_first_page_of_a_link_is_the_first_of_its_history(opened: Opens, place: str) -> None:
+    tab = opened("playground", place=place, before="localStorage['scalarviz cards'] = 9")
+    length = tab.page.evaluate("history.length")
+    tab.until(f"app?.drawn && {FOLLOWED}")
+    tab.until(f"location.hash === '{place if place == '#c=2' else '#v=1'}'")
+    assert tab.page.evaluate("history.length") == length

@@ -144,16 +144,20 @@ def test_a_show_plays_at_the_nearest_speed_and_without_one_as_fast_as_it_goes() 
         ("r", ["reset"], None),
         ("?", ["keys"], None),
         ("q", None, None),
-        ("Z", ["redo"], ["redo"]),
+        ("z", ["undo"], ["undo"]),
+        ("Shift z", ["redo"], ["redo"]),
         ("y", ["redo"], ["redo"]),
     ],
 )
+@pytest.mark.parametrize("change", ["", ".toUpperCase()"], ids=["", "with Caps Lock"])
 def test_a_key_is_a_command_unless_it_belongs_to_the_browser(
-    key: str, command: Any, with_ctrl: Any
+    key: str, command: Any, with_ctrl: Any, change: str
 ) -> None:
+    name = key.removeprefix("Shift ")
     body = f"""
       const known = {json.dumps(page_keys())};
-      const event = {{ key: {key!r} }};
+      const key = {name!r}.length > 1 ? {name!r} : {name!r}{change};
+      const event = {{ key, shiftKey: {json.dumps(key.startswith("Shift"))} }};
       return [page.commandOf(event, known), page.commandOf({{ ...event, ctrlKey: true }}, known)];
     """
     assert run("events.js", body) == [command, with_ctrl]

@@ -343,6 +343,60 @@ def test_a_csv_becomes_a_network_and_a_link(tab: Tab, opened: Opens, playground:
     assert rest(tab).ask(f"app.around.settings.shape + {SIZES}") == "circle4,2"
 
 
+def choose_csv(tab: Tab, words: str) -> None:
+    if not tab.page.is_visible("#tiles"):
+        tab.page.click("#tabs [data-panel=data]")
+    tab.page.click("#tiles .mine")
+    csv = {"name": "river.csv", "mimeType": "text/csv", "buffer": words.encode()}
+    tab.page.set_input_files("#csv-file", csv)
+
+
+SIZES_OF_CSV = pytest.mark.parametrize("size", [(1280, 800), (390, 844)])
+
+
+@SIZES_OF_CSV
+def test_a_fault_in_a_csv_is_read_and_mended_in_its_dialog(
+    opened: Opens, playground: Path, size: tuple[int, int]
+) -> None:
+    tab = opened(playground, size, "#step=0").ready()
+    choose_csv(tab, "")
+    fault = tab.page.locator("dialog[open] [role=alert]")
+    fault.filter(has_text="river.csv is empty").wait_for()
+    tab.page.click("#own-data form button")
+    choose_csv(tab, FLOWERS + "x,1,k1\n")
+    fault.filter(has_text="river.csv, line 32, column 1: 'x' is not a number.").wait_for()
+    x, y = tab.middle("#csv-fault")
+    assert tab.ask(f"document.elementFromPoint({x}, {y}).closest('#csv-fault') !== null")
+    assert tab.page.locator("#chip").is_hidden()
+    fault.get_by_role("button").click()
+    tab.until("app.around.settings.table.lines?.length === 30")
+    assert tab.page.locator("#own-data").is_hidden()
+
+
+@SIZES_OF_CSV
+def test_long_names_of_columns_are_cut_within_the_panel(
+    opened: Opens, playground: Path, size: tuple[int, int]
+) -> None:
+    tab = opened(playground, size, "#step=0").ready()
+    choose_csv(tab, f"{'W' * 40},{'M' * 40},goal\n0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n")
+    tab.until("app.around.settings.table && app.around.busy === 0 && app.frame === 0")
+    table, panel = (tab.page.locator(each).bounding_box() for each in (".questions", "#exhibit"))
+    assert table["x"] >= panel["x"]
+    assert table["x"] + table["width"] <= panel["x"] + panel["width"] <= size[0]
+    shown = tab.page.locator(".questions th").first
+    assert shown.evaluate("each => [each.scrollWidth > each.clientWidth, each.title.length]") == [
+        True,
+        28,
+    ]
+    assert "WWWWWWWWW…" in tab.page.inner_text("figcaption")
+
+
+def test_inputs_that_are_left_out_are_counted_beside_the_table(tab: Tab) -> None:
+    lines = [f"c{i}" for i in range(300)], *([i * j % 11 for j in range(300)] for i in range(9))
+    choose_csv(tab, "\n".join(",".join(map(str, line)) for line in lines))
+    tab.page.locator("#table-words").filter(has_text="9 lines, 20 of 299 inputs").wait_for()
+
+
 MANY = pytest.param((1280, 800), 3, 1000)
 
 
@@ -442,6 +496,18 @@ def test_a_visitor_who_knows_the_page_or_follows_a_link_sees_no_card(
     tab = opened(playground, (390, 844), place, before).ready()
     tab.until("app.state.step > 3 || app.around.challenges.first")
     assert tab.page.locator("#first-card").is_hidden()
+
+
+@ONLY_CHROMIUM
+@pytest.mark.parametrize(("card", "trains"), [(1, False), (3, False), (9, True)])
+def test_the_address_of_the_playground_waits_for_play_below_a_card(
+    opened: Opens, playground: Path, card: int, *, trains: bool
+) -> None:
+    before = f"localStorage['scalarviz cards'] = {card}"
+    tab = opened(playground, place="#v=1", before=before).ready()
+    tab.until("app.state.step > 3" if trains else "!document.querySelector('#first-card').hidden")
+    tab.page.wait_for_timeout(500)
+    assert tab.ask("app.state.step > 0") is trains
 
 
 @ONLY_CHROMIUM

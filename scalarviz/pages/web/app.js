@@ -46,6 +46,7 @@ import { isSameThing } from "./pointing.js";
 import { Picture, isMoved } from "./picture.js";
 
 const SWIPE = 40; // pixels of a swipe, at least
+const LEFT_BY_ESCAPE = "input:is([type=range], [type=checkbox], [type=color]), select"; // without a text
 const MOST_BESIDE = 5; // weights that are pinned beside another one
 
 /** The application of a page: everything that the page shows and does. */
@@ -179,6 +180,9 @@ export class App {
       ...draggingIn(this),
     }, this.life.signal); // prettier-ignore
     this.listen(window, "keydown", (event) => this.press(event));
+    const used = "input:is([type=range], [type=color])";
+    const leave = ({ target }) => target.matches?.(used) && target.blur();
+    this.listen(window, "pointerup", leave); // keys go to the page again
     const sizes = new ResizeObserver(() => this.resize());
     for (const each of document.querySelectorAll("#picture, .result")) sizes.observe(each);
     this.listen(document, "visibilitychange", () => this.player.setHidden(document.hidden));
@@ -460,10 +464,11 @@ export class App {
   }
 
   press(event) {
+    const target = event.target instanceof Element ? event.target : document.body;
+    if (event.key === "Escape" && target.matches(LEFT_BY_ESCAPE)) target.blur();
+    if (takesKey(target, event.key)) return;
     if (this.slowing) this.motion.finish();
     const command = commandOf(event, this.spec.page);
-    const target = event.target instanceof Element ? event.target : document.body;
-    if (takesKey(target, event.key)) return;
     const key = event.key.replace("Arrow", "").toLowerCase();
     const isPlain = !(event.shiftKey || event.ctrlKey || event.altKey || event.metaKey);
     if (isPlain && this.takeChoice(choice_by_key(this.picture.frame, key))) return;

@@ -21,7 +21,7 @@ import {
   setShown,
   setWords,
 } from "./dom.js";
-import { followDrops, madeButton, takesKey } from "./events.js";
+import { followDrops, keyOf, madeButton, takesKey } from "./events.js";
 import { FirstMinute } from "./first_minute.js";
 import { answersEach, lossOf, ready } from "./formulas.js";
 import { drawnWeights, grownNumbers, grownWeights, growthSeed } from "./growth.js";
@@ -89,6 +89,8 @@ export class Playground {
     this.app = null;
     this.hasBuilt = false;
     this.link = ""; // the last one to be followed
+    this.home = ""; // the link of the playground around a challenge
+    this.addressed = undefined; // the challenge of the address, or null; undefined: none is written
     this.stopped = null; // the state for which a way back was offered
     this.hidesTest = false;
     this.tested = null; // {probe, found}: what was last found by `testedIn`
@@ -150,8 +152,6 @@ export class Playground {
     byId("share").addEventListener("click", () => this.copyLink());
     byId("to-python").addEventListener("click", () => this.showPython());
     byId("copy-python").addEventListener("click", () => this.copyPython());
-    for (const name of ["python", "own-data"])
-      byId(name).addEventListener("keydown", (event) => event.stopPropagation());
     document.addEventListener("click", ({ target }) => {
       const button = /** @type {any} */ (target).closest("button[data-panel]");
       if (button) this.open(button.dataset.panel);
@@ -202,8 +202,9 @@ export class Playground {
 
   /** Train on a data set, or offer all other data if the name is `OWN`. */
   choose(shape) {
-    if (shape === OWN) byId("own-data").showModal();
-    else this.take({ shape });
+    if (shape !== OWN) return this.take({ shape });
+    byId("csv-fault").replaceChildren();
+    byId("own-data").showModal();
   }
 
   setPoints() {
@@ -231,9 +232,16 @@ export class Playground {
       if (notes.length) this.app.tell(notes.join(" "));
     } catch (error) {
       if (!(error instanceof CsvError)) throw error;
-      if (!error.bad) return this.app.tell(error.message);
-      this.app.tell(error.message, plural("csv.leave", error.bad), () => this.takeFile(file, true));
+      const leave = [plural("csv.leave", error.bad), () => this.takeFile(file, true)];
+      this.tellFault(error.message, ...(error.bad ? leave : []));
     }
+  }
+
+  /** Show what is wrong with a file in the dialog, or over the page if it is closed. */
+  tellFault(words, ...action) {
+    const buttons = action.length ? [madeButton("", ...action)] : [];
+    byId("csv-fault").replaceChildren(words, ...buttons);
+    if (!byId("own-data").open) this.app.tell(words, ...action);
   }
 
   /** Use the tool for own points at a place of the map; say whether there are any. */
@@ -273,11 +281,21 @@ export class Playground {
     await this.show(now);
   }
 
+  /** Begin or leave a challenge as a link says; return whether nothing else is to be followed. */
+  async followChallenge(hash) {
+    this.link = hash;
+    this.addressed = undefined; // the address stays until then
+    const isDone = await this.challenges.follow(hash);
+    if (this.link !== hash) return true; // another one came
+    this.addressed = this.challenges.now;
+    this.showSettings();
+    return isDone;
+  }
+
   /** Follow another link in this page. */
   async follow(hash) {
-    this.link = hash;
+    if (await this.followChallenge(hash)) return;
     this.firstMinute.number = Infinity; // they are about the first network
-    if (await this.challenges.follow(hash)) return;
     const link = await readBuild(hash);
     if (this.link !== hash) return; // another one came
     this.change(link.settings, { isFresh: true, given: link.value });
@@ -668,10 +686,18 @@ export class Playground {
     setWords(more, field ? String(settings[field] || text("build.none")) : all);
   }
 
-  /** Write a link to the address; a browser may refuse that if it happens often. */
+  /** Write a link to the address; a browser may refuse that if it happens often.
+   *
+   * Challenges and the playground are different entries of the history.
+   */
   write(link) {
+    const { now } = this.challenges;
+    if (this.addressed === undefined) return; // a link is followed
+    const isOther = now !== this.addressed;
+    this.addressed = now;
+    if (!now) this.home = link;
     try {
-      if (link !== location.hash) history.replaceState(null, "", link);
+      if (link !== location.hash) history[isOther ? "pushState" : "replaceState"](null, "", link);
     } catch {
       // The next change writes it.
     }
@@ -776,7 +802,7 @@ export class Playground {
       ...(boxes.length && ofLayers),
       ...(document.body.dataset.panel && { Escape: () => this.open("") }),
     };
-    const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[event.key]; // prettier-ignore
+    const act = number in SHAPES ? () => this.choose(SHAPES[number]) : acts[keyOf(event)]; // prettier-ignore
     if (!act) return;
     event.preventDefault();
     event.stopPropagation();
@@ -816,7 +842,9 @@ function tableName({ file }) {
 function wordsOfTable({ table, names, classes }) {
   const parts = [
     plural("build.table.lines", table.lines.length),
-    plural("build.table.inputs", names.length - 1),
+    table.columns
+      ? text("build.table.some", { count: names.length - 1, all: table.columns })
+      : plural("build.table.inputs", names.length - 1),
     classes.length ? text("build.table.classes", { count: classes.length }) : "",
   ];
   return `${tableName(table)}: ${parts.filter(Boolean).join(", ")}`;

@@ -38,7 +38,6 @@ export class CardBox {
     });
     this.slider.addEventListener("change", () => hold(false));
     this.slider.addEventListener("pointerdown", () => this.slider.focus()); // a finger gives it none
-    this.slider.addEventListener("pointerup", () => this.slider.blur());
     this.toggles = FREEZING.map(([key], k) => {
       const toggle = madeButton("toggle", text(key), () =>
         this.freeze(k ? this.layer : [this.row], toggle.ariaPressed !== "true"),

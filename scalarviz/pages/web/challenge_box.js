@@ -72,8 +72,6 @@ export class Challenges {
       const isReady = this.first || FREE.includes(act);
       if (act && playground.app && isReady) this.acts[act](number);
     });
-    for (const box of [this.list, this.maker])
-      box.addEventListener("keydown", (event) => event.stopPropagation());
     this.show();
   }
 
@@ -115,14 +113,17 @@ export class Challenges {
     this.list.showModal();
   }
 
-  /** Begin the challenge that a link names; return whether there is one. Another link ends it. */
+  /** Begin the challenge that a link names, or leave one by the link of the playground around it;
+   * return whether this was done. Another link ends a challenge.
+   */
   async follow(hash) {
     const number = Number(new URLSearchParams(hash.slice(1)).get("c"));
     const row = this.table[number - 1] ?? (await readChallenge(hash));
+    const isBack = this.now !== null && hash === this.playground.home;
     if (row) await this.begin(row);
-    else if (this.now) this.leave(true);
+    else if (this.now) this.leave(!isBack);
     await this.playground.going;
-    return row !== null;
+    return row !== null || isBack;
   }
 
   /** Begin a challenge, and move the focus to its sentence. */

@@ -46,7 +46,6 @@ export class Controls {
     number.addEventListener("keydown", (event) => {
       if (event.key === "Enter") number.blur();
     });
-    for (const slider of [speed, rate]) slider.addEventListener("pointerup", () => slider.blur());
     new ResizeObserver(() => requestAnimationFrame(() => this.fit())).observe(byId("controls"));
   }
 

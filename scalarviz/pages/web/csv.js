@@ -64,9 +64,12 @@ function tableOf(words, file, path, leavesOut) {
     return named(isNamed ? first[column] : "", usual);
   });
   const twice = names.slice(0, -1).find((name, i) => names.indexOf(name) < i);
-  const kept = used.length > inputs.length || used.length < all.length;
-  const how = [kept ? `, inputs=[${inputs.join(", ")}]` : "", bad.length ? ', missing="drop"' : ""];
-  const table = new Table(lines, path, bad.length && !isMissing ? null : how.join(""));
+  const isPart = inputs.length < all.length;
+  const how = [
+    isPart ? `, inputs=[${inputs.join(", ")}]` : "",
+    bad.length ? ', missing="drop"' : "",
+  ];
+  const table = new Table(lines, path, bad.length && !isMissing ? null : how.join(""), isPart ? all.length : 0); // prettier-ignore
   const notes = [
     good.length > MOST_LINES ? text("csv.long", { most: MOST_LINES, count: good.length }) : "",
     used.length > inputs.length ? text("csv.wide", { most: MOST_INPUTS, count: used.length }) : "",

@@ -187,16 +187,22 @@ function mayScroll() {
 
 const TIMES = 10; // by an arrow with Shift
 
+/** Return the name of a pressed key; a letter is a capital with Shift, whatever Caps Lock is. */
+export function keyOf({ key, shiftKey }) {
+  if (key.length > 1) return key;
+  return shiftKey ? key.toUpperCase() : key.toLowerCase();
+}
+
 /** Return the command of a key, and its arguments, from the tables `keys` and `ctrl`; or null. */
 export function commandOf(event, { keys, ctrl }) {
-  const name = (event.ctrlKey || event.metaKey ? ctrl : keys)[event.key];
+  const name = (event.ctrlKey || event.metaKey ? ctrl : keys)[keyOf(event)];
   if (event.altKey || !name) return null;
   return event.shiftKey && event.key.startsWith("Arrow") ? [name, TIMES] : [name];
 }
 
-/** Return whether an element handles a key itself, such as any key in an input field. */
+/** Return whether an element handles a key itself, such as any key in a field or an open dialog. */
 export function takesKey(element, key) {
-  if (element.matches("input[type=text], input[type=number], select")) return key !== "Escape";
-  if (element.matches("input[type=range]")) return key.startsWith("Arrow");
-  return element.matches("button, summary") && (key === " " || key === "Enter");
+  if (element.isContentEditable || element.matches("input, select, textarea")) return true;
+  if (document.querySelector("dialog[open]")) return true;
+  return element.matches("button, a, summary") && (key === " " || key === "Enter");
 }

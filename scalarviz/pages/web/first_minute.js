@@ -52,10 +52,11 @@ export class FirstMinute {
     this.isWithin = false; // a step
   }
 
-  /** Show the cards if a link does not contain a network. */
+  /** Show the cards if a link does not contain a network; return whether there is one. */
   begin(hash) {
     this.first = this.playground.settings;
     if (PLAIN.test(hash) && !isFramed()) this.show(remembered(SEEN) ?? 0);
+    return this.number < CARDS.length;
   }
 
   /** Show a card, given its number; after the last one, none. */

@@ -53,7 +53,8 @@ export async function readBuild(/** @type {string} */ hash) {
 
 /** The lines of a table; its last column is learned. */
 export class Table {
-  constructor(lines, file = "", how = null) {
+  constructor(lines, file = "", how = null, columns = 0) {
+    this.columns = columns; // of inputs in the file, if some are left out
     this.lines = lines;
     this.file = file; // its name, if it is known
     this.how = how; // arguments with which Python reads the same lines of the file; null: it cannot

@@ -10,9 +10,10 @@ import { said } from "./story/formats.js";
 import { near_border, typeset } from "./story/decimals.js";
 import { Border, ON_MAP, draw_to_shown, way_on_map } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
-import { text } from "./texts.js";
+import { shortened, text } from "./texts.js";
 
 const FAINT = 0.72; // strength of the map, as in scene/exhibits/plots.py
+const LONGEST_NAME = 9; // letters of the name of an input above the map
 const QUESTIONS = 4; // most samples that are a table
 const LIGHT = 0.76; // share of their color that is not ink
 const SHOWN = 1.6; // radius of the sample in use, relative to others
@@ -50,7 +51,7 @@ export class PlaneMap {
     this.isCurve = data.axes.length === 1; // of the answers over one input
     if (this.isTable) this.makeTable(element);
     setShown(this.key, !this.isTable);
-    const [across, up] = data.names;
+    const [across, up] = data.names.map((name) => shortened(name, LONGEST_NAME));
     const head = text("exhibits.plane.head", { x: across, y: up });
     const dots = this.isTable ? "" : text("exhibits.plane.dots");
     if (!this.isCurve) setWords(this.result.names[0], head + dots);
@@ -166,7 +167,11 @@ export class PlaneMap {
       const inputs = dot.map((x, k) => typeset(said(numberAt(this.data, k, x))));
       return made("tr", "", ...inputs.map((x) => made("td", "", x)), made("td"), made("td"), made("td")); // prettier-ignore
     });
-    const head = made("tr", "", ...heads.map((each) => made("th", "", each)));
+    const head = made(
+      "tr",
+      "",
+      ...heads.map((title) => Object.assign(made("th", "", title), { title })),
+    );
     element.append(
       made("table", "questions", made("thead", "", head), made("tbody", "", ...this.rows)),
     );

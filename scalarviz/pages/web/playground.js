@@ -19,10 +19,9 @@ async function start() {
   const link = await readBuild(hash);
   await playground.beginAnew(link.settings, link.value);
   addEventListener("hashchange", () => playground.follow(location.hash));
-  if (await playground.challenges.follow(hash)) return undefined;
-  playground.firstMinute.begin(hash);
-  const stands = await playground.pursue(link);
-  if (!stands && !playground.app.calm && playground.firstMinute.number) playground.app.play();
+  if (await playground.followChallenge(hash)) return undefined;
+  const waits = playground.firstMinute.begin(hash) || playground.app.calm;
+  if (!(await playground.pursue(link)) && !waits) playground.app.play();
   return undefined;
 }
 
