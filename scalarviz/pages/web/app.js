@@ -474,7 +474,7 @@ export class App {
 
   /** Run the command of a button or key, given its name. */
   run(name, ...given) {
-    if (!this.state) return;
+    if (!this.state || this.around?.refuses(name)) return;
     this.pressed += 1;
     this.commands[name](...given);
     this.request();
