@@ -105,9 +105,11 @@ return [...found];
 """
 TRAINED = """
 const found = [];
-for (const [entries, step] of data.tries) {
+for (const [entries, last] of data.tries) {
   const place = entries.reduce((place, entry) => after(place, entry), begun);
-  found.push(isSolved((await trained(place, step))[0]));
+  const all = Array.from({ length: last / 10 }, (_, i) => 10 * (i + 1));
+  const steps = challenge.tries || challenge.last ? [last] : all; // others count at once
+  found.push((await trained(place, ...steps)).some(isSolved));
 }
 return found;
 """

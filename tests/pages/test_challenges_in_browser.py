@@ -58,6 +58,9 @@ def test_the_way_solves_it_in_the_page(opened: Opens, number: int, challenge: An
     tab.until("document.querySelector('.challenge-card:not([hidden]) table')")
     assert tab.ask("JSON.parse(localStorage['scalarviz solved'])") == [challenge["id"]]
     assert f"#c={number}" in tab.page.url
+    tab.until(f"!app.player.playing && app.frame === 0 && {BOX}.line.matches('.won')")
+    is_last = challenge.get("last", "by" not in challenge)  # others count at once
+    assert (tab.state["step"] == challenge.get("by", 0)) == is_last
 
 
 def test_it_is_solved_by_a_drag_and_its_card_leaves_out_and_picture_free(opened: Opens) -> None:

@@ -434,11 +434,11 @@ def test_a_hundred_presses_leave_one_network(
 CARDS = {
     "play": "app.run('seek', 1500)",
     "back": "app.run('seek', 1)",
-    "parts": "app.run('go', 3)",
+    "parts": "document.querySelector('#first-card button:last-child').click()",
     "neuron": f"document.querySelector({MORE!r}).click()",  # and it has to learn
     "spiral": "document.querySelector('#tiles button:nth-child(2)').click()",
     "input": "document.querySelector('#tiles button:nth-child(5)').click()",
-    "own": "document.querySelector('#set-points').click()",
+    "own": "app.around.take({points: 'JVSqWrtWJVtXWrSr'})",
 }
 COVERED = """(() => {
   const [card, ...others] = ["#first-card", "#first-mark", "#exhibit", "#tiles", ".controls"].map(
@@ -452,6 +452,32 @@ CLIPPED = """[...document.querySelectorAll("h1, h2, p, b, span, figcaption, butt
   (each) => each.checkVisibility() && !each.closest(".unseen") && each.id !== "legend-news" &&
     each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX !== "visible"
 ).map((each) => each.outerHTML)"""
+
+
+# The reasons of the operations that Next shows, each once.
+REASONS = "zero_grad affine activation loss delta weight input bent step".split()
+OTHERS = "#first-card button:nth-child(2)"
+
+
+# Whether a step has brought the answer to its dot closer to the goal.
+CLOSER = """(({all, fresh, focus}) => {
+  const [before, after] = [all.values[app.spec.facts.outputs], fresh].map((each) =>
+    Math.abs(each[focus] - all.targets[focus]));
+  return after < before;
+})(app.state)"""
+
+
+def shown_reasons(tab: Tab) -> list[str]:
+    """What the cards of a step say, by their keys; others are offered where some are skipped."""
+    keys = {text(f"build.why.{each}"): each for each in REASONS}
+    found = []
+    for done in (1, 2, 3, 8, 9, 10, 11, 12, 0):
+        tab.until(f"app.state.operation === {done} && app.frame === 0")
+        found.append(keys[tab.page.inner_text("#first-card h2")])
+        assert tab.page.locator(OTHERS).is_visible() == (done in (3, 12))  # it skips some
+        if done:
+            tab.page.click("#first-card button:last-child")
+    return found
 
 
 @ONLY_CHROMIUM
@@ -468,8 +494,9 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
         assert not rest(tab).ask(COVERED)
         tab.ask(f"({act}, 0)")
         if name == "parts":  # it ends after the step
-            tab.until("app.around.firstMinute.isWithin && app.frame === 0")
-            assert tab.page.inner_text("#first-card h2") == text("build.why.activation")
+            assert shown_reasons(tab) == REASONS and tab.ask(CLOSER)
+            tab.page.click("#first-card button:last-child")
+            tab.until("app.around.firstMinute.number === 4")
             tab.ask("(app.run('seek', 0), 0)")
         if name == "neuron":
             assert rest(tab).ask("app.around.firstMinute.number") == 4
@@ -477,8 +504,10 @@ def test_the_first_cards_end_when_they_are_done_and_cover_nothing(
         if name == "spiral":  # "Build it"
             tab.page.click("#first-card button:nth-child(2)")
             assert rest(tab).ask(SIZES) == "8,4"
-    tab.page.click("#first-card button:nth-child(3)")
-    tab.until("app.around.challenges.number === 1 && app.around.challenges.first")
+    solved, offered = "app.around.challenges.solved", "#first-card button:nth-child(3)"
+    tab.ask(f"({solved}.add('turn').add('inputs'), app.around.firstMinute.show(8), 0)")
+    tab.page.click(offered)
+    tab.until("app.around.challenges.number === 3 && app.around.challenges.first")
     tab.until("document.querySelector('#first-card').hidden")
     tab.ask("(app.around.challenges.leave(true), 0)")
     assert rest(tab).ask("app.around.past.length") > 3  # what was before the challenge
@@ -560,7 +589,7 @@ def test_a_panel_of_a_phone_keeps_its_place_and_shows_the_layer_in_hand(
     assert tab.ask("app.around.closeUp.place.layer") == 1
 
 
-def test_escape_closes_what_is_open_and_own_points_begin_with_one_of_each_class(tab: Tab) -> None:
+def test_escape_closes_what_is_open(tab: Tab) -> None:
     tab.page.click(".opener")
     panel, words = (tab.page.locator(each).bounding_box() for each in ("#learning", ".says"))
     assert panel["y"] >= words["y"] + words["height"]
@@ -570,12 +599,30 @@ def test_escape_closes_what_is_open_and_own_points_begin_with_one_of_each_class(
     assert tab.page.locator("#words").is_visible()
     tab.page.keyboard.press("Escape")
     assert tab.page.locator("#words").is_hidden()
+
+
+def test_own_points_begin_with_none_and_nothing_is_learned_before_both_colours(tab: Tab) -> None:
+    settings = "[app.around.settings.points.length / 4, app.around.settings.batch]"
+    drawn = "app.exhibit.drawn?.dots.length"
     tab.page.click("#tiles button:last-child")
     tab.page.click("#set-points")
-    settings = "[app.around.settings.points.length / 4, app.around.settings.batch]"
-    assert rest(tab).ask(settings) == [2, 2]
-    for place in range(8):
+    tab.until(f"{drawn} === 0")
+    for place in (2, 3):
         tab.ask(f"(app.around.point([.1 * {place}, .1]), 0)")
-    assert rest(tab).ask(settings) == [10, 10]
+    tab.ask("(app.around.resize(0, 1), 0)")  # another network has the same points
+    assert rest(tab).ask(f"[{drawn}, ...{settings}]") == [2, 0, 10]
+    for command in ("play", "advance"):
+        tab.ask(f"(app.chip.hide(), app.run('{command}'), 0)")
+        assert tab.ask("app.chip.words.textContent") == text("build.own.few")
+    assert tab.page.inner_text("#own-points p") == text("build.own.few")
+    assert rest(tab).state["step"] == 0 and not tab.ask("app.player.playing")
+    tab.page.click("#own-points [data-side=low]")
+    for place in range(8):  # as a stroke, before the first network is there
+        tab.ask(f"(app.around.point([.1 * {place}, .9]), 0)")
+    assert rest(tab).ask(f"[{drawn} ?? 0, ...{settings}]") == [0, 10, 10]
     tab.page.click("#own-points button:last-child")
-    assert rest(tab).ask(settings) == [2, 2]
+    assert rest(tab).ask(f"[{drawn}, ...{settings}]") == [0, 10, 10]
+    tab.ask("(app.run('undo'), 0)")
+    assert rest(tab).ask(f"[{drawn} ?? 0, ...{settings}]") == [0, 10, 10]
+    tab.press("ArrowRight")
+    assert tab.state["step"] == 1

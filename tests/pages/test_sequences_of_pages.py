@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
+from scalarviz.base.texts import texts
 from scalarviz.data.written_names import write_names
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.canvas2d import COLUMNS
@@ -127,6 +128,47 @@ def test_a_page_writes_names_and_goes_on_from_letters_and_bars(tab: Tab) -> None
     tab.page.locator(".writing [type=range]").fill("0.2")
     tab.until("scalarviz.writing.seen.heat === 0.2 && scalarviz.choice.heat === 0.2")
     tab.until("scalarviz.picture.words.some((each) => each.endsWith(', ÷ .2'))")
+
+
+@pytest.mark.slow
+@pytest.mark.page("names", (1280, 800), "")
+def test_a_page_of_names_begins_with_three_cards_and_trains_when_asked(tab: Tab) -> None:
+    for part, operation in {"letter": 2, "looks": 6, "scores": 16}.items():
+        tab.until(f"app.state.operation === {operation} && app.frame === 0")
+        assert tab.page.inner_text("#caption h2") == texts()[f"captions.tour.{part}"]
+        assert tab.page.locator(".writing [type=search]").is_visible()
+        tab.tap("{row: 2000}")  # which ends no card
+        tab.page.click("#next")
+    tab.until("app.state.operation === 0 && !app.tour")
+    assert tab.state["step"] == 0 and not tab.ask("app.player.playing")
+    tab.page.keyboard.press("Space")
+    tab.until("app.state.step > 1 && app.player.film")
+
+
+# Where a word is the last one of a text in the picture, in the window.
+WHERE = """((word) => {
+  const {left, top} = document.querySelector("#cubes").getBoundingClientRect();
+  for (let y = 0; y < 600; y += 3)
+    for (let x = 0; x < 1280; x += 3)
+      if (app.picture.textAt(x, y).split(/[ ,:]+/).findLast(Boolean) === word)
+        return [left + x, top + y];
+})"""
+CUBES = {"query": 690, "key": 754, "value": 818, "join": 1460, "wide": 1720, "narrow": 2740}
+
+
+@pytest.mark.slow
+@pytest.mark.page("names", (1280, 800))
+def test_words_and_cubes_of_a_gpt_say_what_they_are_where_one_points_at_them(tab: Tab) -> None:
+    tab.until("app.frame === 0 && Boolean(app.picture.textAt)")
+    for name in [*CUBES, "norm"]:
+        about = texts()[f"names.part.{name}"]
+        places = [tab.ask(f"{WHERE}({about.partition(':')[0]!r})")]
+        places += [tab.place_of(f"{{row: {CUBES[name]}}}")] if name in CUBES else []
+        for place in places:
+            tab.page.mouse.move(*place)
+            tab.until(f"app.chip.words.textContent === {about!r} && !app.chip.element.hidden")
+            tab.page.mouse.move(640, 790)  # outside of the picture
+            tab.until("app.chip.element.hidden")
 
 
 @pytest.mark.slow

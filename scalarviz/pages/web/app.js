@@ -147,8 +147,10 @@ export class App {
     });
     const { names } = spec.page;
     this.writing = names ? new Writing(this, names) : null;
-    if (spec.scene.layouts[0]?.sequence)
-      byId("legend-news").before(made("span", "other", text("sequence.other")));
+    const isSequence = Boolean(spec.scene.layouts[0]?.sequence);
+    /** Whether its network writes names by looking back at letters, which cards explain. */
+    this.looksBack = isSequence && Boolean(names);
+    if (isSequence) byId("legend-news").before(made("span", "other", text("sequence.other")));
     const survey = (inputs) => this.player.ask("survey", { inputs });
     this.maps = spec.scene.maps.places ? new NeuronMaps(spec.scene, survey) : null;
     this.chip = new Chip(byId("chip"), byId("told"));
@@ -175,7 +177,7 @@ export class App {
       pan: (dx, dy) => this.move("move", dx, dy),
       zoom: (factor, x, y) => this.move("zoom", factor, x, y),
       home: () => this.run("whole-network"),
-      hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y)),
+      hover: (x, y) => this.point(x < 0 ? null : this.picture.at(x, y), x, y),
       tap: (x, y, isBeside) => this.tap(x, y, isBeside),
       ...draggingIn(this),
     }, this.life.signal); // prettier-ignore
@@ -343,7 +345,7 @@ export class App {
     this.around?.seen(this, seen);
     if (!this.drawn) performance.mark("first picture");
     document.body.classList.toggle("drawn", (this.drawn = true));
-    if (moving || moves || (this.tour && !this.calm)) this.request();
+    if (moving || moves || (this.tour && !this.tour.waits)) this.request();
   }
 
   /** Show below the result how an operation is computed; return whether this is shown. */
@@ -412,7 +414,8 @@ export class App {
     if (!isHeld) this.request();
   }
 
-  point(thing) {
+  point(thing, x, y) {
+    if (this.looksBack) this.writing.explain(thing, x, y);
     byId("cubes").classList.toggle("on", thing !== null);
     if (this.resting) this.request();
     this.resting = null;
@@ -426,9 +429,10 @@ export class App {
 
   tap(x, y, isBeside = false) {
     if (this.slowing) this.motion.finish();
+    if (this.looksBack) this.writing.explain(this.picture.at(x, y), x, y);
     const at = this.around?.closeUp.tapped(this, x, y);
     const found = this.around ? at : this.picture.at(x, y);
-    this.endTour();
+    if (!this.looksBack) this.endTour(); // its cards invite to point
     if (found === undefined) return; // the camera moves there
     if (this.modelFrames.tap(x, y)) return;
     if (isBeside && this.pinBeside(found?.row ?? -1)) return;
@@ -479,7 +483,7 @@ export class App {
 
   /** Run the command of a button or key, given its name. */
   run(name, ...given) {
-    if (!this.state) return;
+    if (!this.state || this.around?.refuses(name)) return;
     this.pressed += 1;
     this.commands[name](...given);
     this.request();
@@ -524,10 +528,11 @@ export class App {
     const { player } = this;
     const still = (name, args) => this.still(name, args);
     const one = this.unit === "neuron" ? "neuron" : "operation";
+    const { recording, page: { film, clock } } = this.spec; // prettier-ignore
     return {
-      play: () => this.act() && (player.playing ? player.pause() : this.play()),
+      play: () => this.act() && (player.playing ? player.pause() : this.play(film && !recording && !this.state.step ? clock : null)), // prettier-ignore
       advance: (count = 1, unit = this.around?.unit ?? this.unit) => {
-        if (this.tour && this.calm) leadOn(this);
+        if (this.tour?.waits) leadOn(this);
         else if (unit === "neuron") this.goByNeuron(count);
         else still("advance", { count, unit: unit === "operation" ? "stop" : unit });
       },

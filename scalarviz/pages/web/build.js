@@ -64,6 +64,7 @@ const USUAL = {
   colours: { hidden: [8], lr: 0.5, batch: 8 },
 }; // by task
 const DATA = ["shape", "noise", "share", "points", "colours", "seed"]; // other losses are not compared with
+const TRAINS = ["play", "advance", "operation on", "slow step", "go"]; // commands
 const NETWORK = ["features", "hidden", "activation"];
 const accuracy = METRIC_ROWS.find(({ name }) => name === "accuracy");
 const PENALTIES = [0, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1];
@@ -110,7 +111,8 @@ export class Playground {
     });
     this.tiles = new DataTiles(byId("tiles"), [...SHAPES, OWN], (shape) => this.choose(shape));
     this.own = new OwnPoints({
-      change: (settings) => this.change(settings),
+      change: (settings) => this.take(settings),
+      collect: (drawn) => this.collect(drawn),
       tell: (words) => this.app.tell(words),
     });
     this.colours = new OwnColours({
@@ -207,13 +209,35 @@ export class Playground {
     byId("own-data").showModal();
   }
 
-  setPoints() {
-    this.take(this.own.begun(withoutData(this.settings)));
+  /** Train on the points that were drawn last; without any, let the user draw some. */
+  async setPoints() {
+    const { own, settings } = this;
+    if (own.last) return this.take(own.fitting(own.last, settings.batch));
+    if (!isPlane(settings)) this.take({ shape: SHAPES[0] });
+    await this.going;
+    return this.own.collect([]);
+  }
+
+  /** Show in OUT points that lack a color, until which nothing learns; null shows the data. */
+  collect(drawn) {
+    byId("own-data").close();
+    this.app.exhibit.drawn = drawn;
+    if (drawn) this.app.player.pause();
+    this.showSettings();
+    this.app.request();
+  }
+
+  /** Say why a command is not possible while points of one color are missing; return whether so. */
+  refuses(name) {
+    const isRefused = this.app.exhibit.drawn && TRAINS.includes(name);
+    if (isRefused) this.app.tell(text("build.own.few"));
+    return isRefused;
   }
 
   /** Train on other data; an unchanged network becomes the usual one for them. */
   take(fields) {
     byId("own-data").close();
+    this.app.exhibit.drawn = null;
     const { settings } = this;
     const { table, colours } = settings;
     const usual = (name) => [name, DEFAULTS.get(name)];
@@ -246,8 +270,9 @@ export class Playground {
 
   /** Use the tool for own points at a place of the map; say whether there are any. */
   point(place) {
-    const isOwn = this.settings.points !== "";
-    if (isOwn) this.own.use(this.settings, place);
+    const { drawn } = this.app.exhibit;
+    const isOwn = drawn !== null || this.settings.points !== "";
+    if (isOwn) this.own.use(this.settings, place, drawn);
     return isOwn;
   }
 
@@ -420,6 +445,7 @@ export class Playground {
     this.future = [];
     this.hasBuilt = true;
     await this.show(next, plays);
+    this.app.exhibit.drawn = app.exhibit.drawn;
     if (this.wanted === wanted) this.wanted = null;
     this.showSettings();
     this.say(grown, state.value.length);
@@ -579,7 +605,8 @@ export class Playground {
   }
 
   undo() {
-    this.enqueue(() => this.travel(this.past, this.future));
+    if (this.app.exhibit.drawn) return this.collect(null);
+    return this.enqueue(() => this.travel(this.past, this.future));
   }
 
   redo() {
@@ -656,12 +683,12 @@ export class Playground {
 
   showSettings() {
     const settings = this.settings ?? this.now.settings;
-    for (const part of [this.layers, this.tiles, this.shelf, this.learning, this.colours]) part.show(settings); // prettier-ignore
+    const isDrawing = Boolean(this.app?.exhibit.drawn);
+    for (const part of [this.layers, this.tiles, this.shelf, this.learning, this.colours, this.own]) part.show({ ...settings, isDrawing }); // prettier-ignore
     writeBuild(settings).then((link) => this.write(this.challenges.place?.link ?? link ?? "#"));
     const { noise, share, shape, points, colours, table, opt, batch, l1, l2 } = settings;
-    document.body.classList.toggle("given", points !== "");
-    document.body.classList.toggle("tabled", table !== "");
-    document.body.classList.toggle("coloured", task_of(settings) === "colours");
+    const kinds = { drawing: isDrawing, given: isDrawing || points !== "", tabled: table !== "", coloured: task_of(settings) === "colours" }; // prettier-ignore
+    for (const [name, isOn] of Object.entries(kinds)) document.body.classList.toggle(name, isOn);
     if (!isPlane(settings) && document.body.dataset.panel === "inputs") this.open("");
     if (table) setWords(byId("table-words"), wordsOfTable(settings));
     byId("noise").value = noise;
@@ -717,12 +744,7 @@ export class Playground {
   }
 
   followLearning(settings, theme) {
-    const { opt, lr, batch } = settings;
-    if (isNews(this.opener, [opt, lr, batch])) this.showSettings();
-    if (!isNews(this.tiles, [settings, theme])) return;
-    this.tiles.show(settings); // in the colors of the theme
-    this.shelf.show(settings);
-    this.own.show();
+    if (isNews(this.opener, [settings, theme])) this.showSettings(); // in the colors of the theme
   }
 
   /** What `testedIn` finds for the state of a picture, computed once; null without answers. */

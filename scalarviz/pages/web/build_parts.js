@@ -150,9 +150,9 @@ export class DataTiles {
   }
 
   show(settings) {
-    const { shape, noise, seed, points, table } = settings;
+    const { shape, noise, seed, points, table, isDrawing = false } = settings;
     const isColours = task_of(settings) === "colours";
-    this.chosen = points || table || isColours ? OWN : shape;
+    this.chosen = isDrawing || points || table || isColours ? OWN : shape;
     this.tiles.forEach((tile, i) => {
       const isChosen = this.names[i] === this.chosen;
       tile.ariaChecked = String(isChosen);

@@ -99,7 +99,7 @@ export function captionFor(app, state, number) {
   if (app.tourPart)
     return new Caption(
       tourSentence(app, state),
-      app.tour && app.calm ? text("page.tour.still") : "",
+      app.looksBack ? text("names.tour.more") : app.tour && app.calm ? text("page.tour.still") : "",
     );
   const isPlaying = app.player.playing;
   const isAlone = Boolean(spec.page.names);

@@ -5,7 +5,8 @@
 //
 //   id      names its texts; `start` is the link with which it begins
 //   may     what may be changed: drag, features, layers, lr, l2; or done: play
-//   moves   most changes; `by` is the last step; with `tries` 1 the first pause counts
+//   moves   most changes; `by` is the last step, which alone counts with `last` 1; with `tries` 1 the
+//           first pause counts
 //   goal    [what, ">=" or "<=", number]
 //   way     how it is solved: ["edit", row, value], ["features", name], ["layers", place, size],
 //           ["lr" or "l2", value], ["pause", step]; `brought` are the numbers after each, recorded
@@ -52,10 +53,10 @@ export function judge({ goal }, numbers) {
   return { solved: goal.every(isMet), parts };
 }
 
-/** Whether a moment counts: at rest; of what trains the last step, or the first pause. */
-export function isDue({ may, by, tries }, { step, playing }) {
-  if (playing) return false;
-  return !may.includes("play") || step === by || (tries && step > 0);
+/** Whether a moment counts: at rest; of what trains the goal, the last step, or the first pause. */
+export function isDue({ by, tries, last }, { step, playing, solved }) {
+  if (solved && step > 0 && by && !tries && !last) return true;
+  return !playing && (!by || step === by || (tries && step > 0));
 }
 
 /** The changes in force between the beginning and now, {settings, value}, as entries of a way. */

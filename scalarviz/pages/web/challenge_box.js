@@ -219,6 +219,7 @@ export class Challenges {
   guard(client) {
     const ask = client.ask.bind(client);
     client.ask = (name, args) => ask(!this.now || takes(this.now, name) ? name : "state", args);
+    this.seek = (step) => ask("seek", { step });
   }
 
   /** Let an app play to the last step, if at all. */
@@ -268,7 +269,7 @@ export class Challenges {
       this.isOver = false; // what solved it is undone, or more is changed
       setShown(this.card, false);
     }
-    const moment = { step: state.step, playing: playing || state.playing };
+    const moment = { step: state.step, playing: playing || state.playing, ...verdict };
     if (this.isOver || playground.busy || moves > (now.moves ?? Infinity)) return;
     if (isDue(now, moment) && !app.held) this.end(state, verdict, moves); // not during a drag
   }
@@ -313,6 +314,8 @@ export class Challenges {
     const { playground } = this;
     if (!solved && !step) return; // more can be tried
     this.isOver = true; // until there is another training
+    const { player } = playground.app;
+    if (player.playing) player.pause().then(() => this.seek(step)); // where it reached the goal
     if (solved && !this.isTried) playground.app.tell(text("challenge.free"));
     else if (solved) this.win(parts, moves);
     else playground.app.chip.stand(text("challenge.missed", { step, words: this.wordsOf(parts) }));

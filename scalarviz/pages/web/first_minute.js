@@ -100,18 +100,19 @@ export class FirstMinute {
       if (!this.playground.app.player.playing) this.playground.app.play();
       this.playground.change(HELP);
     };
-    const helps = name === "input" ? [button(text("build.first.help"), help)] : [];
+    this.others = button(text("build.first.others"), () => this.walk(true));
+    const helps = { input: [button(text("build.first.help"), help)], parts: [this.others] }[name] ?? []; // prettier-ignore
     if (name !== "send") return [end("build.first.no"), ...helps, next];
-    const first = challenges.say("name", challenges.table[0]);
-    return [
-      end("page.close"),
-      button(text("page.html.share"), () => this.playground.copyLink()),
-      button(text("build.first.challenge", { name: first }), () => {
-        this.show(CARDS.length);
-        this.playground.open("");
-        challenges.enter(challenges.table[0]);
-      }),
-    ];
+    const share = button(text("page.html.share"), () => this.playground.copyLink());
+    const row = challenges.table.find(({ id }) => !challenges.solved.has(id));
+    if (!row) return [end("page.close"), share];
+    const words = { number: challenges.table.indexOf(row) + 1, name: challenges.say("name", row) };
+    const enter = () => {
+      this.show(CARDS.length);
+      this.playground.open("");
+      challenges.enter(row);
+    };
+    return [end("page.close"), share, button(text("build.first.challenge", words), enter)];
   }
 
   /** Follow a picture: the card ends if its action is done, and its mark stays at what it is about. */
@@ -134,7 +135,8 @@ export class FirstMinute {
     const done = CARDS.findLastIndex(({ isDone }) => isDone(now, this.first));
     if (done >= this.number) return this.show(done + 1, right >= LEARNED && ["play", "input"].includes(CARDS[done].name)); // prettier-ignore
     if (!isShown) return undefined;
-    if (card.name === "parts" && isWithin) this.say(`why.${reasonOf(app)}`, { rate: app.state.rate, count: app.state.batch }); // prettier-ignore
+    if (card.name === "parts") setShown(this.others, isWithin && nextReason(app) > operation);
+    if (card.name === "parts" && isWithin) this.say(`why.${reasonsOf(app)[moment]}`, { rate: app.state.rate, count: app.state.batch }); // prettier-ignore
     if (!card.at && !app.offered) {
       app.offered = { row: lastBias(app) };
       this.playground.closeUp.show(app.picture.placed.fans.length - 1);
@@ -149,13 +151,16 @@ export class FirstMinute {
     setShown(this.mark, false);
   }
 
-  /** Continue within a step, or begin one; at its end, show the next card. */
-  walk() {
+  /** Continue within a step, or begin one, whose sample gets closer; at its end, show the next card.
+   *
+   * Operations with the reason of an earlier one are skipped, unless `isWhole`.
+   */
+  walk(isWhole = false) {
     const { app } = this.playground;
     const { operation, moment } = app.state;
-    if (operation > 0) app.run("operation on");
-    else if (moment < 0) app.run("go", 1);
-    else this.show(this.number + 1);
+    if (!operation && moment >= 0) this.show(this.number + 1);
+    else if (isWhole) app.run("operation on");
+    else app.still("advance", { count: nextReason(app) + 1 - operation, unit: "operation" });
   }
 
   /** Put the mark around a place. */
@@ -166,11 +171,19 @@ export class FirstMinute {
   }
 }
 
-/** Return the key of why there is the operation that is shown. */
-function reasonOf({ spec: { scene, facts }, state }) {
-  const { kind, operation } = scene.moments[state.moment];
-  if (kind === "forward") return facts.operations[operation].kind;
-  return kind === "delta" && operation < facts.operations.length - 1 ? "bent" : kind.split(" ")[0];
+/** Return the key of why there is an operation, for each operation of a step. */
+function reasonsOf({ spec: { scene, facts } }) {
+  return scene.moments.map(({ kind, operation }) => {
+    if (kind === "forward") return facts.operations[operation].kind;
+    return kind === "delta" && operation < facts.operations.length - 1 ? "bent" : kind.split(" ")[0]; // prettier-ignore
+  });
+}
+
+/** Return the index of the next operation that has another reason than all before. */
+function nextReason(app) {
+  const { operation } = app.state;
+  const reasons = reasonsOf(app);
+  return reasons.findIndex((each, i) => i >= operation && reasons.indexOf(each) === i);
 }
 
 /** Return the row of the bias of the output, which moves all of OUT. */

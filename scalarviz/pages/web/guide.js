@@ -9,17 +9,23 @@ import { Tour, has_learned, tour_caption } from "./story/guide.js";
 const LONGEST = 0.5; // seconds of the tour from one picture to the next
 const MOST_STILL = 30; // hundreds of steps that the last part takes without motion
 
-/** Start the tour at the next step. */
+/** Start the tour at the next step; the one of a network that writes names waits for Next. */
 export async function showTour(app) {
   await endStep(app);
-  const tour = new Tour(app.spec.engine.moments.map(({ kind }) => kind));
+  const { facts, engine } = app.spec;
+  /** @type {any} */
+  const tour = new Tour(engine.moments.map(({ kind }) => kind));
+  tour.waits = app.calm || app.looksBack; // for Next
+  const kinds = engine.moments.map(({ operation }) => facts.operations[operation]?.kind);
+  if (app.looksBack) tour.ends = new Map([["letter", kinds.indexOf("embedding") + 1], ["looks", kinds.indexOf("row") + 1], ["scores", tour.ends.get("forward")]]); // prettier-ignore
   tour.first = app.state.step;
   tour.seconds = 0; // of the tour: a slow machine has more time
   tour.leads = false; // whether its steps are under way
   tour.latency = Infinity; // seconds that an answer of the worker takes apart from its steps
   Object.assign(app, { tour, tourPart: "stand" });
   setShown(byId("skip"), true);
-  setShown(byId("next"), app.calm);
+  setShown(byId("next"), tour.waits);
+  if (app.looksBack) await leadOn(app);
   app.request();
 }
 
@@ -34,7 +40,7 @@ export async function leadTour(app, now) {
   const passed = now - (tour.last ?? now);
   tour.last = now;
   app.tourPart = tour.part(doneIn(app));
-  if (tour.leads || app.calm) return;
+  if (tour.leads || tour.waits) return;
   tour.seconds += Math.min(passed, LONGEST);
   if (app.state.stopped || tour.is_over(tour.seconds, learnedIn(app))) return endWith(app);
   const [steps, operations] = tour.due(tour.seconds);
@@ -55,14 +61,15 @@ export function learnedIn({ losses, curve }) {
   return has_learned((step) => losses.at(step), curve.first, losses.end);
 }
 
-/** End the tour: start training unless motion is reduced, and show what the user can do. */
+/** End the tour: start training unless it was read, and show what the user can do. */
 function endWith(app) {
+  if (app.looksBack) return app.goTo(app.tour.first); // where a caption says the same
   app.endTour();
   if (!app.calm && !app.state.stopped) app.play(app.spec.recording ? null : app.spec.page.clock);
-  app.tell(text(isTouched() ? "page.tour.touch" : "captions.tour.end"));
+  return app.tell(text(isTouched() ? "page.tour.touch" : "captions.tour.end"));
 }
 
-/** Go to the next part of the tour, shown as a still picture. */
+/** Go to the next part of the tour. */
 export async function leadOn(app) {
   const { tour, player } = app;
   if (tour.leads) return;
@@ -72,7 +79,7 @@ export async function leadOn(app) {
   if (end) {
     await player.ask("advance", { count: end - done, unit: "operation" });
   } else {
-    const goesOn = (k) => app.tour === tour && !(k && learnedIn(app)) && !app.state.stopped;
+    const goesOn = (k) => app.tour === tour && !app.looksBack && !(k && learnedIn(app)) && !app.state.stopped; // prettier-ignore
     for (let k = 0; k < MOST_STILL && goesOn(k); k++) {
       await player.ask("advance", { count: 100, unit: "step" });
     }
@@ -94,7 +101,7 @@ export function tourSentence({ tourPart, spec: { facts } }, state) {
 /** Skip the rest of the tour, and complete the current step immediately. */
 export async function skipTour(app) {
   if (!app.tour) return;
-  await endStep(app);
+  if (!app.looksBack) await endStep(app);
   endWith(app);
 }
 

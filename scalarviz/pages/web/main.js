@@ -76,13 +76,13 @@ async function buildOn(app, link, event) {
   open(`${link.href.split("#")[0]}#${parts}`);
 }
 
-/** Start the film of a page, which any user action ends, or the tour. */
+/** Start the tour, or the film of a page, which any user action ends. */
 function begin(app) {
   const { film, clock } = app.spec.page;
   if (app.spec.fixed) return undefined; // it has no operations that a tour could show
   for (const kind of ["keydown", "pointerdown"])
-    app.listen(window, kind, () => app.player.endFilm());
-  if (!film || app.calm || app.spec.recording) return showTour(app);
+    addEventListener(kind, () => app.player.endFilm(), { capture: true, signal: app.life.signal });
+  if (!film || app.calm || app.spec.recording || app.looksBack) return showTour(app);
   return app.play(clock);
 }
 

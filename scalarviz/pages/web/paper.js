@@ -34,6 +34,8 @@ export class Paper extends Sheet {
     Object.assign(this, { glyphs, width, height, ratio, scale });
     Object.assign(this, { clip: NO_CLIP, words: [] });
     /** @type {any[]} */
+    this.places = []; // of the words
+    /** @type {any[]} */
     this.runs = [];
     this.rows = new Float32Array(64 * NUMBERS);
     this.count = 0;
@@ -135,6 +137,7 @@ export class Paper extends Sheet {
     const { anchor = "left", depth = -1, outline = null, room = Infinity } = look;
     const shown = room < Infinity ? this.fit(words, room, look) : words;
     this.words.push(shown);
+    this.places.push([x, y, look]);
     const { ratio } = this;
     const pixels = Math.round(size * ratio) || 1;
     if (!Number.isFinite(x + y)) return;
@@ -166,6 +169,18 @@ export class Paper extends Sheet {
     const pixels = Math.round(size * this.ratio) || 1;
     const widths = words.split("\n").map((line) => this.glyphs.width(line, pixels, bold));
     return Math.max(...widths) / this.ratio;
+  }
+
+  /** Return the text at a place, up to the word there; "" without a text. */
+  textAt(x, y) {
+    const parts = this.words.map((words, i) => {
+      const [start, base, { size = 13, anchor = "left", bold = false }] = this.places[i];
+      const part = (x - start) / this.measure(words, { size, bold }) + { left: 0, center: 0.5, right: 1 }[anchor]; // prettier-ignore
+      const isAt = part >= 0 && part < 1 && y > base - 1.4 * size && y < base + 0.6 * size;
+      const end = words.indexOf(" ", part * words.length);
+      return isAt ? words.slice(0, end < 0 ? words.length : end) : "";
+    });
+    return parts.findLast((each) => each) ?? "";
   }
 
   /** Return the width of the widest of several texts. */

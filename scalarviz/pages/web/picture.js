@@ -344,6 +344,7 @@ export class Picture {
     const view = { paper, see, frame, palette, lit, scale, names: this.names };
     this.write(view);
     this.words = paper.words;
+    this.textAt = (x, y) => paper.textAt(x, y);
     gl.viewport(0, 0, canvas.width, canvas.height);
     gl.clearColor(...palette.groundColor, 1);
     gl.clear(gl.COLOR_BUFFER_BIT | gl.DEPTH_BUFFER_BIT);

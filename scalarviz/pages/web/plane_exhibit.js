@@ -46,6 +46,7 @@ export class PlaneMap {
     this.wait = 0;
     this.point = null; // of the user's own, from 0 to 1
     this.hidesTest = false; // whether held-out samples are left out
+    this.drawn = null; // fields of `data` with points in place of the samples, or null
     const atEdge = data.dots.some((dot) => dot.some((x) => Math.abs(x - 0.5) > 0.46));
     this.margin = atEdge ? EDGE : 0; // so that samples at the edge are whole
     this.isCurve = data.axes.length === 1; // of the answers over one input
@@ -256,7 +257,7 @@ export class PlaneMap {
   }
 
   drawSamples(paper, size) {
-    const { dots, targets, held, sorts, classes } = this.data;
+    const { dots, targets, held, sorts, classes } = { ...this.data, ...this.drawn };
     const few = dots.length <= FEW;
     const radius = Math.min(few ? 7 : 4.5, (few ? 0.04 : 0.0136) * size);
     const at = (part) => part.map((x, k) => Math.abs(k - Math.min(1, Math.max(0, x))) * size);
@@ -266,7 +267,7 @@ export class PlaneMap {
       if (isWrong) crossAt(paper, at(dots[i]), half, color);
       else shapeAt(paper, at(dots[i]), half, i >= held, color);
     };
-    const here = this.place();
+    const here = this.drawn ? null : this.place();
     const awaits = isAwaited(this.state, this.state.values[this.data.output]);
     const hasWay = here && !classes && !this.isCurve && this.result.entry !== null && !awaits;
     const way = hasWay ? way_on_map(new Box(0, 0, size, size), ...here) : [];

@@ -1,8 +1,9 @@
 // The names that the network writes while it learns, and a field in which a user begins one.
 
-import { made, isNews, setShown, setWords } from "./dom.js";
+import { isNews, isTouched, made, setShown, setWords } from "./dom.js";
 import { short, stripped, typeset } from "./story/decimals.js";
 import { NONE } from "./story/facts.js";
+import { parts_of } from "./story/sequence_part.js";
 import { Choice } from "./story/sequence_places.js";
 import { HEAT } from "./story/written_names.js";
 import { text } from "./texts.js";
@@ -10,6 +11,7 @@ import { text } from "./texts.js";
 const TEMPERATURES = { min: 0.2, max: 2, step: 0.1 };
 const APART = 400; // milliseconds between two questions for names, at least
 const PADDING = -1; // index of a place after the name
+const EXPLAINED = ["query", "key", "value", "join", "norm", "wide", "narrow"]; // parts of the picture
 
 /** Shows what the network writes, below the title; `signs` and `random` are of `page.names`. */
 export class Writing {
@@ -22,6 +24,7 @@ export class Writing {
     this.shown = ""; // what they were asked for
     this.due = 0;
     this.asking = false;
+    this.explained = ""; // the sentence about the part under the pointer
     this.names = made("output");
     this.field = made("input");
     Object.assign(this.field, { type: "search", autocomplete: "off", spellcheck: false, autocapitalize: "none", title: text("names.write.about") }); // prettier-ignore
@@ -69,6 +72,20 @@ export class Writing {
     const codes = name.map((each) => this.signs.indexOf(each));
     const inputs = Array.from({ length: this.places }, (_, i) => [0, ...codes][i] ?? PADDING);
     this.app.own.set(name.length ? inputs : null, "name");
+  }
+
+  /** Explain the part of the picture at a place: the words there, or the wall of the cube there. */
+  explain(thing, x, y) {
+    if (x < 0 && isTouched()) return; // a finger that is lifted
+    const { picture, isMap } = this.app;
+    const plan = picture.placed.sequence;
+    const part = isMap ? parts_of(plan)[picture.choiceAt(x, y)?.part] : null;
+    const said = picture.textAt?.(x, y) || wallOf(plan, thing?.row ?? NONE) || (part?.[0] ?? "");
+    const words = EXPLAINED.map((name) => text(`names.part.${name}`)).findLast((each, i) => said === EXPLAINED[i] || said.includes(each.split(":")[0])) ?? ""; // prettier-ignore
+    if (words === this.explained) return;
+    this.app.chip.drop(this.explained);
+    this.explained = words;
+    if (words) this.app.chip.stand(words);
   }
 
   /** Append a letter by its bar: at once while a user writes, else if it was chosen before.
@@ -130,4 +147,11 @@ export class Writing {
       });
     this.names.replaceChildren(...names.map(word));
   }
+}
+
+/** Return the name of the wall to which a weight of a sequence belongs; "" without a weight. */
+function wallOf({ rows, each, size }, row) {
+  const wall = ["join", "wide", "narrow", "scores"].findLast((name) => row >= rows[name]);
+  const kind = Math.floor((row - rows.qkv) / (each * size)) % 3; // of a row in a head
+  return wall ?? (row >= rows.qkv ? EXPLAINED[kind] : "");
 }
