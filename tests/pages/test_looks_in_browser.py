@@ -471,7 +471,7 @@ COVERED = """[...document.querySelectorAll("#exhibit canvas:not(.sorted, .side)"
 BESIDE = """(() => {
     const [side, pair, strip] = [".side", ".pair", "#strip"].map((each) =>
         document.querySelector(each).getBoundingClientRect());
-    return !side.height || innerWidth > 640 || !pair.height ||
+    return !side.height || innerWidth >= 640 || !pair.height ||
         (side.bottom <= strip.top + 1 && side.left >= pair.right - 1);
 })()"""
 # Words of the exhibit that are cut off.

@@ -802,7 +802,7 @@ export class Playground {
     for (const each of /** @type {any} */ (document.querySelectorAll("button[data-panel]")))
       if (each.dataset.panel) each.ariaExpanded = String(each.dataset.panel === opened);
     if (opened) setWords(byId("panel-title"), text(`build.panel.${opened}`));
-    if (opened === "words") byId("words").scrollIntoView();
+    if (["words", "learning"].includes(opened)) byId(opened).scrollIntoView({ block: "nearest" });
     this.app?.resize();
   }
 

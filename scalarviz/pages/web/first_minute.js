@@ -50,6 +50,7 @@ export class FirstMinute {
     this.first = null; // settings when the cards began
     this.step = 0;
     this.isWithin = false; // a step
+    addEventListener("scroll", () => playground.app?.request()); // the mark stays where it is
   }
 
   /** Show the cards if a link does not contain a network; return whether there is one. */
@@ -93,7 +94,11 @@ export class FirstMinute {
   buttonsOf(name) {
     const { challenges } = this.playground;
     const button = (words, press) => madeButton("", words, press);
-    const end = (key) => button(text(key), () => this.show(CARDS.length));
+    const end = (key) =>
+      button(text(key), () => {
+        this.show(CARDS.length);
+        if (isPhone()) this.playground.app.run("whole-network");
+      });
     const next = button(text("page.html.next"), () => (name === "parts" ? this.walk() : this.show(this.number + 1))); // prettier-ignore
     const help = () => {
       this.playground.open(""); // for room
