@@ -324,6 +324,7 @@ def layout_data(layout: Layout) -> dict[str, Any]:
         ],
         "written": [words_data(each) for each in layout.written],
         "heads": [words_data(each) for each in layout.heads],
+        **({"steps": layout.steps} if layout.steps else {}),
         **({"marks": shorter([*map(asdict, layout.marks)], 3)} if layout.marks else {}),
         **({"sequence": asdict(layout.sequence)} if layout.sequence is not None else {}),
         "views": {name: astuple(camera) for name, camera in layout.views.items()},

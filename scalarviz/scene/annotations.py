@@ -15,7 +15,7 @@ from scalarviz.base.texts.decimals import changed, old_and_new, rounded, short, 
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.ways import Point, bars_from
-from scalarviz.story.panel_words import in_print
+from scalarviz.story.panel_words import digits_of_scores
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -473,7 +473,7 @@ ON_CUBES: dict[str, float] = {
 
 
 def numbers_in(
-    canvas: Canvas2D, values: Sequence[float], radius: float
+    canvas: Canvas2D, values: Sequence[float], radius: float, digits: int
 ) -> tuple[list[str], float, list[float]]:
     """Return the labels of spheres, their font size and shifts; empty if the spheres are too small.
 
@@ -481,7 +481,7 @@ def numbers_in(
     """
     if radius < SMALLEST_BALL * canvas.scale or len(values) > MOST:
         return [], 0.0, []
-    words = [short(value) for value in values]
+    words = [short(value, digits) for value in values]
     widest = canvas.widest(words, size=10.0, bold=True) / 10.0
     room = BALL_WIDE * radius / (widest * canvas.scale)
     size = canvas.scale * (BIG if BIG * widest * canvas.scale <= 2.0 * radius else LITTLE)
@@ -499,6 +499,7 @@ def write_numbers_in(
     hatch: Sequence[float],
     fills: Sequence[Any],
     inks: tuple[Color, Color],
+    digits: int,
 ) -> None:
     """Write numbers in the visible neurons of a layer, and hatch saturated neurons.
 
@@ -509,9 +510,10 @@ def write_numbers_in(
         hatch: saturation of each neuron from 0 to 1, or empty
         fills: colors of the neurons, or empty
         inks: colors of the letters and of their halos
+        digits: decimals of the numbers
     """
     least: float = min([ball.radius for ball in balls])
-    words, size, aside = numbers_in(canvas, numbers, least)
+    words, size, aside = numbers_in(canvas, numbers, least, digits)
     hatched = [i for i, part in enumerate(hatch) if part > 0.0]
     if hatched:
         canvas.discs(
@@ -573,7 +575,7 @@ def draw_scores(
     right = zero - longest - 5.0 * scale
     if len(known) > 1:
         end, low = first.x + SCORED * first.unit, last.y + half + 1.2 * size
-        ranked = [in_print(each, 2) for each in sorted(known)]  # as they are beside the bars
+        ranked = sorted(known)
         lead = typeset(short(ranked[count - 1] - ranked[count - 2]))
         how = "below" if ranked[count - 1] < 0.0 else "how"
         shapes = [text(f"scores.{how}", lead=lead), text(f"scores.{how}.short")]
@@ -586,7 +588,8 @@ def draw_scores(
     canvas.text(zero, top, "0", size=size, color=color, bold=True, anchor="center")
     levels = [ball.y for ball in balls]
     bars_from(canvas, zero, levels, known, (longest, high), signs)
-    words = [short(number) for number in known]
+    digits = digits_of_scores(known)
+    words = [short(number, digits) for number in known]
     if len(words) > 0 and right - canvas.widest(words, size=size) > first.x - first.radius:
         for ball, said in zip(balls, words, strict=False):
             canvas.text(
@@ -640,6 +643,7 @@ def choices(
     value: float | None,
     faces: Sequence[int],
     rank: int,
+    digits: int,
 ) -> list[tuple[str, int, bool]]:
     """Return candidate texts for a cube, each with a face and whether it must be visible.
 
@@ -648,13 +652,14 @@ def choices(
         faces: faces in order of decreasing visible size
         rank: 0 for a marked cube, whose number has any size; 1 for a cube of an explained sum,
             whose number is shown if its cell is at least as wide as a letter; 2 for other cubes
+        digits: decimals of the number
 
     The best candidate comes first.
     """
     every: list[str] = []
     if before is not None and value is not None:
         every += [old_and_new(before, value), *changed(before, value)]
-    every += [] if value is None else [short(value)]
+    every += [] if value is None else [short(value, digits)]
     if value is not None and rank > 1 and abs(value) >= LEAST_TENTH:
         every.append(short(value, 1))
     own = faces[: 3 - rank // 2]

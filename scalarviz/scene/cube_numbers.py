@@ -29,6 +29,7 @@ from scalarviz.scene.annotations import (
 from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.focus import chosen_rows, rows_explained, rows_in_focus, rows_of_sum
 from scalarviz.story.facts import NONE
+from scalarviz.story.formats import FEW, formula_digits
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
@@ -76,6 +77,7 @@ def numbers_on_cubes(
         for row in rows_of_sum(fan, 0)
     ]
     plates = [each for each in frame_data.layout.plates if each.role == "gain"]
+    formula = formula_digits(frame_data.layout.steps, frame_data.buffers.values, frame_data.weights)
     gains = [each.first + row for each in plates for row in range(each.rows)]
     for cube in faces.cubes if at_rest else []:
         is_beside = cube.row in first or cube.row in upright
@@ -85,7 +87,10 @@ def numbers_on_cubes(
         if cube.row in gains and not is_beside:  # two digits, if there is room
             plain = number_at(canvas, faces, cube, short(cube.value), is_above=is_above)
         if plain is None and not is_beside:
-            plain = number_at(canvas, faces, cube, "", is_above=is_above)
+            own = formula.get(f"#{cube.row}", FEW)
+            for said in [short(cube.value, own), ""] if own > FEW else [""]:
+                if plain is None:
+                    plain = number_at(canvas, faces, cube, said, is_above=is_above)
         if plain is not None:
             found[cube.row] = plain
             faces.take(plain)
@@ -94,7 +99,11 @@ def numbers_on_cubes(
         if cube.row in found or cube.row == held or (rank > 1 and not asks):
             continue
         for words, face, is_open in choices(
-            None if is_said else cube.before, cube.value, cube.order, rank
+            None if is_said else cube.before,
+            cube.value,
+            cube.order,
+            rank,
+            formula.get(f"#{cube.row}", FEW),
         ):
             front = cube.fronts[face]
             aside, room = cube.x - front[0], cube.rooms[face]

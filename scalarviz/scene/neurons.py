@@ -20,6 +20,8 @@ from scalarviz.scene.neuron_images import (
     painted_line,
 )
 from scalarviz.scene.silhouettes import balls_of
+from scalarviz.story.formats import FEW, formula_digits
+from scalarviz.story.panel_words import digits_of_off
 
 
 def draw_neurons(
@@ -62,7 +64,12 @@ def draw_neurons(
         if line.values in buffers.values and saturated.any():
             fills = faded(painted_line(line, frame_data, theme), bright, ground)[good]
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
-        look = hatch.tolist(), fills.tolist(), (NUMBER, HALO)
+        formula = formula_digits(frame_data.layout.steps, buffers.values, frame_data.weights)
+        digits, goals = formula.get(line.values, FEW), buffers.target
+        at_rest = frame_data.told is None and line is frame_data.layout.neurons[-1]
+        if at_rest and goals is not None and len(goals) == len(known):
+            digits = digits_of_off(known, goals.tolist(), FEW)
+        look = hatch.tolist(), fills.tolist(), (NUMBER, HALO), digits
         write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
     if line.scores:
         draw_scores(canvas, theme, balls, known, theme.signs)

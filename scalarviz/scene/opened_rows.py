@@ -39,7 +39,8 @@ from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.marks import numbers_below
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
-from scalarviz.story.panel_words import adding_up, digits_of_factors, in_print
+from scalarviz.story.formats import PrintedStep, closing_digits
+from scalarviz.story.panel_words import adding_up, digits_of_factors, digits_of_scores
 
 if TYPE_CHECKING:
     from scalarviz.base.checks import FloatArray
@@ -314,7 +315,8 @@ def draw_opened(
         bold = LARGE * scale
         canvas.text(left, base, name, size=bold, color=theme.ink, bold=True)
         x += canvas.measure(name, size=bold, bold=True) + size
-        said = short(opened.total)
+        scores = known.get(after.values, known.get(after.sums, ()))
+        said = short(opened.total, digits_of_scores([float(each) for each in scores]))
         canvas.text(right, base, said, size=bold, color=theme.ink, bold=True, anchor="right")
         room = right - x - canvas.measure(said, size=bold, bold=True) - 0.8 * size
     write_first(canvas, theme, shapes, (x, base), room, lit=True)
@@ -722,8 +724,6 @@ def sums_of(canvas: Canvas2D, place: FilterPlace, room: float) -> list[tuple[str
 
 BESIDE_LAYER, BELOW_LAYER = 14.0, 22.0  # pixels from a layer to words below it
 AROUND = 26.0, 32.0  # pixels around the units of a row above and below
-# Digits of the normalized number, of the inputs, and of the result, fewest first.
-CLOSING = [(a, b, c) for a in (2, 3, 4) for b in (2, 3, 4, 5) for c in (2, 3, 4)]
 
 
 def norm_words(
@@ -740,20 +740,22 @@ def norm_words(
     count, bent = len(numbers), numbers[len(numbers) - 1]
     mean = sum(numbers) / count
     spread = (bent - mean) / evened
-    for few, more, most in CLOSING:
-        step = (in_print(bent, more) - in_print(mean, more)) / in_print(spread, more)
-        own, gains = in_print(evened, few), [in_print(each, most) for each in by]
-        if in_print(step, few) == own and round(100.0 * (own * gains[0] + gains[1])) == round(
-            100.0 * out
-        ):
-            added = f"{short(by[0], most)} + {short(by[1], most)}".replace("+ -", "− ")
-            return [
-                text("norm.bent", bent=short(bent, more)),
-                text("norm.mean", count=count, mean=short(mean, more)),
-                text("norm.spread", spread=short(spread, more), evened=short(evened, few)),
-                text("norm.scaled", scaled=typeset(added), out=short(out)),
-            ]
-    return []
+    values, few = [bent, mean, spread, evened, *by, out], [FEW for _ in range(7)]
+    steps: list[PrintedStep] = [
+        (3, [0, 1, 2], lambda v: (v[0] - v[1]) / v[2]),
+        (6, [3, 4, 5], lambda v: v[0] * v[1] + v[2]),
+    ]
+    said = [
+        short(each, digits)
+        for each, digits in zip(values, closing_digits(values, steps, few), strict=True)
+    ]
+    added = f"{said[4]} + {said[5]}".replace("+ -", "− ")
+    return [
+        text("norm.bent", bent=said[0]),
+        text("norm.mean", count=count, mean=said[1]),
+        text("norm.spread", spread=said[2], evened=said[3]),
+        text("norm.scaled", scaled=typeset(added), out=said[6]),
+    ]
 
 
 def draw_norm(

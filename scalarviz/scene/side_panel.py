@@ -36,6 +36,7 @@ from scalarviz.story.panel_words import (
     miss_words,
     moved_rows,
     moved_title,
+    outcome_digits,
     outcome_end,
     outcome_reason,
     outcome_title,
@@ -342,12 +343,12 @@ def draw_outcome(
 ) -> None:
     """Draw the effect of a step on the outputs of the current sample."""
     step, size = box.height / len(outcome.outputs), LETTERS * canvas.scale
-    y = box.y + 0.5 * step
+    y, digits = box.y + 0.5 * step, outcome_digits(outcome)
     for place, each in enumerate(outcome.outputs):
         color = colors[each.neuron[1]]
         aside = START * canvas.scale if len(outcome.outputs) > 1 else 0.0
         scale_box = Box(box.x + aside, box.y, box.width - aside, box.height)
-        draw_scale(canvas, theme, scale_box, y, each, outcome.goals[place], color)
+        draw_scale(canvas, theme, scale_box, y, each, outcome.goals[place], color, digits)
         if aside > 0.0:
             room = aside - 4.0 * canvas.scale
             name = canvas.fit(each.name, room, size=size, bold=True)
@@ -356,7 +357,14 @@ def draw_outcome(
 
 
 def draw_scale(
-    canvas: Canvas2D, theme: Theme, box: Box, y: float, effect: Effect, goal: float, color: Color
+    canvas: Canvas2D,
+    theme: Theme,
+    box: Box,
+    y: float,
+    effect: Effect,
+    goal: float,
+    color: Color,
+    digits: int,
 ) -> None:
     """Draw the scale of an output with its previous value, its current value and its target.
 
@@ -364,8 +372,8 @@ def draw_scale(
     """
     scale, small = canvas.scale, LETTERS * canvas.scale
     found, base = scale_of(effect, goal), y + 0.36 * small
-    one, two = pair_words(effect.before, effect.after)
-    words, is_left = f"{text('telling.goal')} {said_goal(goal)}", found.goal <= 0.5
+    one, two = pair_words(effect.before, effect.after, digits)
+    words, is_left = f"{text('telling.goal')} {said_goal(goal, digits)}", found.goal <= 0.5
     is_far = not 0.0 <= found.goal <= 1.0
     named, gap = canvas.measure(words, size=small), (BREAK if is_far else 8.0) * scale
     start, right = box.x, box.right

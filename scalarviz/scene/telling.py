@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import rounded, short, typeset
 from scalarviz.scene.annotations import LEFT, draw_before, fill_panel
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.story.caption import Caption, Group, Miss, head_of
-from scalarviz.story.panel_words import closing, digits_of_misses, said_in
+from scalarviz.story.formats import in_print
+from scalarviz.story.panel_words import FINE, closing, digits_of_off, said_in
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -357,7 +358,7 @@ def draw_track(
     color: Color,
     box: Box,
     span: tuple[float, float],
-    digits: int = 2,
+    digits: int = FINE,
 ) -> None:
     """Draw a track with an output, its target, and the gap between them.
 
@@ -415,7 +416,7 @@ def draw_misses(
     group = caption.group
     has_bars = group is not None and 0 < len(group.amounts) <= MOST_BARS
     own = group.amounts[group.place] if group is not None and has_bars else -1.0
-    digits = digits_of_misses(misses, own)
+    digits = digits_of_off([x.out for x in misses], [x.goal for x in misses], loss=own)
     letters = large
     if canvas.measure(caption.title, size=large, bold=True) > room:
         letters = size
@@ -429,12 +430,14 @@ def draw_misses(
         y = box.y + (TRACKS + 10.0) * scale + step * place
         track = Box(start, y - 4.0 * scale, long, 8.0 * scale)
         draw_track(canvas, theme, each, colors[place], track, span, digits)
-        base, said = y + 0.36 * large, text("outputs.off", error=short(gaps[place], digits))
+        gap = in_print(each.out, digits) - in_print(each.goal, digits)
+        fine = digits if len(misses) > 1 else FINE  # as in the title
+        base, said = y + 0.36 * large, text("outputs.off", error=short(abs(gap), fine))
         canvas.text(left, base, each.name, size=large, color=colors[place], bold=True)
         canvas.text(right, base, said, size=14.0 * scale, color=theme.soft, anchor="right")
     y = box.y + TRACKS * scale + step * len(misses)
     if len(misses) > 1:
-        said = text("telling.mean", error=short(sum(gaps) / len(gaps), digits))
+        said = text("telling.mean", error=short(sum(gaps) / len(gaps), FINE))
         canvas.text(right, y, said, size=14.0 * scale, color=theme.loss, bold=True, anchor="right")
     y += 20.0 * scale
     if y + 60.0 * scale < box.bottom:
@@ -478,7 +481,7 @@ def draw_losses(canvas: Canvas2D, theme: Theme, box: Box, group: Group) -> None:
     """Draw the losses of all samples of a step as bars, and their mean as a line."""
     scale, size, amounts = canvas.scale, LETTERS * canvas.scale, group.amounts
     mean = sum(amounts) / len(amounts)
-    name = f"{text('telling.average')} {short(mean, 3)}"
+    name = f"{text('telling.average')} {rounded(mean, 3)}"  # as in the caption
     room = box.width - canvas.measure(name, size=size) - 14.0 * scale
     step = min(24.0 * scale, room / len(amounts))
     unit = box.height / max([1e-12, *amounts])

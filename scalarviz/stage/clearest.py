@@ -11,6 +11,7 @@ from dataclasses import replace
 from scalarviz.base.texts.decimals import short
 from scalarviz.scene.telling import FEW_OUTPUTS, printed
 from scalarviz.story.facts import NONE, Facts, Numbers, State
+from scalarviz.story.panel_words import mean_off
 from scalarviz.story.traced_weight import (
     explained_row,
     largest_place,
@@ -19,7 +20,6 @@ from scalarviz.story.traced_weight import (
     thread_of,
     values_of,
 )
-from scalarviz.story.trial import mean_off
 
 # Maximum samples times weights of a step that is computed in advance; and with classes.
 MOST, MOST_SORTED = 20_000, 400_000

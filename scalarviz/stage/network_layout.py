@@ -239,8 +239,18 @@ def values_of(
         nodes = {at: (name, program.node_at.get(at, NONE)) for name, at in program.place_of.items()}
         written = of_formula(formula_of(program.trace), rows, names, shape, nodes)
         if written is not None and (written.wires or not walks):
-            return written
+            return replace(written, steps=steps_of(program, rows))
     return of_graph(program, dict(zip(rows, names, strict=True)), shape, inputs)
+
+
+def steps_of(program: TraceProgram, rows: Sequence[int]) -> list[tuple[str, str, Sequence[str]]]:
+    """Return how each result of a formula is computed, see `Layout`."""
+    trace, names = program.trace, {place: name for name, place in program.place_of.items()}
+    constants = [f"={each}" for each in trace.constants.tolist()]
+    known = [*map(trace.name, range(trace.inputs)), *constants, *[f"#{row}" for row in rows]]
+    known += [names.get(trace.first_made + i, "") for i in range(len(trace.formulas))]
+    made = zip(known[trace.first_made :], trace.formulas, trace.taken, strict=True)
+    return [(name, row.name, [known[i] for i in taken]) for name, row, taken in made]
 
 
 def about_layer(session: Session | TrainingState, label: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from scalarviz.base.texts import plural, text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import rounded, short, typeset
 from scalarviz.story.caption import Bar, Bars, Bent, Caption, Group, Miss, Piece, plain_lines
 from scalarviz.story.equations import (
     MOST_TERMS,
@@ -41,7 +41,7 @@ from scalarviz.story.facts import (
 )
 from scalarviz.story.formats import FEW, MOST, exact_sum, fill, pretty, said, written_apart
 from scalarviz.story.names import color_name, number_word, sentence, short_name
-from scalarviz.story.panel_words import digits_of_misses, number, percent
+from scalarviz.story.panel_words import FINE, mean_off, number, percent
 from scalarviz.story.traced_weight import (
     TracedWeight,
     has_filters,
@@ -51,7 +51,7 @@ from scalarviz.story.traced_weight import (
     weights_into,
     window,
 )
-from scalarviz.story.trial import bars_among, mean_off, misses_of
+from scalarviz.story.trial import bars_among, misses_of
 
 REACH, CURVE = 3.0, 24  # range of an activation's curve on both sides of 0, and its segments there
 LEAST_SHARE = 0.01  # of the curve of a loss
@@ -601,7 +601,7 @@ def group_of(ctx: TracedWeight, amounts: Sequence[float]) -> Group | None:
 
 def loss_title(count: int, whole: float) -> str:
     """Return the loss of one or several samples as a sentence."""
-    shown = said(whole, 3)
+    shown = rounded(whole, 3)  # as beside the loss curve
     together = text("captions.loss.together", count=number_word(count), loss=shown)
     return together if count > 1 else text("captions.loss.single", loss=shown)
 
@@ -617,12 +617,7 @@ def loss_told(ctx: TracedWeight, misses: Sequence[Miss]) -> Caption:
         words, bent = text("captions.loss.right", share=percent(share)), loss_of_share(share)
         return Caption(words, neurons=(right,), bars=bars, bent=bent, comes=comes)
     off = mean_off([each.out for each in misses], [each.goal for each in misses])
-    function, digits = ctx.facts.loss, 2
-    if function.scalar and function.error.compute is not None and function.divisor > 0:
-        errors = errors_in(function, floats(ctx.answers[0]), floats(ctx.answers[1]))
-        own = function.factor * exact_sum(errors) / function.divisor
-        digits = digits_of_misses(misses, own)
-    words = text("captions.loss.off", off=number(off, digits))
+    words = text("captions.loss.off", off=number(off, FINE))
     return Caption(words, neurons=neurons[:MOST_TERMS], misses=tuple(misses))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
-from scalarviz.story.formats import said
+from scalarviz.story.formats import PrintedStep, closing_digits, exact_sum, in_print, said
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
@@ -53,14 +53,43 @@ def said_goal(value: float, digits: int = 2) -> str:
     return f"{value:.0f}" if is_whole else number(value, digits)
 
 
-def digits_of_misses(misses: Sequence[Miss], loss: float) -> int:
-    """Return how many decimals make the squares of printed errors agree with the printed loss."""
-    for digits in (2, 3, 4):
-        gaps = [float(f"{abs(each.out - each.goal):.{digits}f}") for each in misses]
-        mean = sum([each * each for each in gaps]) / len(gaps)
-        if short(loss, 3) in (short(mean, 3), short(0.5 * mean, 3)):
-            return digits
-    return 2
+def mean_off(outputs: Sequence[float], target: Sequence[float], power: float = 1.0) -> float:
+    """Return the mean of the absolute errors of outputs, or of their powers."""
+    found = [abs(each - goal) ** power for each, goal in zip(outputs, target, strict=True)]
+    return exact_sum(found) / len(found)
+
+
+def digits_of_off(
+    outputs: Sequence[float],
+    target: Sequence[float],
+    digits: int = FINE,
+    least: int = 0,
+    loss: float = -1.0,
+) -> int:
+    """Return the decimals of outputs and targets from which their printed mean error follows.
+
+    Args:
+        digits: decimals of the mean error, and minimum
+        least: a larger minimum
+        loss: the loss; if it is the mean of their squares or half of it, it also follows
+    """
+    count, places = len(outputs), [*range(2 * len(outputs))]
+    square = mean_off(outputs, target, 2.0)
+    share = max(0.0, min(1.0, round(2.0 * loss / (square or 1.0)) / 2.0))
+    steps: list[PrintedStep] = [
+        (2 * count, places, lambda v: mean_off(v[:count], v[count:])),
+        (2 * count + 1, places, lambda v: share * mean_off(v[:count], v[count:], 2.0)),
+    ]
+    values = [*outputs, *target, mean_off(outputs, target), share * square]
+    decimals = [*[max(digits, least) for _ in places], digits, FINE]
+    return max(closing_digits(values, steps, decimals)[: 2 * count])
+
+
+def digits_of_scores(scores: Sequence[float]) -> int:
+    """Return the decimals of scores from which the printed lead of the largest one follows."""
+    first = [0.0, 0.0, *sorted(scores)][-2:]
+    lead: PrintedStep = (2, [0, 1], lambda v: v[1] - v[0])
+    return max(closing_digits([*first, first[1] - first[0]], [lead], [2, 2, 2]))
 
 
 def blame_words(gradient: float) -> str:
@@ -103,7 +132,8 @@ def miss_title(miss: Miss) -> str:
     if miss.is_share:
         goal = percent(miss.goal)
         return text("captions.miss.share", name=miss.name, out=percent(miss.out), goal=goal)
-    return text("captions.miss", name=miss.name, out=number(miss.out), goal=said_goal(miss.goal))
+    out, goal = number(miss.out, FINE), said_goal(miss.goal, FINE)
+    return text("captions.miss", name=miss.name, out=out, goal=goal)
 
 
 def miss_words(miss: Miss) -> str:
@@ -146,7 +176,7 @@ def trial_rows(trial: Trial) -> list[PanelRow]:
         name = each.name
         if place < len(trial.between):
             name = f"× {typeset(short(trial.between[place]))}"
-        one, other = typeset(short(each.before)), typeset(short(each.after))
+        one, other = pair_words(each.before, each.after, FINE)
         words = change_words(each, len(trial.outputs))
         rows.append(PanelRow(name, one, other, words, each.neuron[1]))
     return rows
@@ -156,12 +186,13 @@ def moved_rows(outcome: Outcome) -> list[PanelRow]:
     """Return the rows of a step: the numbers that it moved, if they are few, and each output."""
     rows: list[PanelRow] = []
     for each in outcome.moved:
-        one, other = pair_words(each.before, each.after, 2)
+        one, other = pair_words(each.before, each.after, pair_digits(each.before, each.after, 2))
         words = text("trial.up") if each.after > each.before else text("trial.down")
         rows.append(PanelRow(each.name, one, other, words))
+    digits = outcome_digits(outcome)
     for place, each in enumerate(outcome.outputs):
-        one, other = pair_words(each.before, each.after)
-        goal = f"{text('telling.goal')} {said_goal(outcome.goals[place])}"
+        one, other = pair_words(each.before, each.after, digits)
+        goal = f"{text('telling.goal')} {said_goal(outcome.goals[place], digits)}"
         rows.append(PanelRow(each.name, one, other, goal, place))
     return rows
 
@@ -169,7 +200,7 @@ def moved_rows(outcome: Outcome) -> list[PanelRow]:
 def change_words(effect: Effect, count: int) -> str:
     """Return the direction in which one of `count` outputs changes, as text."""
     more = effect.after > effect.before
-    if short(effect.before) == short(effect.after):
+    if short(effect.before, FINE) == short(effect.after, FINE):
         return text("trial.hardly.more") if more else text("trial.hardly.less")
     if count == 1:
         return text("trial.up") if more else text("trial.down")
@@ -288,13 +319,22 @@ def outcome_reason(outcome: Outcome, things: str) -> str:
     return ""
 
 
+def outcome_digits(outcome: Outcome) -> int:
+    """Return the decimals of outputs from which their printed errors, before and after, follow."""
+    off, goals = pair_digits(outcome.off[0], outcome.off[1]), outcome.goals
+    outputs = [x.before for x in outcome.outputs], [x.after for x in outcome.outputs]
+    least = max([pair_digits(x.before, x.after) for x in outcome.outputs])
+    return max([digits_of_off(each, goals, off, least) for each in outputs])
+
+
 def outcome_end(outcome: Outcome) -> str:
     """Return the mean error of all outputs, before and after, as text."""
     if outcome.shares is not None:
         own = outcome.outputs[0]
         before, after = percents(own.before, own.after)
         return text("outcome.share", name=own.name, before=before, after=after)
-    before, after = pair_words(outcome.off[0], outcome.off[1])
+    digits = pair_digits(outcome.off[0], outcome.off[1])
+    before, after = pair_words(outcome.off[0], outcome.off[1], digits)
     if len(outcome.moved) > 0:
         return text("outcome.off.shown", before=before, after=after)
     return text("outcome.off", before=before, after=after)
@@ -308,12 +348,17 @@ def with_score(caption: Caption, before: int, after: int) -> Caption:
     return replace(caption, why=" ".join([each for each in (words, caption.why) if each != ""]))
 
 
-def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str]:
-    """Return two numbers as strings, with the fewest digits (at least `least`) that differ."""
-    for digits in range(least, FINE + 3):
-        if short(before, digits) != short(after, digits):
-            return typeset(short(before, digits)), typeset(short(after, digits))
-    return typeset(short(before, FINE)), typeset(short(after, FINE))
+def pair_digits(before: float, after: float, least: int = FINE) -> int:
+    """Return the fewest decimals, `least` or more, with which two numbers differ in print."""
+    different = [
+        digits for digits in range(least, FINE + 3) if short(before, digits) != short(after, digits)
+    ]
+    return [*different, max(least, FINE)][0]
+
+
+def pair_words(before: float, after: float, digits: int) -> tuple[str, str]:
+    """Return two numbers as text."""
+    return typeset(short(before, digits)), typeset(short(after, digits))
 
 
 # Sums whose printed terms add up.
@@ -322,13 +367,6 @@ def pair_words(before: float, after: float, least: int = FINE) -> tuple[str, str
 DIGITS = [(2, 2), (2, 3), (3, 2), (3, 3), (2, 4), (3, 4), (4, 3), (4, 4), (5, 5)]
 NEAREST = 0.499  # maximum rounding error in last digits; exact halves are ambiguous
 LARGEST = 1e6  # maximum of sums whose terms are rounded to add up
-
-
-def in_print(value: float, digits: int) -> float:
-    """Return a number as `short` prints it."""
-    size = abs(value)
-    places = digits if size < 10.0 else max(0, digits + 1 - len(str(int(size))))
-    return float(f"{value:.{places}f}")
 
 
 def digits_of_factors(

@@ -198,7 +198,9 @@ class Told:
         rate, old, new = known["lr"], found.value, known["w"]
         part = mean / usual if usual > 0.0 else 0.0
         places = digits_of([new - old])[1]
-        start, change, end = sum_words([old, new - old], [places, places + 1])
+        start, change, end = sum_words(
+            [old, new - old], [places, places + 1, places + 2, places + 3]
+        )
         few, step = len(change.partition(".")[2]), rounded(rate, 4)
         fits = [
             each
@@ -536,10 +538,8 @@ def backward_words(told: Told) -> str:
         weights = [float(told.state.value[first + i * len(before)]) for i in range(len(after))]
         terms = [a * b for a, b in zip(after, weights, strict=True)]
         best = largest(terms)
-        product = (
-            f"{slope_words(after[best])} × {number(weights[best])} = {slope_words(terms[best])}"
-        )
-        fields = {"product": product, "sum": slope_words(before[at])}
+        said = agreed([after[best], weights[best]], product, terms[best])
+        fields = {"product": f"{said[0]} × {said[1]} = {said[2]}", "sum": slope_words(before[at])}
         return text("captions.sequence.products_back", count=len(after), **fields)
     if operation.formula == "rms_norm":
         fields = {"before": slope_words(after[at]), "after": slope_words(before[at])}

@@ -9,8 +9,8 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short
 from scalarviz.story.caption import Bar, Bars, Effect, Miss, Outcome, Trial
 from scalarviz.story.facts import NONE, TERMS, Facts, State
-from scalarviz.story.formats import exact_sum
 from scalarviz.story.names import homes_of
+from scalarviz.story.panel_words import mean_off
 from scalarviz.story.traced_weight import (
     TracedWeight,
     answers_with,
@@ -179,9 +179,3 @@ def off_of(outputs: Sequence[Effect], misses: Sequence[Miss]) -> tuple[float, fl
     goals = [each.goal for each in misses]
     before, after = [each.before for each in outputs], [each.after for each in outputs]
     return mean_off(before, goals), mean_off(after, goals)
-
-
-def mean_off(outputs: Sequence[float], target: Sequence[float]) -> float:
-    """Return the mean absolute error of outputs."""
-    found = [abs(each - goal) for each, goal in zip(outputs, target, strict=True)]
-    return exact_sum(found) / len(found)

@@ -25,6 +25,7 @@ from scalarviz.story.panel_words import (
     outcome_end,
     outcome_reason,
     outcome_title,
+    pair_digits,
     pair_words,
     percents,
     scale_of,
@@ -51,11 +52,11 @@ def test_it_is_said_to_be_closer_only_if_all_outputs_are(
     outcome = outcome_with(pairs, others)
     near = [abs(after - goal) < abs(before - goal) for before, after, goal in pairs]
     title, reason = outcome_title(outcome), outcome_reason(outcome, "colours")
-    assert title.startswith("Closer? Yes") == all(near)
-    assert title.startswith("Closer? No") == (not any(near))
+    assert title.startswith("This one closer? Yes") == all(near)
+    assert title.startswith("This one closer? No") == (not any(near))
     if 0 < sum(near) < len(near):
         words = "One two three four".split()[sum(near) - 1].lower()
-        assert title.lower().startswith(f"closer? {words} of")
+        assert title.lower().startswith(f"this one closer? {words} of")
     assert bool(reason) == (not all(near))
     if reason:
         assert reason.startswith("RGBX"[near.index(False)])
@@ -83,7 +84,7 @@ def test_a_scale_has_both_numbers_and_true_lengths(
 
 @given(NUMBERS, NUMBERS)
 def test_two_numbers_are_told_apart_if_digits_allow(before: float, after: float) -> None:
-    one, two = pair_words(before, after)
+    one, two = pair_words(before, after, pair_digits(before, after))
     assert (one == two) == (before == after)
 
 
@@ -111,14 +112,14 @@ def test_a_step_says_what_it_made_of_the_outputs_as_the_loss_reads_them(
         np.testing.assert_allclose(outcome.goals, goals[told], atol=1e-6)
         wanted = [np.abs(each - goals).mean() for each in (before, after)]
         np.testing.assert_allclose(outcome.off, wanted, atol=1e-6)
-        words, pair = outcome_end(outcome), pair_words(*outcome.off)
+        words, pair = outcome_end(outcome), pair_words(*outcome.off, pair_digits(*outcome.off))
         if outcome.shares is not None:
             assert loss.startswith("softmax") and outcome.shares.marked == told[0]
             np.testing.assert_allclose([x.before for x in outcome.shares.rows], before, atol=1e-6)
             np.testing.assert_allclose([x.value for x in outcome.shares.rows], after, atol=1e-6)
             pair = percents(before[told[0]], after[told[0]])
         assert all(each in words for each in pair)
-        assert outcome_title(outcome).startswith("Closer? Yes") == all(
+        assert outcome_title(outcome).startswith("This one closer? Yes") == all(
             is_nearer(each, goal) for each, goal in zip(outcome.outputs, outcome.goals, strict=True)
         )
 
@@ -136,8 +137,8 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
     assert group is not None and group.place == session.focus
     np.testing.assert_allclose(group.amounts, before - after, atol=1e-6)
     near, words = (after < before).sum(), group_words(group, "")
-    split = f"{near} closer, {len(inputs) - near} farther; mean loss of {len(inputs)}: "
-    assert words.startswith(split if near < len(inputs) else f"{near} of {near} closer")
+    split = f"Of all {len(inputs)}: {near} closer, {len(inputs) - near} farther; loss "
+    assert words.startswith(split if near < len(inputs) else f"Of all {near}: {near} closer")
     assert near == len(inputs) or words.endswith(" → ".join(group.losses) + ".")
     outcome = caption(session).outcome
     assert outcome is not None
@@ -146,7 +147,10 @@ def test_a_step_has_how_much_nearer_each_sample_came(name: str) -> None:
         border = 0.5 if name == "xor" else 0.0
         assert outcome.wrong == ((answer.after > border) != (goal > border))
         if is_nearer(answer, goal):
-            assert outcome_title(replace(outcome, wrong=True)) == "Closer? Yes, but still wrong."
+            assert (
+                outcome_title(replace(outcome, wrong=True))
+                == "This one closer? Yes, but still wrong."
+            )
     assert focus_of(stage_of(show, (1280, 800)).frame_data()) is None  # all are bright: all move
 
 

@@ -40,7 +40,7 @@ def test_the_sample_of_a_step_moves_toward_its_goals_with_numbers_that_agree(
     assert np.array_equal(session.network.bank.value, before[0]) and session.clock == before[1]
     session.focus = sample
     told = walked(session)
-    assert outcome_title(told["step"].outcome).startswith("Closer? Yes")
+    assert outcome_title(told["step"].outcome).startswith("This one closer? Yes")
     explained = [each.rows[0] for name, each in told.items() if "weight gradient" in name]
     assert told["step"].rows == tuple(reversed(explained))  # from the way back to the step
     sums = [each for each in session.network.program.operations if each.kind == "affine"]
@@ -77,7 +77,9 @@ def test_the_sample_of_a_formula_blames_each_of_its_numbers_as_all_samples_do(st
     asked = [each for each in told.values() if each.trial is not None]
     assert [each.trial.name for each in asked] == ["phase", "speed", "height", "growth"]
     assert all("alone" not in each.why for each in asked)
-    assert outcome_title(told["step"].outcome) == "Closer? Yes." and told["step"].rows == ()
+    assert (
+        outcome_title(told["step"].outcome) == "This one closer? Yes." and told["step"].rows == ()
+    )
     inputs, goals = session.trainer.batches.at(session.step_index - 1)
     offs = []
     for value in (before, session.network.bank.value.copy()):

@@ -88,7 +88,7 @@ def test_a_step_is_told_in_plain_sentences() -> None:
         f"B adds up nine numbers: {sums['affine 1']}.",
         f"{sums['affine 1']} becomes {sums['sigmoid 1']} blue.",
         f"How wrong is this answer? Off by {number(off, 3)}.",
-        f"B is {number(p)} and should be {said_goal(t)}.",
+        f"B is {number(p, 3)} and should be {said_goal(t, 3)}.",
         f"This weight should be {way(s, 32 + 2 * 8 + 5)}.",
         f"This neuron is to blame: its output should {'rise' if blamed(s) < 0.0 else 'fall'}.",
         "The curve lets some of the blame through.",

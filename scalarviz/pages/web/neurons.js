@@ -3,6 +3,8 @@
 import { colorOf } from "./palette.js";
 import { draw_scores, draw_way, write_names, write_numbers_in } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
+import { FEW, formula_digits } from "./story/formats.js";
+import { digits_of_off } from "./story/panel_words.js";
 import {
   crossOut,
   drawMaps,
@@ -43,7 +45,12 @@ export function drawNeurons(view, line) {
     const colors = hatch.length ? paintedLine(line, frame, palette) : [];
     const fills = own(colors.map((each, i) => palette.faded(each, bright[i])));
     const inks = [palette.number, palette.halo];
-    write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks);
+    const { layout, values, weights, target } = frame;
+    const isLast = line === layout.neurons.at(-1);
+    let digits = formula_digits(layout.steps, values, weights).get(line.values) ?? FEW;
+    if (isLast && target && !frame.told && target.length === known.length)
+      digits = digits_of_off(known, Array.from(target), FEW); // at rest
+    write_numbers_in(paper, balls, own(fronts), known, shown, hatch, fills, inks, digits);
   }
   if (line.scores) draw_scores(paper, palette, balls, known, palette.signs);
   const isFirst = line === frame.layout.neurons[0];

@@ -25,6 +25,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.points import row3, vector
 from scalarviz.scene.layout.projection import Found
 from scalarviz.story.facts import NONE, Neuron
+from scalarviz.story.formats import FormulaStep
 
 if TYPE_CHECKING:
     from scalarviz.scene.layout.sequence_places import SequencePlan
@@ -587,6 +588,8 @@ class Layout:
         views: camera presets of this layout, by name
         fans: the lines into and out of the cubes of each layer
         written: texts between the cubes
+        steps: for each result of a formula its buffer, its operation, and its operands: buffers,
+            bank indices such as "#0", or constants such as "=2.0"
         signs: labels of graph nodes
         thread: for squares, the path with the largest contribution, starting at the last layer
         heads: texts above columns
@@ -601,6 +604,7 @@ class Layout:
     views: Mapping[str, Camera] = field(default_factory=dict)
     fans: Sequence[Fan] = ()
     written: Sequence[WrittenWords] = ()
+    steps: Sequence[FormulaStep] = ()
     signs: Sequence[Sign] = ()
     thread: tuple[Step, ...] = ()
     heads: Sequence[WrittenWords] = ()

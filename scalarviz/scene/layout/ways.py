@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.scene.layout.camera import Box
-from scalarviz.story.panel_words import adding_up, digits_of_factors
+from scalarviz.story.panel_words import adding_up, closing, digits_of_factors
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color
@@ -759,14 +759,15 @@ def draw_upright(
     canvas.text(zero, y, "0", size=size, color=theme.quiet, bold=True, anchor="center")
     if row is None or not written:
         return
-    said = text("long_rows.upright.sum", sum=short(row.result))
+    lines = closing(row.comes, row.weights, row.result)
+    said = text("long_rows.upright.sum", sum=lines[len(lines) - 1][2])
     low = feet[len(feet) - 1][1] + 1.7 * size
     canvas.text(added, low, said, size=size, color=theme.ink, bold=True, anchor="center")
     most, gap = max([abs(each) for each in row.shares]), APART_NUMBERS * scale
     half = HALF_CUBE * fan.slot * most ** (1.0 / 3.0)
     left, middle, right = feet[0][0] - half, feet[0][0] + half + gap, zero - longest - gap
-    lines = adding_up(row.comes, row.weights, row.terms, row.result)
-    products = [f"= {short(each[2])}" for each in lines]
+    lines = lines[: len(lines) - 1]
+    products = [f"= {each[2]}" for each in lines]
     start = right - canvas.widest(products, size=size)
     if pitch < 1.2 * size or middle > start:
         return
@@ -996,7 +997,9 @@ def write_row(
         ([each[2] for each in shown], low, text("long_rows.head.product")),
     ]
     for line, (numbers, y, name) in enumerate(columns):
-        said = [(x, w, short(product))[line] for x, w, product in shown]
+        said = [
+            (x, w, f"{product:.2f}" if product != 0.0 else "0")[line] for x, w, product in shown
+        ]
         for sign, color in enumerate(hues):
             own = [i for i, each in enumerate(numbers) if (each > 0.0) + 2 * (each < 0.0) == sign]
             draw_short(canvas, [(places[i], y) for i in own], [said[i] for i in own], color)

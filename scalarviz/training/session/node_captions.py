@@ -9,7 +9,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.texts import text
-from scalarviz.base.texts.decimals import short, typeset
+from scalarviz.base.texts.decimals import rounded, short, typeset
 from scalarviz.core.program import NONE, Buffer, Operation
 from scalarviz.core.trace import Trace
 from scalarviz.core.trace_program import (
@@ -37,10 +37,10 @@ from scalarviz.story.equations import (
     whole_line,
 )
 from scalarviz.story.facts import TERMS, Neuron, Numbers, sample_of
-from scalarviz.story.formats import FEW, pretty, said
+from scalarviz.story.formats import FEW, in_print, pretty, said
 from scalarviz.story.forward_captions import REACH, CaptionFn, bent_at, loss
 from scalarviz.story.names import number_word
-from scalarviz.story.panel_words import number, said_goal
+from scalarviz.story.panel_words import FINE, number, said_goal
 from scalarviz.story.reason import change_of, others_words, stepped
 from scalarviz.story.traced_weight import TracedWeight, read_answers
 from scalarviz.story.trial import STEPS, misses_of, off_of
@@ -455,9 +455,9 @@ def loss_or_value(ctx: TracedWeight) -> Caption:
     caption, function = loss(ctx), ctx.facts.loss
     if (function.name, function.factor, len(caption.misses)) != ("mse", 1.0, 1):
         return caption
-    off = abs(caption.misses[0].out - caption.misses[0].goal)
-    title = text("captions.node.off", off=number(off), square=number(off * off))
-    count, whole = number_word(ctx.state.batch), typeset(short(ctx.state.loss, DIGITS))
+    off = in_print(abs(caption.misses[0].out - caption.misses[0].goal), FINE)
+    title = text("captions.node.off", off=number(off, FINE), square=number(off * off, FINE))
+    count, whole = number_word(ctx.state.batch), typeset(rounded(ctx.state.loss, 3))
     return replace(caption, title=title, why=text("captions.node.squared", count=count, loss=whole))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from math import prod
@@ -61,7 +62,8 @@ from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strengt
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 from scalarviz.stage.stage import Stage
-from scalarviz.story.panel_words import adding_up, in_print
+from scalarviz.story.formats import in_print
+from scalarviz.story.panel_words import adding_up
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import advanced, deep_networks, networks, picture_networks
@@ -241,12 +243,21 @@ def number_in(words: str) -> float:
     return float(words.strip(" ×=").replace("−", "-"))
 
 
-@pytest.mark.parametrize("name", ["xnor", "micrograd", "normalized"])
-def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "times"),  # also products from 10 on
+    [("xnor", 1.0), ("micrograd", 1.0), ("normalized", 1.0), ("normalized", 30.0)],
+)
+def test_an_upright_row_has_its_arithmetic_beside_it(name: str, times: float) -> None:
     stage, see = seen(name, (1280, 800))
     data = stage.frame_data()
     number = len(data.layout.fans) - 1
     own, row = fan_seen(stage, see)(data.layout.fans[number]), open_row(number, 0, data)
+    row = replace(
+        row,
+        weights=[times * each for each in row.weights],
+        terms=[times * each for each in row.terms],
+        result=times * row.result,
+    )
     canvas = Canvas2D(1280, 800)
     draw_upright(canvas, DARK, own, row, ("#0000ff", "#ff8000"), written=True)
     heads = [canvas.words.index(each) + 1 for each in ("= adds", "output", "× weight")]
@@ -254,8 +265,9 @@ def test_an_upright_row_has_its_arithmetic_beside_it(name: str) -> None:
         [number_in(each) for each in canvas.words[head : head + count]]
         for head, count in zip(heads, (row.inputs + 1, row.inputs, row.inputs + 1), strict=True)
     )
-    assert sum(products) == pytest.approx(round(row.result, 2))
-    assert f"added up: {short(row.result)}" in canvas.words
+    added = next(each for each in canvas.words if each.startswith("added up: "))
+    assert sum(products) == pytest.approx(number_in(added.removeprefix("added up: ")))
+    assert sum(products) == pytest.approx(row.result, abs=0.00501)
     for x, weight, product in zip(comes, weights, products, strict=False):
         assert abs(x * weight - product) < 0.005
     assert not {*data.layout.fans[number].all_rows[0].tolist()} & {
