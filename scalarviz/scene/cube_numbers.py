@@ -29,7 +29,7 @@ from scalarviz.scene.annotations import (
 from scalarviz.scene.cube_faces import CubeFaces
 from scalarviz.scene.focus import chosen_rows, rows_explained, rows_in_focus, rows_of_sum
 from scalarviz.story.facts import NONE
-from scalarviz.story.formats import FEW, formula_digits
+from scalarviz.story.panel_words import FEW, formula_digits
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D

@@ -23,7 +23,7 @@ from scalarviz.scene.layout.ways import (
 )
 from scalarviz.scene.side_panel import draw_curve
 from scalarviz.story.caption import Bent
-from scalarviz.story.formats import in_print
+from scalarviz.story.panel_words import in_print
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color

@@ -20,8 +20,7 @@ from scalarviz.scene.neuron_images import (
     painted_line,
 )
 from scalarviz.scene.silhouettes import balls_of
-from scalarviz.story.formats import FEW, formula_digits
-from scalarviz.story.panel_words import digits_of_off
+from scalarviz.story.panel_words import FEW, digits_of_off, formula_digits
 
 
 def draw_neurons(

@@ -39,8 +39,13 @@ from scalarviz.scene.lines import draw_signed
 from scalarviz.scene.marks import numbers_below
 from scalarviz.scene.neuron_images import draw_fields, draw_inputs
 from scalarviz.scene.telling import printed
-from scalarviz.story.formats import PrintedStep, closing_digits
-from scalarviz.story.panel_words import adding_up, digits_of_factors, digits_of_scores
+from scalarviz.story.panel_words import (
+    PrintedStep,
+    adding_up,
+    closing_digits,
+    digits_of_factors,
+    digits_of_scores,
+)
 
 if TYPE_CHECKING:
     from scalarviz.base.checks import FloatArray

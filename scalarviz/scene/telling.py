@@ -15,8 +15,7 @@ from scalarviz.scene.annotations import LEFT, draw_before, fill_panel
 from scalarviz.scene.layout.camera import Box
 from scalarviz.scene.pace import ARRIVES
 from scalarviz.story.caption import Caption, Group, Miss, head_of
-from scalarviz.story.formats import in_print
-from scalarviz.story.panel_words import FINE, closing, digits_of_off, said_in
+from scalarviz.story.panel_words import FINE, closing, digits_of_off, in_print, said_in
 
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D, Color

@@ -7,23 +7,17 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from scalarviz.base.texts.decimals import MOST as MOST_POWER
 from scalarviz.base.texts.decimals import rounded
 
 Made = TypeVar("Made")
-# A printed number that is computed from others: its index, theirs, and the computation.
-PrintedStep = tuple[int, Sequence[int], Callable[[Sequence[float]], float]]
-# A result of a formula: its buffer, its operation, and its operands.
-FormulaStep = tuple[str, str, Sequence[str]]
 
 FEW, MOST = 2, 6  # digits of numbers; more only if differences would vanish
 FINEST = 9
 MOST_ALIKE = 5  # maximum digits for writing a number alike in a whole caption
 TRIES = 6
-HALF_DIGIT = 1e-9  # beside an exact half, rounding is ambiguous
-LARGE = 1e15  # numbers without decimals
 NAME = re.compile(r"\b[A-Za-z_]\w*\b\^?", re.ASCII)
 # A product without a sign, as in 2 (p - t).
 BESIDE = re.compile(r"(\d|\)|\b[aptz]) (?=\(|[aptz]\b)", re.ASCII)
@@ -198,43 +192,6 @@ def value_of(compute: Callable[[Sequence[float]], float], shown: Sequence[str]) 
         return math.nan
 
 
-def in_print(value: float, digits: int) -> float:
-    """Return a number as `short` prints it."""
-    size = abs(value)
-    if not size < LARGE:  # as it is
-        return value
-    places = digits if size < 10.0 else max(0, digits + 1 - len(str(int(size))))
-    return float(f"{value:.{places}f}")
-
-
-def follows(values: Sequence[float], digits: Sequence[int], step: PrintedStep) -> bool:
-    """Return whether a printed result follows from its printed operands."""
-    result, operands, compute = step
-    shown = [f"{in_print(values[i], digits[i]):.{FINEST}f}" for i in operands]
-    found, places = value_of(compute, shown), digits[result]
-    ends = [in_print(found + each, places) for each in (-HALF_DIGIT, HALF_DIGIT)]
-    return all(each == in_print(values[result], places) for each in ends)
-
-
-def closing_digits(
-    values: Sequence[float], steps: Sequence[PrintedStep], digits: Sequence[int]
-) -> list[int]:
-    """Return the decimals with which each printed result follows from its printed operands.
-
-    Args:
-        values: all numbers, which are printed as by `short`
-        steps: the results among them
-        digits: minimum decimals of each number, returned if nothing helps; those of operands are
-            raised as necessary
-    """
-    found = [*digits]
-    for _ in range(TRIES):
-        raised = [i for step in steps if not follows(values, found, step) for i in step[1]]
-        raised = [i for i in raised if in_print(values[i], found[i]) != values[i]]
-        found = [each + (1 if i in raised else 0) for i, each in enumerate(found)]
-    return found if all(follows(values, found, step) for step in steps) else [*digits]
-
-
 def exact_sum(values: Iterable[float]) -> float:
     """Return the Neumaier compensated sum; not finite on overflow or for infinities.
 
@@ -247,39 +204,6 @@ def exact_sum(values: Iterable[float]) -> float:
         lost += (total - added) + value if is_larger else (value - added) + total
         total = added
     return total + lost if math.isfinite(total) else total
-
-
-# Operations of formulas whose printed results follow from their printed numbers.
-COMPUTE: dict[str, Callable[[Sequence[float]], float]] = {
-    "add": exact_sum,
-    "multiply": math.prod,
-    "subtract": lambda v: v[0] - v[1],
-    "divide": lambda v: v[0] / v[1],
-    "exp": lambda v: math.exp(v[0]),
-    "sin": lambda v: math.sin(v[0]),
-}
-
-
-def formula_digits(
-    formula: Sequence[FormulaStep], values: Mapping[str, Any], weights: Any
-) -> dict[str, int]:
-    """Return the decimals with which the printed results of a formula follow from its numbers.
-
-    Its steps and the keys are as in `Layout.steps`.
-    """
-    every = [each for step in formula for each in [step[0], *step[2]]]
-    names = [*dict.fromkeys([x for x in every if x in values or x[:1] in ("=", "#")])]
-    numbers = [
-        values[x][0] if x in values else float(x[1:]) if x[:1] == "=" else weights[int(x[1:])]
-        for x in names
-    ]
-    steps = [
-        (names.index(result), [names.index(x) for x in operands], COMPUTE[kind])
-        for result, kind, operands in formula
-        if kind in COMPUTE and all(x in names for x in [result, *operands])
-    ]
-    digits = closing_digits([float(each) for each in numbers], steps, [FEW for _ in names])
-    return dict(zip(names, digits, strict=True))
 
 
 def pretty(formula: str) -> str:

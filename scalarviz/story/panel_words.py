@@ -6,21 +6,25 @@ They depend on plain numbers only; pages use them in JavaScript, see docs/TRANSL
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.texts import plural, text
 from scalarviz.base.texts.decimals import short, typeset
 from scalarviz.story.facts import NONE
-from scalarviz.story.formats import PrintedStep, closing_digits, exact_sum, in_print, said
+from scalarviz.story.formats import FINEST, TRIES, exact_sum, said, value_of
 from scalarviz.story.names import color_name, number_word, sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from scalarviz.story.caption import Bent, Caption, Effect, Group, Miss, Outcome, Trial
 
-FINE = 3  # digits of the errors of outputs
+FEW, FINE = 2, 3  # decimals of numbers, and of the errors of outputs
+HALF_DIGIT = 1e-9  # beside an exact half, rounding is ambiguous
+# A printed number that is computed from others: its index, theirs, and the computation.
+PrintedStep = tuple[int, Sequence[int], Callable[[Sequence[float]], float]]
+# A result of a formula: its buffer, its operation, and its operands.
+FormulaStep = tuple[str, str, Sequence[str]]
 UNITS = [0.0001, 0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 100.0]  # of a scale
 MOST_VOTES = 20  # samples that have a bar each
 PARTS = 3  # units along a scale
@@ -359,6 +363,79 @@ def pair_digits(before: float, after: float, least: int = FINE) -> int:
 def pair_words(before: float, after: float, digits: int) -> tuple[str, str]:
     """Return two numbers as text."""
     return typeset(short(before, digits)), typeset(short(after, digits))
+
+
+# Digits with which printed results follow from printed numbers.
+
+
+def in_print(value: float, digits: int) -> float:
+    """Return a number as `short` prints it."""
+    size = abs(value)
+    if not size < LARGEST:  # as it is
+        return value
+    places = digits if size < 10.0 else max(0, digits + 1 - len(str(int(size))))
+    return float(f"{value:.{places}f}")
+
+
+def follows(values: Sequence[float], digits: Sequence[int], step: PrintedStep) -> bool:
+    """Return whether a printed result follows from its printed operands."""
+    result, operands, compute = step
+    shown = [f"{in_print(values[i], digits[i]):.{FINEST}f}" for i in operands]
+    found, places = value_of(compute, shown), digits[result]
+    ends = [in_print(found + each, places) for each in (-HALF_DIGIT, HALF_DIGIT)]
+    return all(each == in_print(values[result], places) for each in ends)
+
+
+def closing_digits(
+    values: Sequence[float], steps: Sequence[PrintedStep], digits: Sequence[int]
+) -> list[int]:
+    """Return the decimals with which each printed result follows from its printed operands.
+
+    Args:
+        values: all numbers, which are printed as by `short`
+        steps: the results among them
+        digits: minimum decimals of each number, returned if nothing helps; operands get more
+            as necessary
+    """
+    found = [*digits]
+    for _ in range(TRIES):
+        raised = [i for step in steps if not follows(values, found, step) for i in step[1]]
+        raised = [i for i in raised if in_print(values[i], found[i]) != values[i]]
+        found = [each + (1 if i in raised else 0) for i, each in enumerate(found)]
+    return found if all(follows(values, found, step) for step in steps) else [*digits]
+
+
+# Operations of formulas whose printed results follow from their printed numbers.
+COMPUTE: dict[str, Callable[[Sequence[float]], float]] = {
+    "add": exact_sum,
+    "multiply": math.prod,
+    "subtract": lambda v: v[0] - v[1],
+    "divide": lambda v: v[0] / v[1],
+    "exp": lambda v: math.exp(v[0]),
+    "sin": lambda v: math.sin(v[0]),
+}
+
+
+def formula_digits(
+    formula: Sequence[FormulaStep], values: Mapping[str, Any], weights: Any
+) -> dict[str, int]:
+    """Return the decimals with which the printed results of a formula follow from its numbers.
+
+    Its steps and the keys are as in `Layout.steps`.
+    """
+    every = [each for step in formula for each in [step[0], *step[2]]]
+    names = [*dict.fromkeys([x for x in every if x in values or x[:1] in ("=", "#")])]
+    numbers = [
+        values[x][0] if x in values else float(x[1:]) if x[:1] == "=" else weights[int(x[1:])]
+        for x in names
+    ]
+    steps = [
+        (names.index(result), [names.index(x) for x in operands], COMPUTE[kind])
+        for result, kind, operands in formula
+        if kind in COMPUTE and all(x in names for x in [result, *operands])
+    ]
+    digits = closing_digits([float(each) for each in numbers], steps, [FEW for _ in names])
+    return dict(zip(names, digits, strict=True))
 
 
 # Sums whose printed terms add up.

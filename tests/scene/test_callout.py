@@ -24,8 +24,7 @@ from scalarviz.scene.telling import STARTED, printed
 from scalarviz.stage.stage import Stage
 from scalarviz.story.caption import ends_of_bars
 from scalarviz.story.facts import TERMS
-from scalarviz.story.formats import in_print
-from scalarviz.story.panel_words import closing, digits_of_off
+from scalarviz.story.panel_words import closing, digits_of_off, in_print
 from tests.scene.measures import (
     BESIDE,
     Notes,

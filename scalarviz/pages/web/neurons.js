@@ -3,8 +3,7 @@
 import { colorOf } from "./palette.js";
 import { draw_scores, draw_way, write_names, write_numbers_in } from "./story/annotations.js";
 import { Box } from "./story/camera.js";
-import { FEW, formula_digits } from "./story/formats.js";
-import { digits_of_off } from "./story/panel_words.js";
+import { FEW, digits_of_off, formula_digits } from "./story/panel_words.js";
 import {
   crossOut,
   drawMaps,

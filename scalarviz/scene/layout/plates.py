@@ -25,7 +25,7 @@ from scalarviz.scene.layout.camera import Camera
 from scalarviz.scene.layout.points import row3, vector
 from scalarviz.scene.layout.projection import Found
 from scalarviz.story.facts import NONE, Neuron
-from scalarviz.story.formats import FormulaStep
+from scalarviz.story.panel_words import FormulaStep
 
 if TYPE_CHECKING:
     from scalarviz.scene.layout.sequence_places import SequencePlan

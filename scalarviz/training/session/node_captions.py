@@ -37,10 +37,10 @@ from scalarviz.story.equations import (
     whole_line,
 )
 from scalarviz.story.facts import TERMS, Neuron, Numbers, sample_of
-from scalarviz.story.formats import FEW, in_print, pretty, said
+from scalarviz.story.formats import FEW, pretty, said
 from scalarviz.story.forward_captions import REACH, CaptionFn, bent_at, loss
 from scalarviz.story.names import number_word
-from scalarviz.story.panel_words import FINE, number, said_goal
+from scalarviz.story.panel_words import FINE, in_print, number, said_goal
 from scalarviz.story.reason import change_of, others_words, stepped
 from scalarviz.story.traced_weight import TracedWeight, read_answers
 from scalarviz.story.trial import STEPS, misses_of, off_of

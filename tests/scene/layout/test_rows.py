@@ -62,8 +62,7 @@ from scalarviz.scene.visuals.mip_levels import fill, levels_of, room_of, strengt
 from scalarviz.scene.visuals.picking import seen_at
 from scalarviz.stage.network_layout import has_walls, shows_every_weight
 from scalarviz.stage.stage import Stage
-from scalarviz.story.formats import in_print
-from scalarviz.story.panel_words import adding_up
+from scalarviz.story.panel_words import adding_up, in_print
 from tests.scene.measures import DARK, Notes, projection, stage_of, trained
 from tests.scene.test_neuron_images import laid_out as laid_out_maps
 from tests.sessions import advanced, deep_networks, networks, picture_networks
