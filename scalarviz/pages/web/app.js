@@ -105,6 +105,7 @@ export class App {
       else failed(error);
     };
     Object.assign(picture, { theme: this.theme, calm });
+    picture.plays = () => this.player.playing && !this.player.walks;
     client.onrefused = (key, fields) => this.tell(text(key, fields));
     picture.onlost = () => this.chip.stand(text(picture.fault));
     picture.onrestored = () => {

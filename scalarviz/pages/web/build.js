@@ -508,6 +508,7 @@ export class Playground {
     app.curve.measures.now = () => this.testedIn(app, entry)?.loss ?? NaN;
     if (pointer !== null) this.app.curve.hold(pointer);
     this.place();
+    if (!before) this.firstMinute.begin(location.hash);
     this.challenges.attach(this.app);
     for (const state of states) this.app.take(state);
     const { at, resume } = entry;

@@ -53,10 +53,18 @@ export class FirstMinute {
     addEventListener("scroll", () => playground.app?.request()); // the mark stays where it is
   }
 
-  /** Show the cards if a link does not contain a network; return whether there is one. */
+  /** Show the cards if a link does not contain a network, before the first picture, whose canvas
+   * they make lower: to change that later waits for all that is being drawn.
+   */
   begin(hash) {
     this.first = this.playground.settings;
     if (PLAIN.test(hash) && !isFramed()) this.show(remembered(SEEN) ?? 0);
+    setShown(this.card, this.isOpen);
+    this.playground.app.resize();
+  }
+
+  /** Whether there are more cards. */
+  get isOpen() {
     return this.number < CARDS.length;
   }
 
@@ -69,7 +77,7 @@ export class FirstMinute {
     app.request();
     if (!CARDS[number]) return undefined;
     const { name, tab } = CARDS[number];
-    if (name === "back" && !app.state.step) return this.show(number + 1); // no curve yet
+    if (name === "back" && !app.state?.step) return this.show(number + 1); // no curve yet
     const isOpen = document.body.dataset.panel === "inputs";
     if (name === "input" && !isPhone() && !isOpen) this.playground.open("inputs");
     if (name === "parts" && isPhone()) app.run("whole-network");

@@ -52,7 +52,8 @@ const PICTURE = {
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
   pause: 1000, // milliseconds after which a picture is the first of others
-  longest: 700, // milliseconds that a fine picture may take
+  longest: 700, // milliseconds that a fine picture may take, by those of one that is not
+  look: 20, // milliseconds between two looks whether a picture is drawn
 };
 const CORNERS = ["", "left", "left-top", "top"]; // of a card, the first one that is free
 const SOFTWARE = /swiftshader|llvmpipe|softpipe|software|basic render/i;
@@ -73,7 +74,6 @@ export class Picture {
     this.theme = "dark";
     this.fault = ""; // key of a text if nothing can be drawn
     this.words = []; // all text on the last picture
-    this.coarse = false; // whether fine pictures take too long here
     this.calm = false; // whether the camera jumps instead of moving by itself
     this.thread = []; // of squares, see threads.js
     this.eyes = null;
@@ -91,6 +91,7 @@ export class Picture {
     this.ratio = 1;
     this.onlost = () => {}; // called when the graphics card takes the picture away
     this.onrestored = () => {}; // called when it is to be drawn again
+    this.plays = () => false; // whether the next picture would wait for a fine one
     this.scales = new Scales(this.scene.apart, this.scene.usual);
     this.life = new AbortController(); // its signal ends what listens
     const { signal } = this.life;
@@ -206,28 +207,23 @@ export class Picture {
     this.focus = found ?? (this.level ? this.focus : null);
   }
 
-  /** Draw the picture at high quality when it has not changed for a while. */
+  /** Draw the picture at high quality when it has not changed for a while, if that seems quick. */
   refine(scale, samples) {
     const drawn = performance.now();
     const passed = drawn - (this.drawn ?? -Infinity);
     this.drawn = drawn;
     clearTimeout(this.later);
-    if (samples === 1 || this.coarse) return;
+    if (samples === 1) return;
     const wait = passed < PICTURE.pause ? Math.max(PICTURE.patience, 3 * passed) : PICTURE.pause;
-    this.later = setTimeout(() => {
-      if (!this.gl) return;
-      this.render(scale, samples);
-      this.timeFine(performance.now());
-    }, wait);
-  }
-
-  /** Measure how long a picture at high quality takes; if too long, draw no more of them. */
-  timeFine(start) {
-    const measure = () => {
-      const isSeen = document.visibilityState === "visible";
-      this.coarse = isSeen && performance.now() - start > PICTURE.longest;
+    const { gl } = this;
+    const sync = gl.fenceSync(gl.SYNC_GPU_COMMANDS_COMPLETE, 0);
+    const follow = (act, time) => (this.later = setTimeout(() => this.gl && act(), time));
+    const fine = () => this.plays() || this.render(scale, samples);
+    const check = () => {
+      if (gl.getSyncParameter(sync, gl.SYNC_STATUS) !== gl.SIGNALED) follow(check, PICTURE.look);
+      else if ((performance.now() - drawn) * samples ** 2 < PICTURE.longest) follow(fine, wait);
     };
-    requestAnimationFrame(() => requestAnimationFrame(measure));
+    follow(check, PICTURE.look);
   }
 
   boxOf(given, scale) {

@@ -20,7 +20,7 @@ async function start() {
   await playground.beginAnew(link.settings, link.value);
   addEventListener("hashchange", () => playground.follow(location.hash));
   if (await playground.followChallenge(hash)) return undefined;
-  const waits = playground.firstMinute.begin(hash) || playground.app.calm;
+  const waits = playground.firstMinute.isOpen || playground.app.calm;
   if (!(await playground.pursue(link)) && !waits) playground.app.play();
   return undefined;
 }
