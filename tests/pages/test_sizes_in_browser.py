@@ -1,7 +1,5 @@
 """Pages in windows of all sizes: everything can be read, and OUT has its place and its wire."""
 
-from typing import Any
-
 import pytest
 
 from scalarviz.faces.scene_file import find, load
@@ -62,19 +60,23 @@ UNREADABLE = """(() => {
   }
   for (const element of document.querySelectorAll("button, select, input, .exhibit .map"))
     if (element.checkVisibility(seen) && !element.closest(others))
-      add(element, element.id || element.className || element.textContent, element.getBoundingClientRect());
+      add(element, element.id || element.className || element.textContent,
+        element.getBoundingClientRect());
   const isOne = (one, other) => one.contains(other) || other.contains(one) ||
     Boolean(one.closest(".middle, .part")?.contains(other)); // its name
-  const shared = (one, other, low, high) => Math.min(one[high], other[high]) - Math.max(one[low], other[low]);
+  const shared = (one, other, low, high) =>
+    Math.min(one[high], other[high]) - Math.max(one[low], other[low]);
   boxes.forEach((one, i) => {
     for (const other of boxes.slice(0, i))
-      if (!isOne(one.element, other.element) && shared(one, other, "left", "right") > 2 && shared(one, other, "top", "bottom") > 4)
+      if (!isOne(one.element, other.element) && shared(one, other, "left", "right") > 2 &&
+        shared(one, other, "top", "bottom") > 4)
         found.push(`${one.words}: over ${other.words}`);
     const [x, y] = [(one.left + one.right) / 2, (one.top + one.bottom) / 2];
     for (const each of document.elementsFromPoint(x, y)) {
       if (isOne(each, one.element)) break;
       const { backgroundColor } = getComputedStyle(each);
-      if (!/^rgba.*, 0(\\.[0-4]\\d*)?\\)$/.test(backgroundColor)) found.push(`${one.words}: under ${each.id || each.className}`);
+      if (!/^rgba.*, 0(\\.[0-4]\\d*)?\\)$/.test(backgroundColor))
+        found.push(`${one.words}: under ${each.id || each.className}`);
     }
   });
   if (document.scrollingElement.scrollWidth > innerWidth) found.push("wider than the window");
@@ -82,18 +84,23 @@ UNREADABLE = """(() => {
   return [...new Set(found)];
 })()"""
 
-# The box of OUT; the parts of it that are seen; how far its wire ends from it, both in x, and whether
-# the end is within the heights of the picture and of OUT; the wire of a phone ends in the picture.
+# The box of OUT; the parts of it that are seen; how far its wire ends from it, both in x, and
+# whether the end is within the heights of the picture and of OUT; the wire of a phone ends in the
+# picture.
 OUT = """(() => {
-  const [canvas, out] = ["#cubes", ".exhibit .pair .map, .exhibit .tile, .exhibit .pair i"].map((each) =>
+  const parts = ["#cubes", ".exhibit .pair .map, .exhibit .tile, .exhibit .pair i"];
+  const [canvas, out] = parts.map((each) =>
     document.querySelector(each).getBoundingClientRect());
   const isSeen = (part) => Boolean(document.elementFromPoint(
     out.left + out.width / 2, out.top + part * out.height)?.closest(".pair"));
   const isIn = (y, { top, bottom }) => y >= top && y <= bottom;
   const doors = app.exhibit.result.doors(document.querySelector("#cubes"));
   return {
-    width: out.width, isSeen: [0.05, 0.5, 0.95].every(isSeen), isBeside: out.left > canvas.left + 100 && out.top < canvas.bottom,
-    ends: doors.map(([x, y]) => Math.abs(x - canvas.width) <= 1 && isIn(canvas.top + y, canvas) && isIn(canvas.top + y, out)),
+    width: out.width,
+    isSeen: [0.05, 0.5, 0.95].every(isSeen),
+    isBeside: out.left > canvas.left + 100 && out.top < canvas.bottom,
+    ends: doors.map(([x, y]) => Math.abs(x - canvas.width) <= 1 &&
+      isIn(canvas.top + y, canvas) && isIn(canvas.top + y, out)),
   };
 })()"""
 
