@@ -60,16 +60,15 @@ UNREADABLE = """(() => {
   }
   for (const element of document.querySelectorAll("button, select, input, .exhibit .map"))
     if (element.checkVisibility(seen) && !element.closest(others))
-      add(element, element.id || element.className || element.textContent,
-        element.getBoundingClientRect());
+      add(element, element.id || element.textContent, element.getBoundingClientRect());
   const isOne = (one, other) => one.contains(other) || other.contains(one) ||
     Boolean(one.closest(".middle, .part")?.contains(other)); // its name
-  const shared = (one, other, low, high) =>
-    Math.min(one[high], other[high]) - Math.max(one[low], other[low]);
+  const isOver = (one, other) =>
+    Math.min(one.right, other.right) - Math.max(one.left, other.left) > 2 &&
+    Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top) > 4;
   boxes.forEach((one, i) => {
     for (const other of boxes.slice(0, i))
-      if (!isOne(one.element, other.element) && shared(one, other, "left", "right") > 2 &&
-        shared(one, other, "top", "bottom") > 4)
+      if (!isOne(one.element, other.element) && isOver(one, other))
         found.push(`${one.words}: over ${other.words}`);
     const [x, y] = [(one.left + one.right) / 2, (one.top + one.bottom) / 2];
     for (const each of document.elementsFromPoint(x, y)) {
@@ -84,12 +83,10 @@ UNREADABLE = """(() => {
   return [...new Set(found)];
 })()"""
 
-# The box of OUT; the parts of it that are seen; how far its wire ends from it, both in x, and
-# whether the end is within the heights of the picture and of OUT; the wire of a phone ends in the
-# picture.
+# The width of OUT; whether all of it is seen; whether it is beside the network, not below it; and
+# whether each wire ends at the edge of the picture, within the heights of the picture and of OUT.
 OUT = """(() => {
-  const parts = ["#cubes", ".exhibit .pair .map, .exhibit .tile, .exhibit .pair i"];
-  const [canvas, out] = parts.map((each) =>
+  const [canvas, out] = ["#cubes", ".pair :is(.map, .tile, i)"].map((each) =>
     document.querySelector(each).getBoundingClientRect());
   const isSeen = (part) => Boolean(document.elementFromPoint(
     out.left + out.width / 2, out.top + part * out.height)?.closest(".pair"));
@@ -98,9 +95,9 @@ OUT = """(() => {
   return {
     width: out.width,
     isSeen: [0.05, 0.5, 0.95].every(isSeen),
-    isBeside: out.left > canvas.left + 100 && out.top < canvas.bottom,
-    ends: doors.map(([x, y]) => Math.abs(x - canvas.width) <= 1 &&
-      isIn(canvas.top + y, canvas) && isIn(canvas.top + y, out)),
+    isBeside: out.top < canvas.bottom,
+    ends: doors.map(([x, y]) => Math.abs(canvas.left + x - out.left) <= 1 &&
+      Math.abs(x - canvas.width) <= 1 && [canvas, out].every((each) => isIn(canvas.top + y, each))),
   };
 })()"""
 
