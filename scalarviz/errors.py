@@ -6,6 +6,7 @@
     │   ├── NotFiniteError         NaN or infinity in the data
     │   ├── UnknownNameError       unknown name; lists the valid names and the nearest one
     │   │   ├── UnknownAttributeError  no such attribute (also an AttributeError)
+    │   │   ├── UnknownArrayError      no such array of a record (also a KeyError)
     │   │   └── UnknownSlotError       no such optimizer slot (also a KeyError)
     │   └── ReadOnlyError          an attribute that cannot be set (also an AttributeError)
     ├── OrderError             calls in the wrong order, such as backward before forward
@@ -121,6 +122,10 @@ class UnknownAttributeError(UnknownNameError, AttributeError):
         hint = f": did you mean {nearest[0]!r}?" if nearest else ""
         hint = f": {meant}" if " " in meant else hint
         InputError.__init__(self, f"{kind} has no attribute {reprlib.repr(name)}{hint}")
+
+
+class UnknownArrayError(UnknownNameError, KeyError):
+    """A record has no array of this name."""
 
 
 class UnknownSlotError(UnknownNameError, KeyError):

@@ -182,7 +182,9 @@ def read_whole(path: Path) -> tuple[bytes, Description]:
             file.seek(0)
             data = file.read(size)
     except FileNotFoundError:
-        raise FileError(f"file not found: {shown(path)}: check the path") from None
+        why = ", or train first: a followed model is recorded from its first step on"
+        why *= path.suffix == ".sv"
+        raise FileError(f"file not found: {shown(path)}: check the path{why}") from None
     except MemoryError:
         raise FileError(
             f"{shown(path)} is too large for the memory of this machine: load it on another"

@@ -14,7 +14,7 @@ import numpy as np
 from scalarviz.base.checks import FloatArray, require, shorten, size
 from scalarviz.base.leaf_calls import session_of_record, show_followed
 from scalarviz.base.messages import visible
-from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.errors import FileError, InputError, OrderError, UnknownArrayError
 from scalarviz.training.follow.record import NUMBERS, PARTS, UNKNOWN, Numbers, Record, unpacked
 from scalarviz.training.follow.signs import DEAD, REMEDIES, in_words
 from scalarviz.training.follow.sources import SLOTS, WHOLE, Array, numbers_in, placed
@@ -186,6 +186,14 @@ class Kept(NamedTuple):
 
 
 @final
+class NamedArrays(dict[str, Numbers]):
+    """Arrays by name; an unknown name raises UnknownArrayError, which lists the names."""
+
+    def __missing__(self, name: object) -> Numbers:
+        raise UnknownArrayError("array", name, self)
+
+
+@final
 class Followed:
     """A recorded training run, finished or still running; returned by `sv.load("night.sv")`.
 
@@ -258,16 +266,16 @@ class Followed:
         if size(step, "step", 0) in self.record.fulls:
             head, numbers = self._bytes(step, full=True)
             flat = numbers.view(head.dtype)
-            return {
+            return NamedArrays({
                 each.name: flat[each.numbers].reshape(each.shape).copy()
                 for each in placed(replace(each, pick=WHOLE) for each in head.arrays)
-            }
+            })  # fmt: skip
         return self._part(step, "value", 0)
 
     def gradients(self, step: int) -> dict[str, Numbers]:
         """Return the gradients used by the last of `step` steps, for all arrays with a gradient."""
         has_any = "gradient" in self.kept(step).parts
-        return self._part(step, "gradient", 1) if has_any else {}
+        return self._part(step, "gradient", 1) if has_any else NamedArrays()
 
     @property
     def whole_steps(self) -> Any:
@@ -306,12 +314,12 @@ class Followed:
 
     def _part(self, step: int, part: str, mark: int) -> dict[str, Numbers]:
         kept = self.kept(step)
-        return {
+        return NamedArrays({
             name: kept.parts[part][each.numbers].reshape(each.kept).copy()
             for each, is_known in zip(kept.head.arrays, kept.marks[mark], strict=True)
             if is_known
             for name in (each.name, *each.also)
-        }
+        })  # fmt: skip
 
     @property
     def structure(self) -> dict[str, Any]:
@@ -389,11 +397,14 @@ class Followed:
         """Return the root mean squares and dead units of each module over time, and the faults.
 
         Its text is a table with the present numbers, the step at which each fault began, and its
-        causes. Raises OrderError before the first recorded step.
+        causes. Before the first recorded step, it is a sentence that says so.
         """
-        from scalarviz.training.follow.health import health_of
+        from scalarviz.training.follow.health import health_of, nothing_yet
 
-        return health_of(self)
+        try:
+            return health_of(self)
+        except OrderError as error:
+            return nothing_yet(str(error))
 
     def compare(self, other: object) -> str:
         """Return where this training run and another one part, in sentences.

@@ -23,6 +23,7 @@ from functools import wraps
 from stat import S_ISFIFO, S_ISSOCK
 from subprocess import DEVNULL
 from traceback import format_exception_only
+from types import GeneratorType
 from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Self, final
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
@@ -84,6 +85,12 @@ ASKED = 0.1  # seconds until the next check whether to record
 SEEN = 5e-6  # seconds taken by a step that is not recorded
 COLD = 2.0  # slowdown of the training compared with reading, since caches are cold afterwards
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether the viewer is in a browser
+SEVERAL = "pass one model, or several by name, as in sv.follow(G=netG, D=netD)"
+OF_MODEL = "pass the model itself, not its optimizer, parameters, or state_dict"
+OF_OTHERS = (
+    "for other programs write run = sv.follow(), and run.step({'dense/kernel': array}) after each "
+    "step"
+)
 LARGEST_PROBE = 100_000  # numbers, if the viewer computes its activations
 PROBED, PROBE_EVERY = 0.3, 5.0  # share of that time for the probe; seconds between two
 
@@ -136,7 +143,13 @@ def follow(
     """
     if show is not None:
         pick(SHOWN, show, "show")
-    if path is None and show is None and (model is None or can_be_followed(model)):
+    require(not is_module(path), SEVERAL)
+    if not (model is None or can_be_followed(model)):
+        raise InputError(
+            f"a PyTorch module or a Network can be followed, not {shorten(model)}: "
+            f"{advice_for(model)}"
+        )
+    if path is None and show is None:
         raise InputError("with show=None pass the path of a file, such as 'night.sv'")
     if models:
         model = together(model, models)
@@ -157,13 +170,26 @@ def together(model: object, models: Mapping[str, object]) -> Any:
         )
         is_free = name.isidentifier() and not hasattr(sys.modules["torch"].nn.ModuleDict, name)
         require(is_free, f"a model cannot be named {shorten(name)}: choose another name")
-    require(model is None, "pass one model, or several by name: sv.follow(G=netG, D=netD)")
+    require(model is None, SEVERAL)
     return sys.modules["torch"].nn.ModuleDict(models)
 
 
 def can_be_followed(model: object) -> bool:
     """Return whether the steps of a model can be observed."""
     return isinstance(model, Network) or is_module(model)
+
+
+def advice_for(given: Any) -> str:
+    """Return what to pass in place of something that is no model."""
+    if isinstance(given, type):
+        return f"create it first, as in model = {given.__name__}(...)"
+    is_group = isinstance(given, (list, tuple, Mapping))
+    inner = [*getattr(given, "values", given.__iter__)()] if is_group else []
+    if any(map(is_module, inner)):
+        return SEVERAL
+    if isinstance(given, GeneratorType) or any(hasattr(x, "grad_fn") for x in inner):
+        return OF_MODEL
+    return OF_MODEL if hasattr(given, "param_groups") else OF_OTHERS
 
 
 def path_of(path: Any) -> str:
@@ -267,7 +293,7 @@ class Following:
         self._watching = 0.0  # the part of the seconds spent recording after events
         self._learned = 0  # parameters that get gradients
         self._newest: Any = None  # the optimizer of the last observed step
-        self._within = self._keeps = False
+        self._within = self._keeps = self._has_others = self._has_warned = False
         self._lonely = 0  # losses before the first step
         self._begun, self._flushed = moment(), math.inf  # of the first step
         self._next = self._stepped = 0.0
@@ -277,7 +303,7 @@ class Following:
         atexit.register(self._end)
 
     def follow(self, model: object, *, structure: bool = False) -> None:
-        """Start following a model; raise InputError if its steps cannot be observed.
+        """Start following a model.
 
         Args:
             structure: whether to observe the structure of a PyTorch module
@@ -294,12 +320,6 @@ class Following:
             self._follow_torch(sys.modules["torch"], model)
             if structure and not self.is_closed:
                 self._observer = Observer(model)
-        elif model is not None:
-            raise InputError(
-                f"a PyTorch module or a Network can be followed, not {shorten(model)}: for other "
-                "programs write run = sv.follow(), and run.step({'dense/kernel': array}) after "
-                "each step"
-            )
         if self._source is not None:
             self._announce(self._source, type(model).__name__)
 
@@ -371,16 +391,28 @@ class Following:
         self._report(loss, within=self._within, taken=self.steps > 0)
         self._lonely += not self.steps
         if self._lonely == LONELY:
-            self._report_lonely(LONELY)
+            self._report_lonely()
 
-    def _report_lonely(self, count: int) -> None:
-        """Log that losses have no steps."""
-        if not self.steps:
-            inform(
-                f"{count} losses, but no step: no PyTorch optimizer of this model's parameters has "
-                "taken one, so nothing is recorded; without such an optimizer, as in Keras, call "
-                "run.step() after each step"
-            )
+    def _report_lonely(self) -> None:
+        """Log once why nothing is recorded, if there is no step yet."""
+        if not (self.steps or self.lack or self._has_warned):
+            self._has_warned = True
+            inform(self._why_nothing)
+
+    @property
+    def _why_nothing(self) -> str:
+        """Why nothing is recorded before the first step, as a sentence."""
+        if self._source is None:
+            return "no step yet, so nothing is recorded: call run.step(arrays) after each step"
+        who = (
+            "an optimizer took steps, but of other parameters: follow the model that it trains"
+            if self._has_others
+            else "no PyTorch optimizer has stepped"
+        )
+        return (
+            f"no step yet of this model, so nothing is recorded: {who}. Without a PyTorch "
+            "optimizer, as in Keras or by p.data.add_, call run.step() after each step"
+        )
 
     def _report(self, loss: object, *, within: bool, taken: bool) -> None:
         try:
@@ -396,7 +428,7 @@ class Following:
         if seen is not None:
             seen.close()
 
-    def log(self, /, **scalars: object) -> None:
+    def log(self, /, *unnamed: object, **scalars: object) -> None:
         """Record scalars of the present step, as in `run.log(accuracy=0.93, val_loss=0.4)`.
 
         Args:
@@ -409,7 +441,7 @@ class Following:
         """
         try:
             if not self.is_closed:
-                self._scalars.log(self.steps, scalars)
+                self._scalars.log(self.steps, {} if unnamed else scalars)
         except InputError as error:
             if not self._has_refused:
                 inform(f"run.log: {error}; the call records nothing")
@@ -463,7 +495,11 @@ class Following:
         return diagnose(self.followed)
 
     def health(self) -> Health:
-        """Return the health of each module so far; see `Followed.health`."""
+        """Return the health of each module so far; before the first step, it says so."""
+        if self._keeper is None:
+            from scalarviz.training.follow.health import nothing_yet
+
+            return nothing_yet(self.lack or self._why_nothing)
         return self.followed.health()
 
     @property
@@ -499,6 +535,8 @@ class Following:
             self._try(self._flush)
             self._try(self._look, self._keeper.end)
             self._keeper.recorder.close()
+        else:
+            self._report_lonely()
 
     def _look(self, do: Callable[[int, float | None], None]) -> None:
         """Call a function that records the latest weights, with the step and the latest loss."""
@@ -572,6 +610,7 @@ class Following:
                 self._known[optimizer] = False  # if it cannot be read
                 known = self._known[optimizer] = self._look_at(optimizer)
             if not known or self.is_closed:
+                self._has_others = True
                 if self._seen:
                     self._seen.take()  # it was the loss of another model
                 return

@@ -77,6 +77,8 @@ class Health:
         news = (
             f"weights after step {after:,}; gradients, updates and dead units of step {max(of):,}"
         )
+        if not self.modules:
+            return self.head
         return "\n".join(
             [self.head, *[news] * (0 < max(of) < after), "", *columns(lines), "", *words]
         )
@@ -86,6 +88,11 @@ class Health:
         """Step of the newest look at each measure of `table`, 0 if unknown."""
         known: Any = ~np.isnan(self.table).all(axis=1)
         return [int(max(self.steps[each], default=0)) for each in known.T]
+
+
+def nothing_yet(why: str) -> Health:
+    """Return the Health of a training run without a step."""
+    return Health({}, np.zeros(0, np.int64), np.zeros((0, 0, 4)), [], [], why, why)
 
 
 def newest(numbers: FloatArray) -> float:
@@ -167,7 +174,7 @@ def mean(numbers: FloatArray, sizes: FloatArray) -> FloatArray:
 
 
 def health_of(followed: Followed) -> Health:
-    """Return the Health of a record; raise OrderError before the first recorded step."""
+    """Return the Health of a record; raise OrderError before its first step."""
     modules, losses, measures = Modules(followed), followed.losses, followed.measures()
     faults: dict[str, list[str]] = {name: [] for name in modules.parts}
     steps, stats = followed.looks

@@ -203,7 +203,7 @@ class SeenLosses:
         tensors: function that returns the parameters of the model
         failed: function that is called with an internal error
         evaluates: function that returns whether an optimizer evaluates the loss within its step
-        has_many: function that is called with the number of losses of a step if there are MOST_SEEN
+        has_many: function that is called if a step has MOST_SEEN losses
 
     Attributes:
         is_scaled: whether a GradScaler scales the losses
@@ -215,7 +215,7 @@ class SeenLosses:
         tensors: Callable[[], Sequence[Any]],
         failed: Callable[[Exception], None],
         evaluates: Callable[[], bool],
-        has_many: Callable[[int], None],
+        has_many: Callable[[], None],
     ) -> None:
         self.is_scaled = self.is_bad = self._is_closed = False
         self._tensors, self._failed, self._evaluates = tensors, failed, evaluates
@@ -235,7 +235,7 @@ class SeenLosses:
                 self._seen.append(loss)
                 self.is_bad = self.is_bad or is_bad(loss[0])
                 if len(self._seen) == MOST_SEEN:
-                    self._has_many(MOST_SEEN)
+                    self._has_many()
                 self._next = time.perf_counter() + SHORT
             return result
 

@@ -3,6 +3,8 @@
 import atexit
 import errno
 import os
+from collections import OrderedDict
+from collections.abc import Callable
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.errors import FileError, InputError, OrderError
+from scalarviz.errors import FileError, InputError, OrderError, ScalarvizError
 from scalarviz.training.follow import following, keeping, record, scalars, signs, sources
 from tests.training.follow.witness import Witness, bits
 from tests.wording import refused
@@ -653,6 +655,60 @@ def test_a_record_that_is_removed_while_it_is_written_is_told_once(
     assert run.lack == "recording ended at step 5: its file was removed or replaced"
     assert sum(run.lack in each for each in caplog.messages) == 1
     assert run.steps == 7 and path.exists() is is_replaced
+
+
+MISUSES: dict[str, Callable[[Any, Any, Path], object]] = {
+    "two models": lambda torch, net, path: sv.follow(net, net, show=None),
+    "a list of models": lambda torch, net, path: sv.follow([net, net], path, show=None),
+    "the class": lambda torch, net, path: sv.follow(torch.nn.Linear, path, show=None),
+    "the optimizer": lambda torch, net, path: sv.follow(
+        torch.optim.SGD(net.parameters(), 0.1), path, show=None
+    ),
+    "the state_dict": lambda torch, net, path: sv.follow(
+        OrderedDict(weight=SimpleNamespace(grad_fn=None)), path, show=None
+    ),
+    "the parameters": lambda torch, net, path: sv.follow((x for x in ()), path, show=None),
+    "a dict of arrays": lambda torch, net, path: sv.follow({"a": np.zeros(2)}, path, show=None),
+    "a record of no step": lambda torch, net, path: sv.load(path),
+    "no array of a record": lambda torch, net, path: recorded(torch, net, path).parameters(2)[
+        "0.weigth"
+    ],
+}
+
+
+def recorded(torch: Any, net: Any, path: Path) -> Any:
+    with sv.follow(net, path, show=None) as run:
+        train(torch, net, 2, torch.optim.SGD(net.parameters(), 0.1), run=run)
+    return sv.load(path)
+
+
+@pytest.mark.parametrize("kind", MISUSES)
+def test_a_misuse_is_answered_with_what_to_do(kind: str, torch: Any, net: Any, path: Path) -> None:
+    varies = r"(?<=followed, not )(?!<class|\{).*?(?=: pass)"  # as reprs of tensors
+    refused(ScalarvizError, varies=varies).by(MISUSES[kind], torch, net, path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("no step", "no PyTorch optimizer has stepped"),
+        ("another model", "follow the model that it trains"),
+        ("arrays", "call run.step(arrays)"),
+    ],
+)
+def test_a_run_without_steps_says_why_in_its_health_and_when_it_ends(
+    kind: str, said: str, torch: Any, net: Any, path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = None if kind == "arrays" else net
+    with sv.follow(model, path, show=None) as run:
+        if kind == "another model":
+            train(torch, net, 2, torch.optim.SGD(torch.nn.Linear(1, 1).parameters(), 0.1))
+        health = run.health()
+        run.log("accuracy", 0.5)  # type: ignore[arg-type]
+    words = "\n".join(caplog.messages)
+    assert str(health).startswith("no step yet") and said in str(health)
+    assert words.count(str(health)) == 1 and "run.log(accuracy=0.93)" in words
+    assert not health.findings and not path.exists()
 
 
 def test_bad_arguments_are_refused(torch: Any, net: Any, path: Path) -> None:
