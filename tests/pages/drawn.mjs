@@ -44,7 +44,8 @@ const found = states.map(({ state, options, theme, camera }) => {
   picture.calm = true;
   picture.theme = theme;
   picture.resize(...size, 1);
-  picture.coarse = picture.slow = true; // one sample along a pixel
+  picture.slow = true; // one sample along a pixel
+  picture.refine = () => {}; // and no finer picture later
   const at = new Box(box.x, box.y, box.width, box.height);
   const draw = () => picture.draw(unpackedAll(state), { ...options, box: at, scale, now: 0 });
   draw();
