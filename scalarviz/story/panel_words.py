@@ -79,6 +79,8 @@ def digits_of_off(
     """
     count, places = len(outputs), [*range(2 * len(outputs))]
     square = mean_off(outputs, target, 2.0)
+    if not math.isfinite(square):  # without a target, or after an overflow
+        return max(digits, least)
     share = max(0.0, min(1.0, round(2.0 * loss / (square or 1.0)) / 2.0))
     steps: list[PrintedStep] = [
         (2 * count, places, lambda v: mean_off(v[:count], v[count:])),

@@ -62,7 +62,7 @@ MUTANTS = [
     ("gradient[value + d * places + other] +=", "gradient[value + d * places + other] ="),
     ("share * upstream", "upstream"),
     ("slope * x[key + d * places + other]", "slope * x[query + d * places + here]"),
-    ("end = here + 1 if causal else places", "end = places"),
+    ("end = here + 1 if causal == 1 else places", "end = places"),
     ("gain += upstream[out + d * places + here] * x[value", "gain += x[value"),
     ("mean += upstream[out + d * places + here] * y", "mean += y"),
 ]
