@@ -69,7 +69,7 @@ from scalarviz.stage.commands import (
 from scalarviz.stage.curves import earlier_losses, level_of, scalar_curves, scalar_numbers
 from scalarviz.stage.health_rows import health_of
 from scalarviz.stage.show import Show
-from scalarviz.training.follow.followed_session import DRAWN, RecordedRun
+from scalarviz.training.follow.followed_session import DRAWN, RecordedRun, is_at_end, rewind
 from scalarviz.training.session.reading import came_from
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.threads import FILM, PICTURE
@@ -273,7 +273,10 @@ def made_page(
         maps: whether it may have the maps of a probe; they are left out if space is short
     """
     does_train = trains(show.session, engine)
-    limit = LARGEST
+    limit, whole_show = LARGEST, show
+    if opens := is_at_end(show.session):
+        show = replace(show, session=show.session.copy())
+        rewind(show.session)
     if isinstance(show.session.trainer.run, RecordedRun):  # the whole record
         steps = show.session.current_branch.end.step - show.session.step_index
         limit = LARGEST_OF_RECORD
@@ -323,8 +326,8 @@ def made_page(
         except InputError:
             if not maps or spec["page"]["probe"] is None:
                 raise
-            return made_page(show, theme, engine, steps, every, links, maps=False)
-        spec |= {"engine": made.engine, "recording": made.spec}
+            return made_page(whole_show, theme, engine, steps, every, links, maps=False)
+        spec |= {"engine": made.engine, "recording": made.spec | {"at_end": opens}}
         spec["page"]["about"] = " ".join(filter(None, (show.about, made.left_out)))
         speed = spec["page"]["speed"] or made.steps
         spec["page"]["speed"] = min(speed, max(1.0, made.steps / PLAYED))

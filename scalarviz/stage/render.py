@@ -43,6 +43,7 @@ from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.stage.sweep_look import sweep_look
 from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.sweeps.sweep import Sweep
+from scalarviz.training.follow.followed_session import rewind
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
@@ -171,6 +172,8 @@ def record(
     clock: Session | SharedClock = (
         show.session if isinstance(show, Show) else SharedClock(show.sessions, replays=show.replays)
     )
+    for one in [show.session] if isinstance(show, Show) else show.sessions:
+        rewind(one)
     if true_or_false(film, "film") and (steps is not None or every is not None or unit != "step"):
         raise InputError("a film chooses its own steps: leave out steps, every and operations")
     steps = count_of(steps if steps is not None else show.steps, "steps")

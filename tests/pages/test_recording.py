@@ -349,6 +349,10 @@ def test_the_page_of_a_followed_run_fits_by_having_fewer_moments_and_says_so(
                 near = 0.6 * np.abs(wanted).max() * 1.6 / parts  # the largest of all moments
                 np.testing.assert_allclose(array, wanted.ravel(), rtol=0.0, atol=near)
     assert losses[:4] == [1.5, 1.5, 3.5, 3.5] and losses[-3:] == [37, "NaN", "NaN"]
+    opening = "const at = () => own.state().step, first = at(); own.play(null); own.pause();"
+    given["recording"] = data_in(page.text)["spec"]["recording"]
+    assert in_web("client", f"{OPEN} {opening} return [first, at()];", **given) == [40, 1]
+    assert night.session.step_index == 40
     monkeypatch.setattr(page_module, "LARGEST_OF_RECORD", 330_000)
     refused(InputError, "pass on its file").by(page_of, night)
 

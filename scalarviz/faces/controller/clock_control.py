@@ -26,6 +26,7 @@ from scalarviz.stage.show import Several
 from scalarviz.stage.thread import sample_to_explain
 from scalarviz.story.guide import has_learned
 from scalarviz.story.traced_weight import walk_to
+from scalarviz.training.follow.followed_session import rewind
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
 from scalarviz.training.session.reading import facts_of
@@ -157,6 +158,8 @@ class ClockControl:
             pane.guide.stop()
             pane.show_whole_operations()
         with reporting_errors(self):
+            for pane in self.panes:
+                rewind(pane.session, grows=False)
             if anew and self.until is not None and self.clock.step_index >= self.until:
                 self.until = None
             self._seen.clear()

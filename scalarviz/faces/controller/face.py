@@ -31,6 +31,7 @@ from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 from scalarviz.stage.stages import Stages, stages_of
+from scalarviz.training.follow.followed_session import is_at_end
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.shared_clock import SharedClock
 
@@ -335,7 +336,8 @@ class Opening:
         self._film = begins and lead.show.film and not face.several
         wanted = begins and not self._film and not tours.was_seen() if tour is None else tour
         self._tours = wanted and not face.several
-        self._plays = play and not (self._film and lead.stage.reduced_motion)
+        is_over = is_at_end(lead.session, grows=False)
+        self._plays = play and not is_over and not (self._film and lead.stage.reduced_motion)
         if any(pane.warming.compiling.said for pane in face.panes):
             held = face.all.held
             face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))

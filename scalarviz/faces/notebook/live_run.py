@@ -80,7 +80,6 @@ class LiveRun(CellOutput):
             with suppress(ScalarvizError, OSError):  # nothing can be shown yet
                 if self._run.steps:  # before, the file may have an earlier run
                     show = Show.of(Followed(self._run.path))
-                    show.session.seek(show.session.current_branch.end.step)
         options = WatchOptions(play=True)
         face = options.face(show, "light")
         view = self._view = page_view.PageView(face, SIZE, options, self._cell_of_view)

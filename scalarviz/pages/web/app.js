@@ -56,7 +56,6 @@ export class App {
     this.client = client;
     this.picture = picture;
     this.calm = calm;
-    this.begun = null; // the numbers with which a recording begins
     const moments = spec.engine.moments;
     this.player = new Player(client, { moments: moments.length, speed: spec.page.speed });
     this.motion = new Motion(spec.scene.pace, calm);
@@ -258,7 +257,7 @@ export class App {
 
   /** Show other quantities with the cubes if a state does not contain the chosen ones. */
   follow(state) {
-    if (this.spec.recording) state.begun = this.begun ??= state.value;
+    if (this.spec.recording) state.begun = this.client.places?.[0].value;
     const known = channelsOf(state);
     const { color, cubes } = this.look;
     if (!known.includes(color)) this.look.color = "value";

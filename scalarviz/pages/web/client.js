@@ -202,7 +202,8 @@ export class RecordingClient extends TrainingClient {
     this.walked = recording.walked;
     this.operations = engine.moments.length;
     this.lossMoment = engine.moments.findIndex(({ kind }) => kind === "loss");
-    this.place = 0; // in places
+    this.opensAtEnd = recording.at_end;
+    this.place = recording.at_end ? this.last : 0; // in places
     this.timer = 0;
     this.known = this.first; // losses that the page has
     this.hasEnded = false;
@@ -295,6 +296,10 @@ export class RecordingClient extends TrainingClient {
   }
 
   play(speed) {
+    if (this.opensAtEnd && this.place === this.last) {
+      this.place = 0;
+      this.jumps += 1;
+    }
     const began = performance.now();
     const from = this.places[this.place].step;
     const pause = 1000 / FASTEST;

@@ -243,8 +243,25 @@ def title_of(head: Head) -> str:
 
 
 def session_of_record(followed: Any) -> Session:
-    """Return a session at the first recorded moment."""
+    """Return a session at the last recorded moment."""
     return Session.of(timeline_of(followed))
+
+
+def is_at_end(session: Session, *, grows: bool = True) -> bool:
+    """Return whether a session is at the last moment of a record.
+
+    Args:
+        grows: whether the record may still grow
+    """
+    run = session.trainer.run
+    record = run.followed.record if isinstance(run, RecordedRun) else None
+    return record is not None and session.step_index >= record.steps[-1] and grows | record.is_done
+
+
+def rewind(session: Session, *, grows: bool = True) -> None:
+    """Go to the first moment of a record if it is at the last one; for `grows` see `is_at_end`."""
+    if is_at_end(session, grows=grows):
+        session.seek(0)
 
 
 def timeline_of(followed: Followed) -> Timeline:
@@ -271,9 +288,9 @@ def timeline_of(followed: Followed) -> Timeline:
     trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
     run = trainer.run
     assert isinstance(run, RecordedRun)
-    run.load(followed.record.steps[0])
+    run.load(followed.record.steps[-1])
     timeline = Timeline(trainer, MEMORY)
-    timeline.clock = Clock(followed.record.steps[0])
+    timeline.clock = Clock(followed.record.steps[-1])
 
     def grow() -> None:
         branch, losses = timeline.branch, followed.record.losses

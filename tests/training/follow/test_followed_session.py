@@ -35,6 +35,8 @@ def long(torch: Any, net: Any, path: Path, dense: None) -> tuple[Any, Witness]:
 def test_the_clock_goes_from_kept_step_to_kept_step(long: tuple[Any, Witness]) -> None:
     session, witness = long
     steps = sv.load(session.trainer.run.followed.path).steps.tolist()
+    assert session.step_index == steps[-1] and np.array_equal(weights(session), flat(witness, 100))
+    session.seek(0)
     assert session.step_index == 0 and steps[1] - steps[0] > 1
     for place, step in enumerate(steps[1:], 1):
         session.advance()
@@ -114,6 +116,7 @@ def test_the_arithmetic_of_each_step_is_that_of_the_optimizer(
         witness = train(torch, net, 5, moved, run=run)
     session, is_known = sv.load(path).session, not {"dampening", "amsgrad"} & {*settings}
     gradients = [np.concatenate([x.ravel() for x in g.values()]) for g in witness.gradients[1:]]
+    session.seek(0)
     for step in range(1, 6):
         session.advance()
         for row in (0, 13, 17, 25):
