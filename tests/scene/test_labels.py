@@ -412,11 +412,12 @@ def test_what_a_layer_is_stands_on_the_card_of_a_neuron_under_the_mouse() -> Non
         assert [about for name, about in card.facts if name == "layer 0"] == layer
 
 
-def test_the_lead_of_a_score_is_that_of_the_printed_scores() -> None:
+def test_scores_have_the_digits_from_which_their_printed_lead_follows() -> None:
     canvas = Canvas2D(1280, 800)
     balls = [Ball(100.0, 100.0 + 30.0 * i, 8.0, 0.0, 200.0) for i in range(3)]
     draw_scores(canvas, DARK, balls, [1.184, 2.8351, 0.4], ("#0000ff", "#ff8800"))
-    assert text("scores.how", lead="1.66") in canvas.words  # 2.84 - 1.18
+    assert text("scores.how", lead="1.65") in canvas.words  # not 2.84 - 1.18
+    assert {"2.835", "1.184"} <= {*canvas.words}
 
 
 @pytest.mark.parametrize("numbers", [[3.0, -6.0, *[0.0] * 7, 1.5], [-2.0 - i for i in range(10)]])
