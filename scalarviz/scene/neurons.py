@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
@@ -21,6 +24,19 @@ from scalarviz.scene.neuron_images import (
 )
 from scalarviz.scene.silhouettes import balls_of
 from scalarviz.story.panel_words import FEW, digits_of_off, formula_digits
+
+digits_at_rest = lru_cache(maxsize=16)(digits_of_off)  # equal in most pictures
+_newest: list[Any] = [None, {}]  # the buffers of a picture, and the decimals of their formula
+
+
+def digits_of_picture(frame_data: FrameData) -> dict[str, int]:
+    """Return the decimals of the results of a formula, computed once for all lines of a picture."""
+    buffers = frame_data.buffers
+    if _newest[0] is not buffers:
+        found = formula_digits(frame_data.layout.steps, buffers.values, frame_data.weights)
+        _newest[:] = buffers, found
+    known: dict[str, int] = _newest[1]
+    return known
 
 
 def draw_neurons(
@@ -63,11 +79,10 @@ def draw_neurons(
         if line.values in buffers.values and saturated.any():
             fills = faded(painted_line(line, frame_data, theme), bright, ground)[good]
             hatch = np.append(saturated, np.zeros(len(good) - len(saturated)))[good]
-        formula = formula_digits(frame_data.layout.steps, buffers.values, frame_data.weights)
-        digits, goals = formula.get(line.values, FEW), buffers.target
+        digits, goals = digits_of_picture(frame_data).get(line.values, FEW), buffers.target
         at_rest = frame_data.told is None and line is frame_data.layout.neurons[-1]
         if at_rest and goals is not None and len(goals) == len(known):
-            digits = digits_of_off(known, goals.tolist(), FEW)
+            digits = digits_at_rest((*known,), (*goals.tolist(),), FEW)
         look = hatch.tolist(), fills.tolist(), (NUMBER, HALO), digits
         write_numbers_in(canvas, balls, front.tolist(), known, lit, *look)
     if line.scores:

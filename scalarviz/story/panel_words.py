@@ -403,6 +403,8 @@ def closing_digits(
     for _ in range(TRIES):
         raised = [i for step in steps if not follows(values, found, step) for i in step[1]]
         raised = [i for i in raised if in_print(values[i], found[i]) != values[i]]
+        if len(raised) == 0:
+            break
         found = [each + (1 if i in raised else 0) for i, each in enumerate(found)]
     return found if all(follows(values, found, step) for step in steps) else [*digits]
 

@@ -24,7 +24,7 @@ TYPES = (
     "button checkbox color date datetime-local email file hidden image month number password radio "
     "range reset search submit tel text time url week"
 )
-# Adds fields of every kind to those of the page; each gets each key with each modifier. Returns the
+# Adds fields of every kind to the page; each gets each key with each modifier. Returns the
 # keys that the page has used.
 TAKEN = """([keys, types]) => {
   const add = (tag, fields, parent = document.body) =>

@@ -32,7 +32,7 @@ NUMBER = re.compile(N)
 EQUATION = re.compile(
     rf"(?<![×÷] )(?<![\d.-])((?:- )?(?:{N})(?: [-+×÷] {N})+) = ({N})(?![\d ]*[×÷])"
 )
-# Words within arithmetic: what a number is, and how many terms it stands for.
+# Words within arithmetic: what a number is, and how many terms it counts.
 ASIDE = re.compile(
     r" \(b\)| \(from the square\)| \(steepness here\)| off\b| outputs\b|(?<=- )rate "
 )

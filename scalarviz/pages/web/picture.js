@@ -52,7 +52,7 @@ const PICTURE = {
   samples: 2, // along a device pixel elsewhere, so that edges are smooth
   patience: 200, // milliseconds until a picture that stands still is drawn finely without a GPU
   pause: 1000, // milliseconds after which a picture is the first of others
-  longest: 700, // milliseconds that a fine picture may take, by those of one that is not
+  longest: 700, // milliseconds that a fine picture may take, estimated from the ordinary one
   look: 20, // milliseconds between two looks whether a picture is drawn
 };
 const CORNERS = ["", "left", "left-top", "top"]; // of a card, the first one that is free

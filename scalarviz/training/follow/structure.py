@@ -125,7 +125,7 @@ class Graph:
     """The nodes, frames and edges of a model, as far as it was called.
 
     Attributes:
-        nodes: rows of a record; one that another row stands for has the id of that one
+        nodes: rows of a record; one that is merged into another row has the id of that one
         modules: those that can be observed, not those within a leaf
         waiting: identities of those with weights that were not called
         makers: which node made a tensor
@@ -144,7 +144,7 @@ class Graph:
         self._before: dict[Any, Row] = {}  # those before each call with weights in this pass
         self._running: list[tuple[Row | None, bool]] = []  # frames and leaves; has it weights
         self._entering: dict[int, str] = {}  # names of the arguments of the model
-        self._model = unwrapped(model)  # a record has its names; modules around it have none
+        self._model = unwrapped(model)  # a record has its names, without modules around it
         self._paths = names_by_id(self._model.named_modules(remove_duplicate=False))
         self._weights: dict[int, list[str]] = {}  # names of parameters
         self._arrays = set[int]()
