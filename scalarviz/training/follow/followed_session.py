@@ -187,7 +187,10 @@ class RecordedRun(Run):
         bank.frozen[:] = self.model.by_row(~moved)
         optimizer = None
         with suppress(ScalarvizError, LookupError):  # of the rates, and of malicious files
-            optimizer = optimizer_of(kept.head.optimizers[int(which[moved][0])], rates[moved][0])
+            given, *others = (kept.head.optimizers[int(i)] for i in {*which[moved]})
+            optimizer = optimizer_of(given, rates[moved][0])
+            if optimizer is not None and any(each != given for each in others):
+                optimizer = None
             if optimizer is not None:
                 optimizer = optimizer.with_own_rates(self._own_rates(optimizer, rates, moved))
         has_slots = optimizer is not None and {*optimizer.row.slots} <= {*kept.parts}

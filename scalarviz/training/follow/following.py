@@ -62,6 +62,7 @@ from scalarviz.training.follow.sources import (
     is_module,
     number_of,
     numbers_in,
+    parameters_of,
 )
 from scalarviz.training.network.network import Network
 
@@ -287,7 +288,10 @@ class Following:
         self._known: WeakKeyDictionary[Any, int] = WeakKeyDictionary()  # parameters of optimizers
         self._process = os.getpid()
         self._losses, self._scalars = ReportedLosses(), Scalars()
-        self._seen: SeenLosses | None = None  # until the loop reports a loss
+        self._seen: SeenLosses | None = None
+        self._turn: list[Any] = []  # optimizers that have stepped since the last backward pass
+        self._passes = 0  # backward passes before the last of them
+        self._taken: list[Any] = []  # losses of this step
         self._rates: dict[str, list[float]] = {}  # learning rates at the last look
         self._watched = 0  # the step up to which an event is followed
         self._watching = 0.0  # the part of the seconds spent recording after events
@@ -417,7 +421,9 @@ class Following:
     def _report(self, loss: object, *, within: bool, taken: bool) -> None:
         try:
             self._losses.report(loss, within=within, taken=taken)
-            self._see_no_more()
+            if self._seen is not None and self._seen.reads:
+                self._seen.reads = False
+                self._seen.take()
         except InputError:
             raise
         except Exception as error:
@@ -511,6 +517,7 @@ class Following:
         """
         if self._keeper is None:
             raise OrderError("no step yet, so nothing is recorded: train first")
+        self._finish()
         self._try(self._flush)
         if not self._within and not self.is_closed:
             self._try(self._look, self._keeper.look)
@@ -523,6 +530,7 @@ class Following:
             atexit.unregister(self._end)
         if self.is_closed or os.getpid() != self._process:
             return
+        self._finish()
         self.is_closed, self._newest = True, None
         self._see_no_more()
         for handle in self._handles:
@@ -603,7 +611,7 @@ class Following:
     @harmless
     def _before(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Hook called before a step of any optimizer."""
-        now = self._stepped = time.perf_counter()
+        self._stepped = time.perf_counter()
         if optimizer is not self._newest:  # first, since this runs at each step
             known = self._known.get(optimizer)
             if known is None:
@@ -617,12 +625,16 @@ class Following:
             self._newest = optimizer
         self._within = True
         self._watch(optimizer)
-        self._keeps = self._wants(now)
+        closes = any(map(callable, (*args[1:], *kwargs.values())))
+        is_same = self._turn and self._seen is not None and self._seen.passes == self._passes
+        goes_on = bool(is_same) and not closes and all(x is not optimizer for x in self._turn)
+        if not goes_on:
+            self._finish()
+            self._keeps = self._wants(time.perf_counter())
         if self._keeps:
             keeper, begun = self._begin(), moment()  # opening the file is no part of a look
             self._known[optimizer] = self._look_at(optimizer)
-            closes = any(map(callable, (*args[1:], *kwargs.values())))
-            keeper.read_before(optimizer, closes=closes)
+            keeper.read_before(optimizer, closes=closes, goes_on=goes_on)
             self._spend(begun)
 
     def _watch(self, optimizer: Any) -> None:
@@ -640,20 +652,40 @@ class Following:
     def _after(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """Hook called after a step of any optimizer."""
         if self._within:
-            self._end_losses(optimizer)
-            if self._keeps or self._observer or self._stepped > self._flushed + FLUSH:
-                self._end_step(moment())
-            else:
-                self.steps, self._within = self.steps + 1, False
+            if not self._turn:
+                self._end_losses()
+                self.steps += 1
+            self._within = False
+            self._turn.append(optimizer)
+            if not self._may_go_on():
+                self._finish()
 
-    def _end_losses(self, optimizer: object = None) -> None:
+    def _may_go_on(self) -> bool:
+        """Return whether another optimizer may step before the next backward pass."""
+        source = self._source
+        if self._seen is None or not self._seen.passes or not isinstance(source, TorchSource):
+            return False
+        self._passes = self._seen.passes
+        if self.steps == 1:  # others may still be unknown
+            known = {id(x) for each in source.used for x in parameters_of(each)}
+            return any(x.grad is not None and id(x) not in known for x in source.learned())
+        return len(self._turn) < len(source.used)
+
+    @harmless
+    def _finish(self) -> None:
+        """End a step, after all optimizers that use its gradients; write it if it is due."""
+        turn, self._turn = self._turn, []
+        used = self._source.used if turn and self._source else ()
+        if len(turn) == 1 < len(used) and self._taken:
+            number = next(i for i, each in enumerate(used, 1) if each is turn[0])
+            self._scalars.add(self.steps, {f"loss {number}": self._taken})
+        if turn and (self._keeps or self._observer or self._stepped > self._flushed + FLUSH):
+            self._write_step(moment())
+
+    def _end_losses(self) -> None:
         """End the losses of a step; without a reported one, its backward passes have them."""
-        losses = self._seen.take() if self._seen else []
-        used = self._source.used if losses and self._source else ()
-        if len(used) > 1:
-            numbers = {id(each): i + 1 for i, each in enumerate(used)}
-            self._scalars.add(self.steps + 1, {f"loss {numbers[id(optimizer)]}": losses})
-        self._losses.end_step(losses)
+        self._taken = self._seen.take() if self._seen else []
+        self._losses.end_step(self._taken)
 
     @harmless
     def _network_stepped(self, losses: Numbers) -> None:
@@ -763,9 +795,14 @@ class Following:
 
     @harmless
     def _end_step(self, begun: tuple[float, float]) -> None:
-        """Count a finished step; write its numbers if the step is to be recorded."""
-        self.steps += 1
-        self._within, keeps, self._keeps = False, self._keeps, False
+        """Count a finished step, and write it if it is due."""
+        self.steps, self._within = self.steps + 1, False
+        self._write_step(begun)
+
+    @harmless
+    def _write_step(self, begun: tuple[float, float]) -> None:
+        """Write the numbers of a finished step if it is to be recorded."""
+        keeps, self._keeps = self._keeps, False
         if keeps:
             keeper = self._begin()
             self._rates = rates_of(keeper.source.used, differ=len(self._rates) > 1)

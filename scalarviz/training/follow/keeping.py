@@ -87,9 +87,13 @@ class SnapshotWriter:
         parts = [*PARTS, *slots_of(source.used)] if explains else [*PARTS[:BEFORE]]
         if anew or len(parts) != self._parts:
             self._parts = len(parts)
-            self._numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
-            self._marks = np.zeros((2, len(self._arrays)), np.uint8)
-            self._rates = np.full((len(self._arrays), 3), np.nan)
+            numbers: Numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
+            if anew:
+                self._marks = np.zeros((2, len(self._arrays)), np.uint8)
+                self._rates = np.full((len(self._arrays), 3), np.nan)
+            else:  # a second optimizer, perhaps within a step
+                numbers[: BEFORE + 1] = self._numbers[: BEFORE + 1]
+            self._numbers: Numbers = numbers
         header = header_of(source, self._arrays, parts, self._probe)
         full = total * self._numbers.itemsize if total > count else 0
         self._full_price = full / RATE
@@ -104,14 +108,17 @@ class SnapshotWriter:
         """Copy arrays into a part of the page; return which of them have numbers."""
         return read_into(self._numbers[part], given, self._arrays)
 
-    def read_before(self, optimizer: Any, *, closes: bool) -> None:
+    def read_before(self, optimizer: Any, *, closes: bool, goes_on: bool = False) -> None:
         """Copy the weights, gradients and optimizer slots before a step.
 
         Args:
             closes: whether the optimizer gets a closure that evaluates the gradients
+            goes_on: whether other optimizers have stepped since the last backward pass; the arrays
+                that they update are left as they are
         """
         source = self.source
         assert isinstance(source, TorchSource)
+        earlier = [each.copy() for each in (self._rates, self._numbers, self._marks) if goes_on]
         self._read(BEFORE, source.values())
         self._closes = optimizer if closes else None
         if not closes:
@@ -120,6 +127,12 @@ class SnapshotWriter:
             for part, given in enumerate(source.slots().values(), BEFORE + 1):
                 self._read(part, given)
         self._rates[:] = source.rates(optimizer)
+        if goes_on:
+            rates, numbers, marks = earlier
+            for i in np.flatnonzero(~np.isnan(rates[:, 2])):
+                span = self._arrays[i].numbers
+                self._numbers[:, span], self._marks[:, i] = numbers[:, span], marks[:, i]
+                self._rates[i] = rates[i]
 
     def _read_gradients(self, optimizer: Any) -> None:
         """Copy the gradients; divide by the `grad_scale` of a fused optimizer, if it has one."""

@@ -24,6 +24,10 @@ from scalarviz.training.follow.structure import Graph, is_compiled
 MOST_NODES, MOST_SECONDS = 20_000, 0.5
 MOST_CALLS, MOST_STEPS = 3, 20  # passes of each model, and optimizer steps, that are observed
 NOT_INSIDE = "DataParallel", "FullyShardedDataParallel"
+IN_PARTS = (
+    "it is called in parts: follow a part, or several by name, as in "
+    "sv.follow(encoder=m.encoder, decoder=m.decoder)"
+)
 CONTAINERS = "ModuleDict", "ModuleList"  # of models, which are not called themselves
 
 
@@ -117,7 +121,7 @@ class Observer:
         if not self._calls:
             self.lack = self.lack or "no forward pass in training mode was seen"
         elif not self._calls[id(self._model)] and type(self._model).__name__ not in CONTAINERS:
-            self.lack = self.lack or "called in parts: functions between its modules are not seen"
+            self.lack = self.lack or IN_PARTS
         rows: dict[str, Any] = {"frames": [], "nodes": [], "edges": []}
         self._try(lambda: rows.update(self._graph.rows()))
         return {"version": 1, "lack": self.lack, "cost_ms": round(1e3 * self.seconds, 3), **rows}

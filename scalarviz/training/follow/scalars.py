@@ -208,6 +208,8 @@ class SeenLosses:
     Attributes:
         is_scaled: whether a GradScaler scales the losses
         is_bad: whether a loss of the next step is not finite
+        passes: number of backward passes so far
+        reads: whether the loop reports no losses, so that these are read
     """
 
     def __init__(
@@ -218,6 +220,7 @@ class SeenLosses:
         has_many: Callable[[], None],
     ) -> None:
         self.is_scaled = self.is_bad = self._is_closed = False
+        self.passes, self.reads = 0, True
         self._tensors, self._failed, self._evaluates = tensors, failed, evaluates
         self._has_many = has_many
         self._seen: list[tuple[Any, Any]] = []  # of the next step, also without a scale
@@ -229,7 +232,8 @@ class SeenLosses:
         @wraps(self._wrapped)
         def backward(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             is_open = not self._is_closed and not torch.compiler.is_compiling()
-            loss, marks = self._loss_of(tensor) if is_open else (None, None)
+            self.passes += is_open
+            loss, marks = self._loss_of(tensor) if is_open and self.reads else (None, None)
             result = self._wrapped(tensor, *args, **kwargs)
             if loss is not None and marks != self._marks():
                 self._seen.append(loss)

@@ -22,7 +22,7 @@ from scalarviz.scene.layout.model_layout import ModelLayout
 from scalarviz.scene.layout.model_tree import tree_of
 from scalarviz.training.follow import following
 from scalarviz.training.follow import observer as observing
-from scalarviz.training.follow.observer import Observer
+from scalarviz.training.follow.observer import IN_PARTS, Observer
 from scalarviz.training.follow.structure import Graph
 from tests.wording import refused
 
@@ -672,7 +672,7 @@ def in_a_thread(model: Any, x: Any) -> None:
         (lambda m: m.eval(), lambda m, x: m(x), "no forward pass in training mode was seen"),
         (lambda m: m, in_a_thread, "no forward pass in training mode was seen"),
         (lambda m: m, lambda m, x: m[1](m[0](x)),
-         "called in parts: functions between its modules are not seen"),
+         IN_PARTS),
     ],
 )  # fmt: skip
 def test_what_cannot_be_observed_is_said(make: Any, call: Any, lack: str) -> None:
