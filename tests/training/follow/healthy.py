@@ -6,6 +6,9 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import Any
 
+import pytest
+
+pytest.importorskip("torch", reason="make test-all installs PyTorch, make test does not")
 import torch
 from torch import nn
 from torch.nn import functional as F
