@@ -306,6 +306,7 @@ def caption_of_state(
     is_followed = neuron is not None or (moment.kind == "step" and not chosen)
     if is_followed and right_output(facts, state) is not None:
         at = [i for i in summing(facts) if moment.kind != "forward" or i <= moment.operation]
+        at = [i for i in at if facts.operations[i].target in state.values]
         known = thread_of(facts, state)
         thread = [thread_at(facts, state, i) for i in at[len(known) :]]
         named = [(facts.operations[i].target, unit) for i, unit in zip(at, known, strict=False)]

@@ -205,7 +205,7 @@ def compare(session: sv.Session, states: list[Any], wanted: list[Any], folder: P
     found = said_by_node({"spec": spec_of(session), "states": states}, folder)
     for place, (ours, theirs) in enumerate(zip(wanted, found, strict=True)):
         for question, mine, other in zip(states[place]["asked"], ours, theirs, strict=True):
-            for name in ("bars", "bent", "misses", "changes"):
+            for name in ("bars", "bent", "changes", "group", "misses", "trial"):
                 both = [each.pop(name, None) for each in (mine, other)]
                 assert alike(*both), f"moment {place}, {question}: {both}"
             assert other == mine, f"moment {place}, {question}"

@@ -199,7 +199,8 @@ def test_tables_follow_at_rest_and_captions_are_spoken_when_stepping(tab: Tab) -
     assert cell.inner_text() != before
     tab.press(".", 2)
     spoken = tab.ask("document.querySelector('#spoken').textContent")
-    assert spoken and tab.shown("caption").startswith(spoken)
+    drawn = re.sub(r"(?<![0-9])0\.", ".", spoken)  # drawn numbers have no 0 before the point
+    assert spoken and tab.shown("caption").startswith(drawn)
     tab.press("Space")
     tab.until("app.state.step > 8")
     assert tab.ask("document.querySelector('#spoken').textContent") == spoken

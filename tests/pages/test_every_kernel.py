@@ -16,7 +16,8 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.engines.codegen.kernel_units import Dtype
-from scalarviz.engines.cpu.table import TRAIN_NETWORKS, every_unit
+from scalarviz.engines.cpu.table import every_unit
+from scalarviz.engines.wasm.module import NOT_IN_PAGES
 from tests.core.layers.test_layers import MAKERS
 from tests.pages.node import InPage
 from tests.pages.test_engine import STEPS
@@ -28,7 +29,7 @@ DIGITS = {"float32": 1e-5, "float64": 1e-12}
 UNITS = [
     unit
     for unit in dict.fromkeys(every_unit())
-    if unit != TRAIN_NETWORKS and "all_cores" not in unit.name
+    if not any(word in unit.name for word in NOT_IN_PAGES)
 ]
 Make = Callable[[Dtype], sv.Session]
 

@@ -322,11 +322,12 @@ def fill_panel(
     group, lanes = group_of_rows(w), lane_count(w)
     for i in range(rows):
         a, b = at + i * group, first + i * down
-        if lanes <= left:  # the numbers beyond the group are overwritten
-            store_lanes(panel, a, load_lanes(w, b))
-        else:
-            for c in range(min(group, left)):
-                panel[a + c] = w[b + c]
+        for start in range(ZERO, min(group, left), lanes):
+            if start + lanes <= left:  # the numbers beyond the group are overwritten
+                store_lanes(panel, a + start, load_lanes(w, b + start))
+            else:
+                for c in range(start, min(group, left)):
+                    panel[a + c] = w[b + c]
 
 
 @inlined
@@ -345,7 +346,7 @@ def panels_of(op: Record, x: Numbers) -> Numbers:
 @inlined
 def group_of_rows(x: Numbers) -> Index:
     """Return how many rows of z are computed from the same part of the weights, in blocks."""
-    return lane_count(x) // block_rows(x) * block_rows(x)
+    return max(lane_count(x) // block_rows(x), ONE) * block_rows(x)
 
 
 @inner

@@ -35,7 +35,10 @@ function explainedOf(facts, state, row) {
     (made?.counted ?? facts.first) + step - (operation ? 0 : 1),
   ); // prettier-ignore
   const moves = before && state.explains !== false && !frozen[row];
-  const isKnown = moves && optimizer.slots.every((name) => slots[name]);
+  // clip_norm needs all gradients.
+  const isClipped = optimizer.clip_norm === null || operation === 0 ||
+    facts.moments.every((each, i) => each.kind !== "weight gradient" || i < operation); // prettier-ignore
+  const isKnown = moves && isClipped && optimizer.slots.every((name) => slots[name]);
   return new Explained(
     row, weight.value, weight.grad, weight.kept, Object.keys(optimizer.settings), Boolean(frozen[row]),
     frozen.some(Boolean), isKnown ? optimizer_lines(optimizer, weight) : [], optimizer.clip_norm !== null,
