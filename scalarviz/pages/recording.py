@@ -93,6 +93,7 @@ class Taken:
         rows: row in focus, for each step in `steps`
         batches: batch size, for each step in `steps`
         rates: learning rate, for each step in `steps`
+        frozen: mask of the frozen weights, for each step in `steps`
         stopped: why training cannot continue after the last step: "gradient", "overflow" or ""
         losses: loss of every step
         measured: metrics, or None
@@ -105,6 +106,7 @@ class Taken:
     rows: list[int] = field(default_factory=list)
     batches: list[int] = field(default_factory=list)
     rates: list[float] = field(default_factory=list)
+    frozen: list[Any] = field(default_factory=list)
     stopped: str = ""
     losses: FloatArray = field(default_factory=lambda: np.zeros(0))
     measured: dict[str, Any] | None = None
@@ -181,6 +183,7 @@ def of_record(
             "`scalarviz open` shows"
         )
     made.spec["scales"] = scales
+    made.spec["frozen"] = frozen_arrays(taken, sizes)
     words = [text("page.record.moments", count=len(taken.steps), all=count,
                   parts=made.parts.values)]  # fmt: skip
     words += [text("page.record.losses", count=alone)] if alone > 1 else []
@@ -209,6 +212,16 @@ def scale_arrays(taken: Taken, sizes: list[int]) -> dict[str, list[float]]:
         found[name] = tops.tolist()
         rows = np.repeat(tops, sizes)
         taken.arrays = [(t, x / rows if t == name else x) for t, x in taken.arrays]
+    return found
+
+
+def frozen_arrays(taken: Taken, sizes: list[int]) -> dict[int, list[int]]:
+    """Return the numbers of the frozen arrays from some moments on, by the number of the moment."""
+    firsts, found = np.cumsum([0, *sizes[:-1]]), dict[int, list[int]]()
+    for i, mask in enumerate(taken.frozen):
+        now = np.flatnonzero(mask[firsts]).tolist()
+        if now != (list(found.values()) or [[]])[-1]:
+            found[i] = now
     return found
 
 
@@ -368,6 +381,7 @@ def take_rest(taken: Taken, session: Session, probe: FloatArray, first: int) -> 
     taken.steps.append(step)
     taken.batches.append(size)
     taken.rates.append(session.learning_rate)
+    taken.frozen.append(session.network.bank.frozen.copy())
     taken.rows.append(row_in_focus(session, first, rests=True))
     values = (way.values.get(each.name, np.zeros(each.size)) for each in program.buffers)
     taken.arrays += [("value", numbers.value), (ROUGH, numbers.grad)]

@@ -114,7 +114,8 @@ class SessionState:
         """Return the entries of a state that do not depend on the numbers of a step."""
         session, settings = self.session, settings_now(self.session)
         bank, rate = session.network.bank, settings.optimizer.rate(session.network.bank.step_count)
-        frozen = np.asarray(bank.frozen).astype(np.uint8)
+        masks = bank.frozen, session.trainer.still
+        frozen, still = (np.asarray(mask).astype(np.uint8) for mask in masks)
         first = session.timeline.branches[0].frames[0].value
         return {
             "last": here.end.step,
@@ -133,7 +134,7 @@ class SessionState:
             "size": session.trainer.batches.size,
             "optimizer": 0,
             "explains": session.trainer.explains,
-            "made": {"optimizer": 0, "rate": float(rate), "frozen": frozen,
+            "made": {"optimizer": 0, "rate": float(rate), "frozen": still,
                      "counted": bank.step_count - session.step_index},
         }  # fmt: skip
 

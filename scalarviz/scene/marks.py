@@ -99,13 +99,28 @@ def box_of_neuron(see: Projection, layout: Layout, neuron: Neuron) -> Box | None
 def hold(canvas: Canvas2D, see: Projection, frame_data: FrameData, row: int, theme: Theme) -> None:
     """Draw a bar along the left and right side of a frozen cube."""
     for balls in cubes_seen(see, frame_data, [row], None, 0.05):
-        box = box_around(balls)
-        if box is not None and box.height > LEAST_FROZEN:
-            depth = max(min([each.depth for each in balls]) - 1e-4, -1.0)
-            rest = 0.22 * box.height
-            for x in (box.x + 0.5, box.right - 0.5):
-                ends = [(x, box.y + rest)], [(x, box.bottom - rest)]
-                canvas.segments(ends[0], ends[1], theme.ink, width=1.6, depth=depth)
+        draw_bars(canvas, balls, theme)
+
+
+def hold_arrays(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
+    """Draw a bar along the left and right side of each frozen array of a followed model."""
+    frozen = frame_data.cubes.frozen
+    for plate in frame_data.layout.plates:
+        if frozen is not None and frozen[plate.first] > 0:
+            last = plate.corners_of(plate.rows - 1, plate.columns - 1, plate.half)
+            balls = balls_of(see, list(plate.corners_of(0, 0, plate.half)), 0.0)
+            draw_bars(canvas, [*balls, *balls_of(see, list(last), 0.0)], theme)
+
+
+def draw_bars(canvas: Canvas2D, balls: Sequence[Ball], theme: Theme) -> None:
+    """Draw a bar along the left and right side of the corners of something frozen."""
+    box = box_around(balls)
+    if box is not None and box.height > LEAST_FROZEN:
+        depth = max(min([each.depth for each in balls]) - 1e-4, -1.0)
+        rest = 0.22 * box.height
+        for x in (box.x + 0.5, box.right - 0.5):
+            ends = [(x, box.y + rest)], [(x, box.bottom - rest)]
+            canvas.segments(ends[0], ends[1], theme.ink, width=1.6, depth=depth)
 
 
 def cube_boxes(

@@ -69,6 +69,7 @@ from scalarviz.scene.marks import (
     draw_guess,
     draw_pushes,
     hold,
+    hold_arrays,
 )
 from scalarviz.scene.neurons import draw_neurons
 from scalarviz.scene.offscreen import drawing
@@ -465,13 +466,11 @@ class Picture:
             taken.boxes += draw_sequence_marks(part, see, frame_data, theme)
             draw_chosen(part, see, frame_data, theme)
             frozen = frame_data.cubes.frozen
-            rows = (
-                []
-                if frozen is None or frame_data.layout.marks
-                else np.flatnonzero(frozen)[:MOST_FROZEN].tolist()
-            )
-            for row in rows:
-                hold(part, see, frame_data, row, theme)
+            if frame_data.layout.marks:
+                hold_arrays(part, see, frame_data, theme)
+            elif frozen is not None:
+                for row in np.flatnonzero(frozen)[:MOST_FROZEN].tolist():
+                    hold(part, see, frame_data, row, theme)
             draw_held(part, see, frame_data, theme)
             taken.boxes += draw_call_outs(part, see, frame_data, theme, taken.boxes)
             sheets = draw_row_sheet(part, see, frame_data, theme)

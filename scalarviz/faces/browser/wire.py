@@ -116,9 +116,10 @@ class StateReducer:
         """
         if size_of(state) <= LARGEST:
             return state
-        frozen = state["frozen"] if state["frozen"].any() else None
+        masks = state["frozen"], state["made"]["frozen"]
+        frozen, still = (mask if mask.any() else None for mask in masks)
         light = {**state, "light": True, "frozen": frozen}
-        light["made"] = {**state["made"], "frozen": frozen}
+        light["made"] = {**state["made"], "frozen": still}
         for name in SPARED:
             if size_of(light) > LARGEST:
                 light[name] = {} if isinstance(light[name], dict) else None

@@ -6,7 +6,7 @@ import { overTime } from "./over_time.js";
 import { even_steps, last_known } from "./story/past_places.js";
 import { HEALTH, SCALARS } from "./story/scales.js";
 import { unpacked } from "./arrays.js";
-import { scaleModelArrays } from "./model_arrays.js";
+import { maskOf, scaleModelArrays } from "./model_arrays.js";
 
 const AGAIN = 3; // times that a worker is begun again before it has answered
 
@@ -153,10 +153,12 @@ function placesOf(bytes, recording, engine) {
   const first = engine.buffers[0].name;
   const isWalked = new Set(walked);
   const places = [];
+  let frozen = recording.scales && new Uint8Array(count); // a mask of the moment
   const read = (names) =>
     Object.fromEntries(names.map((name) => [name, reader.next(sizes.get(name))]));
   steps.forEach((step, i) => {
     const value = reader.next(count, "value");
+    if (recording.frozen?.[i]) frozen = maskOf(recording.frozen[i], recording.scales.sizes);
     const rest = {
       step, operation: 0, moment: -1, value, grad: reader.next(count), target: reader.next(outputs),
       values: read([...sizes.keys()]), gradients: {}, before: null,
@@ -165,6 +167,7 @@ function placesOf(bytes, recording, engine) {
     rest.inputs = rest.values[first];
     rest.probe = Float32Array.from(probe ? reader.next(probe, "probe") : []);
     if (recording.scales) scaleModelArrays(rest, recording.scales);
+    if (recording.scales) rest.frozen = frozen;
     places.push(rest);
     if (!isWalked.has(step)) return;
     const given = { [first]: reader.next(inputs) };

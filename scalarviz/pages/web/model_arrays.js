@@ -10,3 +10,9 @@ export function scaleModelArrays({ value, grad }, { sizes, rough, ...scales }) {
     }
   });
 }
+
+/** Return a mask of the weights that belong to some arrays, given the sizes of all arrays. */
+export function maskOf(arrays, sizes) {
+  const masks = sizes.map((size, i) => new Uint8Array(size).fill(Number(arrays.includes(i))));
+  return Uint8Array.from(masks.flatMap((mask) => [...mask]));
+}

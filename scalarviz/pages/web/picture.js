@@ -385,7 +385,8 @@ export class Picture {
     draw_ways(...seen, frame.blame);
     taken.boxes.push(...draw_kernel_rows(...seen), ...draw_sequence_marks(...seen));
     marks.draw_chosen(...seen);
-    for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
+    if (layout.marks?.length) marks.hold_arrays(...seen);
+    else for (const row of frozenRows(frame.frozen)) marks.hold(paper, see, frame, row, palette);
     draw_held(...seen);
     taken.boxes.push(...draw_call_outs(...seen, taken.boxes));
     taken.boxes.push(...draw_row_sheet(...seen));

@@ -173,7 +173,8 @@ class Kept(NamedTuple):
         step: number of training steps taken
         head: description of the model's arrays at that step
         parts: flat arrays by name, such as "value" and "gradient"
-        marks: whether values and gradients of each array are available, shape (2, arrays)
+        marks: whether values and gradients of each array are available, and whether it is a frozen
+            parameter, shape (3, arrays)
         rates: learning rate, number of earlier optimizer steps and index of the optimizer for each
             array, shape (arrays, 3); NaN for an array that this step does not change
     """
@@ -291,11 +292,11 @@ class Followed:
         if self._newest is None or self._newest.step != step:
             head, numbers = self._bytes(step)
             count = len(head.arrays)
-            rates, flat, marks = np.split(numbers, [24 * count, len(numbers) - 2 * count])
+            rates, flat, marks = np.split(numbers, [24 * count, len(numbers) - 3 * count])
             rows = flat.view(head.dtype).reshape(len(head.parts), head.count)
             parts = dict(zip(head.parts, rows, strict=True))
             rates = rates.view("<f8").reshape(count, 3)
-            self._newest = Kept(step, head, parts, marks.reshape(2, count), rates)
+            self._newest = Kept(step, head, parts, marks.reshape(3, count), rates)
         return self._newest
 
     def _bytes(self, step: int, *, full: bool = False) -> tuple[Head, Numbers]:
@@ -307,7 +308,7 @@ class Followed:
         if found is None:
             raise FileError(f"{shorten(self.path)}: step {step:,} was dropped or is damaged")
         head = self.head(pages[step][1])
-        count, beside = (head.total, 0) if full else (head.count * len(head.parts), 26)
+        count, beside = (head.total, 0) if full else (head.count * len(head.parts), 27)
         if len(found) != count * head.dtype.itemsize + beside * len(head.arrays):
             raise FileError(f"{shorten(self.path)} is damaged: step {step:,} has another length")
         return head, found

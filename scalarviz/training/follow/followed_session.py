@@ -170,6 +170,8 @@ class RecordedRun(Run):
                 self._kept = self.followed.kept(known)
                 self.model.write(self._kept, "value", self.trainer.bank)
                 self.model.write(self._kept, "gradient", self.trainer.bank)
+                if self._kept.head is self.model.head:
+                    self.trainer.bank.frozen[:] = self.model.by_row(self._kept.marks[2])
                 self.trainer.bank.has_gradients = True
                 self._set_optimizer(self._kept)
                 return
@@ -181,10 +183,10 @@ class RecordedRun(Run):
         trainer, bank = self.trainer, self.trainer.bank
         is_shown = kept.head is self.model.head and "before" in kept.parts
         trainer.knows = is_shown and bool(moved.any())
-        trainer.explains = False
+        trainer.explains, trainer.unmoved = False, None
         if not trainer.knows:
             return
-        bank.frozen[:] = self.model.by_row(~moved)
+        trainer.unmoved = self.model.by_row(~moved)
         optimizer = None
         with suppress(ScalarvizError, LookupError):  # of the rates, and of malicious files
             given, *others = (kept.head.optimizers[int(i)] for i in {*which[moved]})
@@ -291,9 +293,11 @@ def timeline_of(followed: Followed) -> Timeline:
     trainer = Trainer(network, settings, 0, partial(RecordedRun, followed, model))
     run = trainer.run
     assert isinstance(run, RecordedRun)
+    run.load(followed.record.steps[0])
+    timeline = Timeline(trainer, MEMORY)  # its first keyframe has the first moment
     run.load(followed.record.steps[-1])
-    timeline = Timeline(trainer, MEMORY)
     timeline.clock = Clock(followed.record.steps[-1])
+    timeline.remember()
 
     def grow() -> None:
         branch, losses = timeline.branch, followed.record.losses

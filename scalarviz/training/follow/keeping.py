@@ -89,7 +89,7 @@ class SnapshotWriter:
             self._parts = len(parts)
             numbers: Numbers = np.zeros((max(BEFORE + 1, len(parts)), count), source.dtype)
             if anew:
-                self._marks = np.zeros((2, len(self._arrays)), np.uint8)
+                self._marks = np.zeros((3, len(self._arrays)), np.uint8)
                 self._rates = np.full((len(self._arrays), 3), np.nan)
             else:  # a second optimizer, perhaps within a step
                 numbers[: BEFORE + 1] = self._numbers[: BEFORE + 1]
@@ -101,7 +101,7 @@ class SnapshotWriter:
 
     @property
     def _page(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The contents of a page: rates, numbers, and which arrays have values and gradients."""
+        """The contents of a page: rates, numbers, and marks of the arrays, see `Kept`."""
         return self._rates, self._numbers[: self._parts], self._marks
 
     def _read(self, part: int, given: Sequence[Any]) -> list[bool]:
@@ -153,7 +153,7 @@ class SnapshotWriter:
             self._numbers[BEFORE] = self._numbers[VALUE] if is_known else np.nan
         if self._closes is not None or not source.used:
             self._read_gradients(self._closes)
-        self._marks[0] = self._read(VALUE, source.values())
+        self._marks[0], self._marks[2] = self._read(VALUE, source.values()), source.frozen
         if urgent or recorder.pages[b"PAGE"].is_due(step):
             recorder.keep(b"PAGE", step, *self._page)
             self.last = step
@@ -192,6 +192,7 @@ class SnapshotWriter:
         """Write a page with the current weights only, without gradients and rates."""
         self._numbers[:], self._rates[:] = 0.0, np.nan
         self._marks[0], self._marks[1] = self._read(VALUE, self.source.values()), 0
+        self._marks[2] = self.source.frozen
         self.recorder.keep(b"PAGE", step, *self._page)
         if full:
             self.keep_full(step)

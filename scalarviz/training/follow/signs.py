@@ -75,7 +75,7 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
 
     Args:
         numbers: the numbers of a page: values, gradients and values before the step
-        marks: whether each array has values and whether it has gradients, shape (2, arrays)
+        marks: whether each array has values and whether it has gradients, see `Kept`
 
     The values are those before the step, if known. The fourth column is the fraction of dead units,
     which are rows of a matrix whose gradients are all 0, or the units of a normalization whose two
@@ -84,7 +84,7 @@ def statistics_of(numbers: Numbers, arrays: Sequence[Array], marks: Numbers) -> 
     found, alive = np.full((len(arrays), NUMBERS), UNKNOWN, np.float32), np.zeros(0, bool)
     home, factors, moved = None, found[:0], alive  # of a normalization
     with np.errstate(all="ignore"):
-        for row, array, (has_values, has_gradient) in zip(found, arrays, marks.T, strict=True):
+        for row, array, (has_values, has_gradient) in zip(found, arrays, marks[:2].T, strict=True):
             value, gradient, before = numbers[: BEFORE + 1, array.numbers]
             if has_values:
                 is_known = not np.isnan(before).all() or np.isnan(value).all()

@@ -147,6 +147,7 @@ def pick_of(shape: Sequence[int], share: float) -> tuple[int, int]:
 #     used      optimizers with observed steps, in the order of their first steps
 #     is_crowded  whether the training leaves less than two cores, for the viewer and the screen
 #     is_lazy   whether it has arrays without a shape yet
+#     frozen    whether each array is frozen, or False
 #
 # and methods that return its current numbers.
 
@@ -231,6 +232,12 @@ class TorchSource:
         """Return the parameters of the model and of its optimizers that get gradients."""
         others = [x for each in self.used for x in parameters_of(each) if id(x) not in self.places]
         return [x for x in (*self.tensors[: len(self.places)], *others) if x.requires_grad]
+
+    @property
+    def frozen(self) -> Sequence[bool]:
+        """Whether each array is a parameter without gradients at present."""
+        count = len(self.places)
+        return [i < count and not each.requires_grad for i, each in enumerate(self.tensors)]
 
     def gradients(self) -> Sequence[Any]:
         """Return the gradient of each array, None for arrays without a gradient."""
@@ -326,7 +333,7 @@ def is_module(model: object) -> bool:
 class ArraySource:
     """A source of named arrays and gradients, whose optimizer is unknown."""
 
-    is_chain = explains = is_lazy = False
+    is_chain = explains = is_lazy = frozen = False
     is_crowded = True  # as far as is known
     title, used = "", ()
 

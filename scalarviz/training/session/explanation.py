@@ -136,7 +136,8 @@ def numbers_of(trainer: Trainer, operation: Operation, done: int) -> OperationNu
 def explain(trainer: Trainer, row: int, done: int) -> Explanation:
     """Explain the update of the weight in a bank `row`, after `done` operations of the step."""
     program, bank = trainer.network.program, trainer.bank
-    value, grad, frozen = float(bank.value[row]), float(bank.grad[row]), bool(bank.frozen[row])
+    value, grad, still = float(bank.value[row]), float(bank.grad[row]), trainer.still
+    frozen = bool(still[row])
     x, g, products, total = np.zeros(0), None, None, None
     own = [operation for operation in program.operations if row in operation.parameters]
     is_recorded = trainer.recorded is not None
@@ -171,7 +172,7 @@ def explain(trainer: Trainer, row: int, done: int) -> Explanation:
         kept,
         tuple(optimizer.settings),
         frozen,
-        bool(bank.frozen.any()),
+        bool(still.any()),
         lines,
         optimizer.clip_norm < np.inf,
         bank.name_of(row),

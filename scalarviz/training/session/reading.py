@@ -474,7 +474,7 @@ class Numbers(UserDict[str, Any]):
 def bank_now(session: Session) -> State:
     """Return a State with only the clock and the numbers of the bank."""
     timeline, bank = session.timeline, session.network.bank
-    numbers = bank.value, bank.grad, bank.state, bank.frozen
+    numbers = bank.value, bank.grad, bank.state, timeline.trainer.still
     return State(*timeline.clock.place, NONE, False, timeline.loss, *numbers)
 
 

@@ -54,6 +54,8 @@ class Trainer:
         knows: whether the numbers before the last step are known
         explains: whether `settings` describes the optimizer that takes the steps
         computes: whether the network computes the same function as the followed model
+        unmoved: mask of the weights that the shown step of a followed model does not update, or
+            None
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class Trainer:
         recorded: Callable[[Trainer], Run] | None = None,
     ) -> None:
         self.recorded, self.knows, self.explains, self.computes = recorded, True, True, True
+        self.unmoved: Any = None
         check_fits(settings.data, network)
         check_loss(network, settings.loss)
         if begin_with_affine(network, settings.data):
@@ -76,6 +79,11 @@ class Trainer:
         self.settings: Settings = settings
         self._set_network()
         self.run = self._make_run()
+
+    @property
+    def still(self) -> Any:
+        """Mask of the weights that the step does not change."""
+        return self.bank.frozen if self.unmoved is None else self.unmoved
 
     def _make_run(self) -> Run:
         self.batches = self.settings.data.batches(self.settings.batch, self.seed)

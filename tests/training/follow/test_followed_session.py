@@ -38,6 +38,7 @@ def test_the_clock_goes_from_kept_step_to_kept_step(long: tuple[Any, Witness]) -
     assert session.step_index == steps[-1] and np.array_equal(weights(session), flat(witness, 100))
     session.seek(0)
     assert session.step_index == 0 and steps[1] - steps[0] > 1
+    assert np.array_equal(weights(session), flat(witness, 0))
     for place, step in enumerate(steps[1:], 1):
         session.advance()
         assert session.step_index == step and np.array_equal(weights(session), flat(witness, step))
