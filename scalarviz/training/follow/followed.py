@@ -246,7 +246,8 @@ class Followed:
     def scalars(self) -> dict[str, tuple[Any, FloatArray]]:
         """Logged scalars by name: steps taken, int64, and values, float64.
 
-        Also contains the learning rates: "lr", or "lr 1", "lr 2" of parameter groups that differ;
+        Also contains the norm of all gradients at each step that was looked at, "gradient norm";
+        the learning rates: "lr", or "lr 1", "lr 2" of parameter groups that differ;
         and the losses of several optimizers, as in a GAN: "loss 1", "loss 2".
         """
         return {

@@ -85,6 +85,7 @@ TICK = 1e-6  # seconds, to avoid 0
 ASKED = 0.1  # seconds until the next check whether to record
 SEEN = 5e-6  # seconds taken by a step that is not recorded
 COLD = 2.0  # slowdown of the training compared with reading, since caches are cold afterwards
+GRADIENT_NORM = "gradient norm"  # name of a scalar
 SHOWN = {"auto": None, "window": False, "browser": True}  # whether the viewer is in a browser
 SEVERAL = "pass one model, or several by name, as in sv.follow(G=netG, D=netD)"
 OF_MODEL = "pass the model itself, not its optimizer, parameters, or state_dict"
@@ -811,6 +812,8 @@ class Following:
             self._flush()
             urgent = self._losses.is_bad and not keeper.signs.has_seen_nan
             keeper.keep(self.steps, self._losses.newest, urgent=urgent)
+            if keeper.norm is not None and GRADIENT_NORM not in self._scalars.names:
+                self._scalars.add(self.steps, {GRADIENT_NORM: [keeper.norm]})
             keeper.keep_full(self.steps, self._share * self._alone(moment()) - self._spent)
             self._price = max(cost := self._spend(begun), 0.5 * self._price)
             self._watching += cost * (self.steps <= self._watched)

@@ -32,6 +32,7 @@ from scalarviz.training.follow.sources import (
     Source,
     TorchSource,
     chosen,
+    norm_of,
     numbers_in,
     optimizers_of,
     placed,
@@ -54,11 +55,13 @@ class SnapshotWriter:
         probe: a sample in the format of a record, or None
         last: the last recorded step; -1 before the first one
         signs: observations so far, such as the first NaN
+        norm: norm of all gradients of the last recorded step, None if unknown
     """
 
     def __init__(self, source: Source, recorder: Recorder, probe: object) -> None:
         self.source, self.recorder, self.last = source, recorder, -1
         self._probe, self.signs = probe, Signs()
+        self.norm: float | None = None
         self._parts, self._looked = 0, 0
         self._newest = 0  # the last step with statistics
         self._closes: Any = None  # the optimizer, if it evaluates the gradients itself
@@ -91,6 +94,7 @@ class SnapshotWriter:
             if anew:
                 self._marks = np.zeros((3, len(self._arrays)), np.uint8)
                 self._rates = np.full((len(self._arrays), 3), np.nan)
+                self._norms = np.full(len(self._arrays), np.nan)  # of gradients
             else:  # a second optimizer, perhaps within a step
                 numbers[: BEFORE + 1] = self._numbers[: BEFORE + 1]
             self._numbers: Numbers = numbers
@@ -118,7 +122,8 @@ class SnapshotWriter:
         """
         source = self.source
         assert isinstance(source, TorchSource)
-        earlier = [each.copy() for each in (self._rates, self._numbers, self._marks) if goes_on]
+        arrays = self._rates, self._numbers, self._marks, self._norms
+        earlier = [each.copy() for each in arrays if goes_on]
         self._read(BEFORE, source.values())
         self._closes = optimizer if closes else None
         if not closes:
@@ -128,18 +133,22 @@ class SnapshotWriter:
                 self._read(part, given)
         self._rates[:] = source.rates(optimizer)
         if goes_on:
-            rates, numbers, marks = earlier
+            rates, numbers, marks, norms = earlier
             for i in np.flatnonzero(~np.isnan(rates[:, 2])):
                 span = self._arrays[i].numbers
                 self._numbers[:, span], self._marks[:, i] = numbers[:, span], marks[:, i]
-                self._rates[i] = rates[i]
+                self._rates[i], self._norms[i] = rates[i], norms[i]
 
     def _read_gradients(self, optimizer: Any) -> None:
         """Copy the gradients; divide by the `grad_scale` of a fused optimizer, if it has one."""
-        self._marks[1] = self._read(GRADIENT, self.source.gradients())
+        gradients = self.source.gradients()
+        self._marks[1] = self._read(GRADIENT, gradients)
+        parts = [self._numbers[GRADIENT, each.numbers] for each in self._arrays]
+        self._norms[:] = [*map(norm_of, gradients, parts, self._arrays)]
         scale = getattr(optimizer, "grad_scale", None)
         if scale is not None:
             self._numbers[GRADIENT] /= float(scale)
+            self._norms /= float(scale)
 
     def keep(self, step: int, loss: float | None, *, urgent: bool) -> None:
         """Record a finished step: write its statistics, new observations and, if due, its page.
@@ -158,8 +167,12 @@ class SnapshotWriter:
             recorder.keep(b"PAGE", step, *self._page)
             self.last = step
         stats = statistics_of(self._numbers, self._arrays, self._marks)
+        is_known = self._marks[1] > 0
         if source.used:
-            stats[np.isnan(self._rates[:, 2]), 2] = UNKNOWN  # another optimizer updates them
+            others = np.isnan(self._rates[:, 2])  # another optimizer updates them
+            stats[others, 2] = UNKNOWN
+            is_known &= ~others | (self._closes is not None)
+        self.norm = float(np.linalg.norm(self._norms[is_known])) if is_known.any() else None
         self._append(step, stats)
         for found in self.signs.noticed(step, self._arrays, stats, loss):
             self.note(found)

@@ -420,6 +420,19 @@ def read_one(part: Numbers, tensor: Any, pick: tuple[int, ...]) -> bool:
     return True
 
 
+def norm_of(gradient: Any, part: Numbers, array: Array) -> float:
+    """Return the norm of a gradient, given its recorded part; 0 if it has no numbers."""
+    if array.pick == WHOLE or gradient is None:
+        return float(np.linalg.norm(part))
+    if isinstance(gradient, np.ndarray):
+        return float(np.linalg.norm(gradient))
+    with suppress(NotImplementedError, RuntimeError):  # of the device "meta"
+        torch: Any = sys.modules["torch"]
+        kind = torch.float64 if "float64" in str(gradient.dtype) else torch.float32
+        return float(torch.linalg.vector_norm(gradient.detach(), dtype=kind))
+    return 0.0
+
+
 def as_array(tensor: Any) -> Numbers:
     """Convert a tensor to an array, waiting for its device."""
     if getattr(tensor, "is_sparse", False):

@@ -239,6 +239,7 @@ def modules() -> dict[str, ModuleType]:
         optim=SimpleNamespace(SGD=SGD, Adam=Adam, AdamW=AdamW, optimizer=hooks),
         nn=SimpleNamespace(Module=Module, Parameter=Parameter, Linear=Linear, ReLU=ReLU,
                            Sequential=Sequential),
+        linalg=SimpleNamespace(vector_norm=lambda x, dtype: np.linalg.norm(dtype(x.numbers))),
     )  # fmt: skip
     for when in HOOKS:
         setattr(hooks, f"register_optimizer_step_{when}_hook", partial(register, when))

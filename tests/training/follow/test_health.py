@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.training.follow import following, health, keeping, scalars, signs
+from scalarviz.training.follow import following, health, keeping, scalars, signs, sources
 from scalarviz.training.follow.following import Following
 
 pytest.importorskip("torch", reason="make test-all installs PyTorch, make test does not")
@@ -150,7 +150,7 @@ def test_losses_are_seen_and_the_training_has_the_same_bits(
     night = sv.load(path)
     assert night.losses == pytest.approx([np.mean(each) for each in losses], rel=1e-6)
     assert night.scalars["lr"][0].tolist() == [*range(1, 21)]
-    assert {*night.scalars} == {"lr"}
+    assert {*night.scalars} == {"lr", "gradient norm"}
 
 
 @pytest.mark.parametrize("after", [False, True])
@@ -226,7 +226,7 @@ def test_optimizers_that_step_after_one_backward_pass_take_one_step(
             assert run.steps == i + 1
     night = sv.load(path)
     assert night.losses.tolist() == losses and night.steps.tolist() == [0, *range(1, 6)]
-    assert {*night.scalars} <= {"lr", "lr 1", "lr 2", "lr 3"}
+    assert {*night.scalars} <= {"lr", "lr 1", "lr 2", "lr 3", "gradient norm"}
     for step in range(1, 6):
         for found, wanted in (
             (night.parameters(step), values[step - 1][1]),
@@ -993,6 +993,37 @@ def test_logged_scalars_are_kept_with_their_steps(path: Path) -> None:
     np.testing.assert_array_equal(found["worst"][1], [np.inf, -np.inf, np.nan])
 
 
+@pytest.mark.parametrize("is_large", [False, True])
+@pytest.mark.parametrize("clips", [False, True])
+def test_the_norm_of_all_gradients_is_recorded_by_itself(
+    clips: bool, is_large: bool, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_large:  # only some numbers are recorded, but the norm is that of all
+        monkeypatch.setattr(sources, "MOST_WHOLE", 100)
+        monkeypatch.setattr(sources, "CHOSEN", 100)
+    torch.manual_seed(0)
+    model, norms = nn.Sequential(mlp(12, 30), nn.Linear(30, 40), nn.Linear(40, 1)), []
+    model[1].requires_grad_(False)
+    halves = [model[0].parameters(), model[2].parameters()]
+    optimizers = [torch.optim.SGD(each, 1e-3) for each in halves]
+    with sv.follow(model, path, show=None):
+        for i in range(6):
+            model.zero_grad()
+            model(torch.randn(8, 12)).square().mean().backward()
+            parts = [x.grad for x in model.parameters() if x.grad is not None]
+            if clips:
+                nn.utils.clip_grad_norm_(model.parameters(), 0.1 * (i + 1))
+            norms.append(nn.utils.get_total_norm(parts).item())
+            for each in optimizers:
+                each.step()
+                each.zero_grad()  # the norm is that of the step, whenever it is recorded
+    night: Any = sv.load(path)
+    assert night.head().is_whole is not is_large
+    steps, found = night.scalars["gradient norm"]
+    assert len(steps) >= 5
+    np.testing.assert_allclose(found, [norms[step - 1] for step in steps], rtol=1e-5)
+
+
 def test_more_scalars_than_there_is_room_for_share_means(path: Path) -> None:
     with sv.follow(path=path, show=None, size=100_000) as run:
         for i in range(3000):
@@ -1062,11 +1093,13 @@ def test_rates_keep_the_names_of_groups_that_have_differed(logs: bool, path: Pat
         for rate in (0.5, 0.25, 0.5):
             optimizer.param_groups[1]["lr"] = rate
             if logs:
-                run.log(lr=7.0)
+                run.log(lr=7.0, **{"gradient norm": 7.0})
             model(torch.ones(1, 2)).sum().backward()
             optimizer.step()
     found = {name: values.tolist() for name, (_, values) in sv.load(path).scalars.items()}
     ours = {"lr": [0.5], "lr 1": [0.5, 0.5], "lr 2": [0.25, 0.5]}
+    norms = [7.0] * 3 if logs else pytest.approx([3**0.5 * n for n in (1, 2, 3)])
+    assert found.pop("gradient norm") == norms
     assert found == ({"lr": [7.0] * 3} if logs else ours)
     assert scalars.rates_of([optimizer], differ=False) == {"lr": [0.5]}
     for group in optimizer.param_groups:
