@@ -13,7 +13,6 @@ import pytest
 from hypothesis import settings
 
 import scalarviz as sv
-from scalarviz.base.texts import choose, texts
 from scalarviz.errors import DisplayError
 from scalarviz.faces.cli import commands
 from scalarviz.stage.show import Show
@@ -65,21 +64,6 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000)
-
-
-@pytest.fixture
-def choose_language(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """choose_language(name or file): texts are in this language until the end of the test."""
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
-    yield choose
-    monkeypatch.undo()
-    texts.cache_clear()
-
-
-@pytest.fixture
-def german(choose_language: Callable[[str], None]) -> None:
-    """All texts are German."""
-    choose_language("german")
 
 
 @pytest.fixture(scope="session")

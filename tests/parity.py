@@ -22,7 +22,6 @@ from typing import Any
 from typer.main import get_command
 
 from scalarviz import errors
-from scalarviz.base.texts import languages
 from scalarviz.faces.cli.commands import VERBS, application
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.scene_file import load, scenes
@@ -63,9 +62,6 @@ def features() -> Iterator[Feature]:
     yield from texts_that_run()
     for name in dir(errors):
         yield "error", name
-    yield "option", "--language"
-    for name in languages():
-        yield "language", name
     for name in found_in(PACKAGE.rglob("*.py"), r"\bSCALARVIZ_[A-Z_]+\b"):
         yield "environment variable", name
 

@@ -18,7 +18,6 @@ import pytest
 
 import scalarviz as sv
 from benchmarks import microgpt as benchmark
-from scalarviz.base.texts import texts
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import BIASES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
@@ -215,13 +214,12 @@ TEXTS = {"help": "\n".join([*EXAMPLES, help_of_several("watch", ["rgb", "xor"]),
 def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Create the files named by commands, and stop each command before its slow part."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "english")
     Show.of(load(find("texture"))()).session.save("it.safetensors")
     with sv.follow(path="followed.sv", show=None) as run:
         run.step({"kernel": np.ones((2, 2))}, loss=0.5)
     sources = dict.fromkeys(("night.sv", "yesterday.sv", "other.sv"), "followed.sv")
     sources |= {"run.safetensors": "it.safetensors"}
-    sources |= dict.fromkeys(("mine.md", "meine.md"), GUIDE / "questions-before.md")
+    sources |= {"mine.md": GUIDE / "questions-before.md"}
     for name, source in (sources | dict.fromkeys(("mine.py", "my-scene.py"), find("xor"))).items():
         shutil.copy(source, name)
     Path("teacher").mkdir()
@@ -229,8 +227,6 @@ def files_of_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setattr(f"scalarviz.faces.{place}", Mock(side_effect=SystemExit(0)))
     for owner, name in ((watch_scene, "take_steps"), (Session, "advance")):
         monkeypatch.setattr(owner, name, Mock())
-    yield
-    texts.cache_clear()  # another language, selected by a command
 
 
 @pytest.mark.usefixtures("files_of_commands")
@@ -302,7 +298,7 @@ def test_controls_without_a_key_are_named() -> None:
         row = each.row
         if row.key or not (row.label or row.menu):
             continue
-        words = row.words("label") or row.words("text") or row.name
+        words = row.label or row.text or row.name
         assert words.lower() in text, row.name
 
 

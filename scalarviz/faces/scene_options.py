@@ -24,7 +24,6 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 
 from scalarviz.base.checks import number, require, shorten
-from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import INITIALIZERS, Init
@@ -38,7 +37,7 @@ from scalarviz.data.rgb import MAPS
 from scalarviz.data.texture import TRANSFORMS
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import FileError, InputError, ScalarvizError, SceneError
-from scalarviz.faces.scene_file import Scene, name_of, place_of, told_by_line
+from scalarviz.faces.scene_file import Scene, place_of, told_by_line
 from scalarviz.files.run_settings import classes_of_optimizers
 from scalarviz.scene.look import IS_TICK, OFFERS, Look
 from scalarviz.stage.channels import CHANNELS
@@ -342,14 +341,7 @@ def played(scene: Scene, chosen: Mapping[str, Any]) -> Show:
             f"{place_of(scene)}: the scene returned {shorten(shown)}: return a Show, or just a "
             "Session"
         )
-    show, name = Show.of(shown, scene), name_of(scene)  # "" for a custom scene, which has no rows
-    title = row_text(f"rows.scenes.{name}.title", show.title)
-    kinds = {key: each.default for key, each in own_options(scene).items() if key != "engine"}
-    kinds = {key: each for key, each in kinds.items() if isinstance(each, str)}
-    is_usual = all(chosen.get(key, each) == each for key, each in kinds.items())
-    task = row_text(f"rows.scenes.{name}.task", show.task) if is_usual else show.task
-    about = row_text(f"rows.scenes.{name}.about", show.about)
-    return replace(show, title=title, task=task, about=about)
+    return Show.of(shown, scene)
 
 
 def make_show(scene: Scene, given: Mapping[str, Any], typed: Collection[str] = ()) -> Show:

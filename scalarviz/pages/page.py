@@ -60,8 +60,8 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import CurveView
 from scalarviz.scene.past_images import shares_of
 from scalarviz.stage.commands import (
+    FIRST_CONTROLS,
     PAGE_BUTTONS,
-    first_groups,
     page_keys,
     page_look,
     page_ticks,
@@ -368,7 +368,7 @@ def spec_of(
             "tint": show.session.data.input_tint,
             "exhibit": exhibit,
             "level": level if isfinite(level := level_of(show.session.data)) else None,
-            "first": first_groups(),
+            "first": [*FIRST_CONTROLS.items()],
             **page_keys(recorded=show.session.trainer.recorded is not None),
             "measured": measured_data({}),
             **page_of_followed(show.session),
@@ -554,7 +554,7 @@ def markup_of_page() -> str:
     button = '<button type="button" id="{}" data-row="{}">{}</button>'.format
     rows = [button(id, row, "$" + SAY + id.replace("-", "_")) for id, row in PAGE_BUTTONS.items()]
     for field, row in page_ticks().items():
-        rows.append(button(field.replace("_", "-"), row.name, escape(row.words("text"))))
+        rows.append(button(field.replace("_", "-"), row.name, escape(row.text)))
     cubes = "".join(map(CUBE.format, CUBES))
     markup = markup_of("page.html").replace("$cubes", cubes)
     return markup.replace("$buttons", "\n".join(rows))
@@ -677,7 +677,7 @@ def description(
                 "speed": first_speed(show),
                 "tint": session.data.input_tint,
                 "exhibit": exhibit,
-                "first": first_groups(),
+                "first": [*FIRST_CONTROLS.items()],
                 **page_keys(recorded=session.trainer.recorded is not None),
                 "tour": tour,
                 "earlier": earlier_data(earlier_losses(session)),

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from scalarviz.base.texts import row_text
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import function_tree
 from scalarviz.core.formulas.losses import Loss
@@ -176,10 +175,7 @@ def page_tables(make: Callable[..., Show], shows: Mapping[str, Show]) -> dict[st
 def shape_data(show: Show) -> dict[str, Any]:
     """Return the words of a page that depend on the points, and the names of the two classes."""
     return {
-        "page": {
-            "title": show.title,
-            "about": row_text("rows.scenes.circle.about", show.about),
-        },
+        "page": {"title": show.title, "about": show.about},
         "sides": side_names(show.session.data),
     }
 

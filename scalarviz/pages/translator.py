@@ -120,7 +120,6 @@ SOURCES = {
 TEXTS = {
     "text": Signature(("key",), 1, fields=True, result="str"),
     "plural": Signature(("key", "count"), 2, fields=True, result="str"),
-    "row_text": Signature(("key", "words"), 2, result="str"),
 }
 SHARED = Signature(("scales", "steps", "values"), 3, fields=True)
 BY_HAND = {

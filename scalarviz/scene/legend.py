@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 
 if TYPE_CHECKING:
     from scalarviz.scene.frame_data import Buffers, CubeValues
@@ -43,7 +43,7 @@ def news_of(cubes: CubeValues) -> str:
 
 def words_of(cubes: CubeValues) -> str:
     """Return the meaning of colors and sizes, or text about a scale that has just grown."""
-    color, other = name_of(cubes.color), name_of(cubes.size)
+    color, other = cubes.color, cubes.size
     words = text("legend.cube", color=color) if color == other else ""
     words = words or text("legend.both", color=color, size=other)
     words = text("legend.per_layer", words=words) if cubes.per_layer else words
@@ -54,11 +54,6 @@ def words_of(cubes: CubeValues) -> str:
 def module_words(name: str) -> str:
     """Return which module's scale is shown, given the name of one of its numbers."""
     return text("legend.module", name=".".join(name.split("[")[0].split(".")[-4:]))
-
-
-def name_of(channel: str) -> str:
-    """Return the displayed name of a channel."""
-    return row_text(f"rows.channels.{channel}.name", channel)
 
 
 def extra_marks(cubes: CubeValues, buffers: Buffers) -> list[str]:

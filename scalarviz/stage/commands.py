@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from scalarviz.base.texts import row_text
 from scalarviz.scene.look import IS_TICK, OFFERS, Look
 from scalarviz.stage.channels import CHANNELS
 
@@ -61,8 +60,6 @@ FIRST_CONTROLS = {
 @dataclass(frozen=True)
 class Command:
     """A command: its texts, its key and its position.
-
-    Texts are in English; the keys of their translations are `rows.controls.NAME.FIELD`.
 
     Attributes:
         name: unique name of the row; for a choice in a menu also its label there
@@ -138,10 +135,6 @@ class Command:
     def group(self) -> str:
         """Group of the command in FIRST_CONTROLS; "" if it is under "More"."""
         return next((group for group, names in FIRST_CONTROLS.items() if self.name in names), "")
-
-    def words(self, field: str) -> str:
-        """Return a text of the row, translated if necessary."""
-        return row_text(f"rows.controls.{self.name}.{field}", getattr(self, field))
 
 
 def of_look(name: str) -> Command:
@@ -699,14 +692,6 @@ def link_words() -> dict[str, tuple[str, ...]]:
         name: ("yes", "no") if IS_TICK[name] else tuple(offer.names or CHANNELS)
         for name, offer in OFFERS.items()
     }
-
-
-def first_groups() -> list[dict[str, Any]]:
-    """Return the groups of FIRST_CONTROLS: name, title, and the names of the controls."""
-    return [
-        {"name": name, "title": row_text(f"rows.groups.{name}.title", name), "names": names}
-        for name, names in FIRST_CONTROLS.items()
-    ]
 
 
 def in_browser(key: str) -> str:

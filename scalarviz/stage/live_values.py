@@ -13,7 +13,6 @@ from typing import Any, TypeVar, cast, final
 import numpy as np
 
 from scalarviz.base.checks import FloatArray
-from scalarviz.base.texts import texts
 from scalarviz.core.formulas.metric_formulas import predictions_of
 from scalarviz.core.program import Moment
 from scalarviz.core.trace_program import chain_of
@@ -122,7 +121,7 @@ class LiveValues:
     @property
     def facts(self) -> Facts:
         """The facts of the session, read again after a change of network or data."""
-        key = self.program, self.now.loss_function, id(self.now.data), id(texts())
+        key = self.program, self.now.loss_function, id(self.now.data)
         if self._facts[1] is None or self._facts[0] != key:
             self._facts = key, facts_of(self.session)
         return cast(Facts, self._facts[1])

@@ -1,44 +1,31 @@
 """The table of texts.
 
-Every text is used and can be filled in, and a translation replaces all of it.
+Every text is used and can be filled in, and people see no words but these.
 """
 
 import json
-import logging
 import math
 import re
-from collections.abc import Callable, Container
 from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import Any
 
 import pytest
 
 import scalarviz as sv
-from scalarviz import data
 from scalarviz.base import texts as table
-from scalarviz.base.texts import fields_of, plural, row_text, text, texts
+from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import rounded, short
-from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import ROW_FORMULAS
-from scalarviz.core.formulas.losses import LOSSES, ROW_LOSSES
 from scalarviz.core.program import KINDS, SCALAR
-from scalarviz.faces.controller.controls import CONTROLS
-from scalarviz.faces.controller.face import Face
-from scalarviz.faces.controller.keys import help_rows
-from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.pages.bundle import texts_of
-from scalarviz.pages.playground_data import shape_data
 from scalarviz.scene.canvas.canvas2d import Canvas2D
-from scalarviz.scene.canvas.palette import THEMES
-from scalarviz.stage.channels import CHANNELS
-from scalarviz.stage.commands import COMMANDS, FIRST_CONTROLS
+from scalarviz.stage.commands import COMMANDS
 from scalarviz.stage.show import Show
-from scalarviz.stage.stages import Stages
 from scalarviz.training.session.reading import caption
 from tests.base.words_in_code import Use, uses_in, words_in, words_of_a_page, words_of_a_script
-from tests.faces.controller.fake_stage import FakeStage
 from tests.machine import GENERATED, ROOT
 from tests.stage.test_displays import Drawn
 
@@ -157,6 +144,11 @@ NOT_WORDS = [
 ROWS = {"kinds": KINDS, "row_formulas": ROW_FORMULAS}
 
 
+def fields_of(words: str) -> set[str]:
+    """The names of the fields of a text."""
+    return {name for _, name, *_ in Formatter().parse(words) if name is not None}
+
+
 def relative(path: Path) -> str:
     return path.relative_to(PACKAGE).as_posix()
 
@@ -246,7 +238,7 @@ def test_every_key_that_is_used_exists_and_gets_its_fields() -> None:
         for pattern in use.keys:
             matching = are_of(pattern)
             assert matching or use.function == "row_text", f"{where}: there is no {pattern}"
-            fields |= {name for key in matching for name, *_ in fields_of(ENGLISH[key])}
+            fields |= {name for key in matching for name in fields_of(ENGLISH[key])}
         given = use.fields
         if use.function == "plural":
             fields.discard("count")
@@ -265,7 +257,7 @@ def test_a_text_is_words_with_named_fields() -> None:
     for key, words in ENGLISH.items():
         assert re.fullmatch(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+", key), key
         assert words.strip(), key
-        assert all(name.isidentifier() for name, *_ in fields_of(words)), key
+        assert all(name.isidentifier() for name in fields_of(words)), key
 
 
 def test_the_table_is_sorted_and_has_no_key_twice() -> None:
@@ -281,80 +273,6 @@ def test_texts_of_rows_belong_to_rows() -> None:
             assert row in ROWS[name], key
 
 
-# What a user meets.
-
-
-def test_a_whole_translation_is_used_without_a_warning(
-    speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    speak(
-        {key: words.upper() if "{" not in words else f"¡{words}!" for key, words in ENGLISH.items()}
-    )
-    assert text("captions.zero_grad.title") == "THE BLAME OF THE LAST STEP IS CLEARED."
-    assert text("chart.step", step=1250) == "¡step 1,250!"
-    assert plural("counts.samples", 2) == "¡2 samples!"
-    assert caplog.messages == []
-
-
-def test_a_row_has_its_own_words_unless_a_translation_has_others(
-    speak: Callable[[object], None],
-) -> None:
-    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh bends."
-    speak({**ENGLISH, "rows.activations.tanh.caption": "tanh biegt."})
-    assert row_text("rows.activations.tanh.caption", "tanh bends.") == "tanh biegt."
-
-
-def test_a_playground_describes_its_points_in_the_language(
-    speak: Callable[[object], None],
-) -> None:
-    show = load(find("circle"))(engine="python")
-    speak({**ENGLISH, "rows.scenes.circle.about": "Jeder Würfel."})
-    assert shape_data(show)["page"]["about"] == "Jeder Würfel."
-
-
-def test_a_translation_replaces_the_captions_of_a_loss(speak: Callable[[object], None]) -> None:
-    new = {"error": "Quadrat(p - t)", "derivative": "zwei (p - t)"}
-    speak(ENGLISH | {f"rows.losses.mse.{field}": words for field, words in new.items()})
-    s = sv.Session(sv.Network([2, 1], output="linear"), data.Xor(), batch=1, engine="python")
-    told = []
-    for _ in s.operations:
-        s.advance(1, "operation")
-        told.append(caption(s).formula)
-    assert {"L = mean of Quadrat(p - t)", "signal = zwei (p - t)"} <= set(told)
-
-
-@pytest.mark.parametrize("words", [5, None, "{step:s}", "{other}", "{step!r}", "{", "{step.real}"])
-def test_what_cannot_be_shown_stays_english_and_is_said_once(
-    words: object, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    caplog.set_level(logging.WARNING)
-    speak({**ENGLISH, "status.nothing": "nichts", "chart.step": words, "no.such.key": "x"})
-    assert text("chart.step", step=1250) == "step 1,250"
-    assert text("status.nothing") == "nichts"
-    assert len(caplog.messages) == 1
-    assert "chart.step" in caplog.text and f"1 of {len(ENGLISH)}" in caplog.text
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
-def test_a_file_of_no_texts_leaves_all_english(
-    content: str, speak: Callable[[object], None], caplog: pytest.LogCaptureFixture
-) -> None:
-    speak(content)
-    assert text("status.nothing") == ENGLISH["status.nothing"]
-    assert len(caplog.messages) == 1 and "made_up.json" in caplog.text
-
-
-def test_a_language_without_a_file_leaves_all_english(
-    speak: Callable[[object], None],
-    caplog: pytest.LogCaptureFixture,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    speak({})
-    monkeypatch.setenv("SCALARVIZ_LANGUAGE", "klingon")
-    assert text("status.nothing") == ENGLISH["status.nothing"]
-    assert len(caplog.messages) == 1 and "klingon" in caplog.text
-
-
 def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
     with pytest.warns(UserWarning, match=r"no\.such\.key"):
         assert text("no.such.key") == "no.such.key"
@@ -362,89 +280,11 @@ def test_an_unknown_key_or_field_is_a_warning_and_no_error() -> None:
         assert text("chart.step") == ENGLISH["chart.step"]
 
 
-@pytest.fixture
-def speak(choose_language: Callable[[str], None], tmp_path: Path) -> Callable[[object], None]:
-    """speak(translation): what is said from now on, by a file of made-up texts."""
-
-    def made_up(translation: object) -> None:
-        file = tmp_path / "made_up.json"
-        file.write_text(
-            translation if isinstance(translation, str) else json.dumps(translation),
-            encoding="utf-8",
-        )
-        choose_language(str(file))
-
-    return made_up
-
-
-SOURCE = (FOLDER / "german.json").read_text(encoding="utf-8")
-GERMAN: dict[str, str] = json.loads(SOURCE)
-MENUS = ("File", "Scenes", "Time", "View", "Help")
-OPTIONS = ("map", "shape", "first_setup")  # of scenes
-GERMAN_ROWS: dict[str, Container[str]] = {
-    "kinds": KINDS,
-    "row_formulas": ROW_FORMULAS,
-    "activations": ACTIVATIONS,
-    "controls": COMMANDS,
-    "losses": {**LOSSES, **ROW_LOSSES},
-    "channels": CHANNELS,
-    "scenes": scenes(),
-    "groups": FIRST_CONTROLS,
-    "menus": MENUS,
-    "options": OPTIONS,
-}
-# Words that are German, too, and names of keys, functions and kinds of files.
-SAME = set(
-    "Pause Training Trainings Videos Values Value Enter Esc sigmoid sin cos gif safetensors"
-    " node data grad mark log minus plus orange PyTorch Adam Xavier".split()
-)
-
-
-def numbers_in(words: str) -> list[str]:
-    return sorted(re.findall(r"(?<!\w)\d+(?:\.\d+)?", re.sub(r"\{[^}]*\}", "", words)))
-
-
-def test_every_text_is_translated_and_has_the_same_fields_and_numbers() -> None:
-    assert ENGLISH.keys() - GERMAN.keys() == set()
-    for key, words in ENGLISH.items():
-        assert fields_of(GERMAN[key]) == fields_of(words), key
-        assert numbers_in(GERMAN[key]) == numbers_in(words), key
-
-
-def test_no_text_stayed_english() -> None:
-    for key, words in ENGLISH.items():
-        if GERMAN[key] == words:
-            assert set(re.findall(r"[^\W\d_]{3,}", re.sub(r"\{[^}]*\}", " ", words))) <= SAME, key
-
-
 def test_no_text_names_a_table_of_the_code() -> None:
     meanings = [each.meaning for each in (*KINDS.values(), SCALAR)]
     assert not re.findall(
-        r"\b[A-Z]+_[A-Z]+\b|ACTIVATIONS|OPERATIONS", " ".join([SOURCE, *meanings])
+        r"\b[A-Z]+_[A-Z]+\b|ACTIVATIONS|OPERATIONS", " ".join([*ENGLISH.values(), *meanings])
     )
-
-
-def test_other_texts_belong_to_rows() -> None:
-    for key in GERMAN.keys() - ENGLISH.keys():
-        _, name, row, _ = key.split(".")
-        assert row in GERMAN_ROWS[name], key
-
-
-def test_the_file_is_sorted_and_written_as_the_english_one() -> None:
-    assert json.dumps(dict(sorted(GERMAN.items())), indent=0, ensure_ascii=False) + "\n" == SOURCE
-
-
-@pytest.mark.usefixtures("german")
-def test_a_step_is_told_in_german_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
-    s = sv.Session(sv.Network([2, 2, 1], output="sigmoid"), data.Xor(), engine="python")
-    told = []
-    for _ in s.operations:
-        s.advance(1, "operation")
-        told.append(caption(s).title)
-    assert told[0] == "Ein Schritt benutzt alle vier; gezeigt wird eines."
-    assert any(words.startswith("Dieses Neuron zählt drei Zahlen zusammen: ") for words in told)
-    assert text("page.html.language") == "de"
-    assert caplog.messages == []
 
 
 # Names of weights, operations, functions, engines and data sets, and what stands in formulas.
@@ -452,11 +292,6 @@ NAMES = set(
     "layer perceptron weight bias from input affine tanh sigmoid delta signal gradient grad zero "
     "loss step zero_grad forward backward python".split()
 )
-CONTROL_ROWS = {
-    f"rows.controls.{row.name}.{field}": getattr(row, field)
-    for row in COMMANDS.values()
-    for field in ("about", "text", "label", "help")
-}
 
 
 def in_capitals(words: str) -> str:
@@ -464,9 +299,10 @@ def in_capitals(words: str) -> str:
 
 
 @pytest.fixture
-def capitals(speak: Callable[[object], None]) -> None:
+def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
     """All texts in capitals, but formulas of losses, into which numbers are put."""
-    speak({key: in_capitals(words) for key, words in {**CONTROL_ROWS, **texts()}.items()})
+    large = {key: in_capitals(words) for key, words in ENGLISH.items()}
+    monkeypatch.setattr(table, "texts", lambda: large)
 
 
 def small(shown: list[str]) -> set[str]:
@@ -519,19 +355,6 @@ def test_displays(steps: int, colours: sv.Session) -> None:
         if "svg+xml" in html:
             shown += [*Drawn(html).texts, Drawn(html).words]
         assert small(shown) == set(), type(each)
-
-
-@pytest.mark.usefixtures("capitals")
-def test_controls_and_keys() -> None:
-    network = sv.Network([3, 4, 3], "tanh", seed=0)
-    show = Show(sv.Session(network, data.Rgb(), engine="python", batch=2), title="TITLE")
-    controller = Face(Stages([FakeStage(show)])).lead
-    for each in CONTROLS.values():
-        shown = each.shown(controller.face.state)
-        words = [shown.about, shown.text, each.row.words("label")]
-        assert small(words) <= {controller.time.unit}, each.name
-    for _, about in help_rows(controller.face.state):
-        assert small([re.sub("[A-Z ]*: .*|LAY.*", "", about)]) <= {*THEMES}, about
 
 
 @pytest.mark.parametrize(

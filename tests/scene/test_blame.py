@@ -92,9 +92,7 @@ def test_parts_add_up_to_the_blame_of_the_neuron_and_tags_have_their_signs(
     assert count > 2
 
 
-@pytest.mark.parametrize("language", ["english", "german"])
-def test_tags_have_nine_words_at_most(language: str, choose_language: Any) -> None:
-    choose_language(language)
+def test_tags_have_nine_words_at_most() -> None:
     names = [color_name(name) for name in "RGB"]
     starts = [text(f"blame.{way}", name=name) for way in ("much", "little") for name in names]
     starts += [text(f"blame.{way}") for way in ("high", "low")]

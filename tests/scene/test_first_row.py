@@ -63,11 +63,7 @@ def number(words: str) -> float:
 
 @pytest.mark.some(3)
 @pytest.mark.parametrize("name", ["rgb", "xor", "circle", "xnor", "micrograd", "normalized"])
-@pytest.mark.parametrize("lang", ["english", "german"])
-def test_call_outs_stand_apart_before_the_first_step(
-    name: str, lang: str, choose_language: Any
-) -> None:
-    choose_language(lang)
+def test_call_outs_stand_apart_before_the_first_step(name: str) -> None:
     found = said(stage_at(name, 0))
     words = "\n".join(each.words for each in found)
     assert all(text(f"first_row.{key}") in words for key in ROWS)

@@ -154,8 +154,7 @@ class AboutLoss:
             "NAME(p, t)" and "NAME'(p, t)" if there is a weight or they do not fit on a line.
             Captions replace p and t by numbers, and a test evaluates the formulas: a product is
             `2 (p - t)` or `t * p`, a power `p^2`, a magnitude `|p|`; functions are exp (or `e^p`),
-            log, cos, sign, clip and the activations. A translation has them as
-            `rows.losses.NAME.error` and `rows.losses.NAME.derivative`.
+            log, cos, sign, clip and the activations.
         digest: hash of the source of a custom loss, otherwise ""
         domain: bounds of predictions; by default all numbers
         outputs, targets: required numbers of outputs and targets of a row loss; 0 (default) means

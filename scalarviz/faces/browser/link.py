@@ -489,14 +489,14 @@ def button_of(label: str) -> Offer:
 def offer_of(control: Control, state: FaceState) -> Offer:
     shown, row = control.shown(state), control.row
     value = shown.value if row.kind == "tick" else "" if shown.value is None else str(shown.value)
-    label = row.words("label")
+    label = row.label
     alone = row.kind == "tick" and bool(label and shown.text)  # without the number beside it
     of_scene = control.name in {OPTION + each.name for each in state.options}
     return {"name": row.name, "kind": "entry" if row.kind == "whole" else row.kind,
             "label": shown.about if alone else label, "text": "" if alone else shown.text,
             "about": shown.about, "value": value, "names": [*shown.names],
             "enabled": shown.enabled, "menu": row.group or ("Scene" if of_scene else "Training"),
-            "example": row.words("example")}  # fmt: skip
+            "example": row.example}  # fmt: skip
 
 
 def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
@@ -513,7 +513,7 @@ def use(link: PageLink, name: str, value: object, *, owns: bool) -> None:
     require(name in controls, f"this training run has no control {shorten(name)}")
     control = controls[name]
     shown, kind = control.shown(state), control.row.kind
-    label = control.row.words("label") or name
+    label = control.row.label or name
     check(kind != "tick" or isinstance(value, bool), label, "true or false", value)
     is_typed = isinstance(value, str) and len(value) <= LONGEST
     require(is_typed or kind in ("tick", "button"), f"{label} takes a text, not {shorten(value)}")

@@ -39,7 +39,7 @@ from scalarviz.base.interrupt import INTERRUPTED
 from scalarviz.base.messages import say, shortened
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.shell_commands import pip_command, program
-from scalarviz.base.texts import plural, row_text, text
+from scalarviz.base.texts import plural, text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.faces.browser.link_server import MOST_VISITORS, Denied, Tokens, read
@@ -157,7 +157,7 @@ def paths_of(scenes: Sequence[str]) -> dict[str, Path]:
 def entry_of(name: str, path: Path) -> Entry:
     """Return the entry for a page in the index page."""
     if path.suffix == ".py":
-        return Entry(name, row_text(f"rows.scenes.{name}.about", about(path)))
+        return Entry(name, about(path))
     lesson = lesson_of(path)
     has_picture = any(isinstance(part, LessonPicture) for part in lesson.parts)
     return Entry(name, text("class.lesson" if has_picture else "class.text"), lesson.title)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import os
-import re
 import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from scalarviz.base.interrupt import INTERRUPTED, StoppableProgram
 from scalarviz.base.messages import LONGEST_LINE, lossy_streams, say, visible
 from scalarviz.base.progress import opening
 from scalarviz.base.shell_commands import pasted, program
-from scalarviz.base.texts import choose, file_of, languages
 from scalarviz.errors import UnknownNameError
 from scalarviz.faces.scene_file import Scene, about, answer, find, load, print_scenes, scenes
 
@@ -56,6 +54,7 @@ WANTED = {"int": "a whole number, such as 8", "float": "a number, such as 0.1"}
 GONE = {
     "--terminal": "--terminal was removed: `{program} train` shows a progress bar in "
     "the terminal, and `{program} watch --browser` a page in a browser",
+    "--language": "--language was removed: all texts are in English",
 }
 ABOUT = "See a neural network learn."
 EXAMPLES = (
@@ -98,7 +97,6 @@ def obey(words: Sequence[str]) -> None:
     try:
         from scalarviz.faces.cli.command_parameters import is_completing, words_to_complete
 
-        words = without_language(words)
         if not words and not is_completing():
             words = ["watch", FIRST] if sys.stdout.isatty() else ["--help"]
         application(words or words_to_complete())(words, prog_name="scalarviz")
@@ -156,12 +154,6 @@ def application(words: Sequence[str]) -> Typer:
     def options(
         version: bool = typer.Option(
             False, "--version", help="Print the version.", callback=print_version, is_eager=True
-        ),
-        language: str = typer.Option(  # already processed by `without_language`
-            "english",
-            "--language",
-            metavar="NAME",
-            help=f"Language of texts, for all commands: {', '.join(languages())}, or a .json file.",
         ),
     ) -> None: ...
 
@@ -662,25 +654,3 @@ def branches_of(session: Any) -> dict[str, Any]:
 
     newest = session.branches[-MOST_SESSIONS:]
     return {f"{branch.number}. {branch.name}": session.copy(branch) for branch in newest}
-
-
-# The option --language of all commands, read before the commands are created.
-
-SPOKEN = re.compile("(?<=^--language)=")
-
-
-def without_language(words: Sequence[str]) -> list[str]:
-    """Apply the option --language at any position, and return the other words.
-
-    Raises:
-        UnknownNameError: if the language is not available.
-    """
-    rest = [part for each in words for part in SPOKEN.split(each)]
-    if "--language" in rest:
-        at = rest.index("--language")
-        language = "".join(rest[at + 1 : at + 2])
-        if not file_of(language).is_file():
-            raise UnknownNameError("language", language, languages())
-        choose(language)
-        del rest[at : at + 2]
-    return rest

@@ -382,9 +382,9 @@ class Control:
         return self.option or COMMANDS[self.name]
 
     def words(self, field: str, state: FaceState) -> str:
-        """Return a text of the control, such as "about", in the current language."""
+        """Return a text of the control, such as "about"."""
         found: Says | None = getattr(self, field, None)
-        return self.row.words(field) if found is None else found(state)
+        return str(getattr(self.row, field)) if found is None else found(state)
 
     def shown(self, state: FaceState) -> Shown:
         """Return everything that the control displays for a state."""

@@ -17,7 +17,7 @@ from operator import attrgetter
 from typing import Any, final
 
 from scalarviz.base.checks import require
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.core.formulas.activations import ACTIVATIONS, activation_row
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.initializers import INITIALIZERS
@@ -196,9 +196,7 @@ class Options:
                 option.help,
                 option.info.changes not in LIVE,
                 option.info.offer,
-                label=row_text(
-                    f"rows.options.{name}.label", option.info.label or name.replace("_", " ")
-                ),
+                label=option.info.label or name.replace("_", " "),
             )
             for name, option in recipe.own.items()
             if option.info.changes not in HAVE_CONTROLS and name not in common

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, final
 
-from scalarviz.base.texts import row_text, text
+from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.faces.controller.changes import begin_input, type_value
 from scalarviz.scene.frame_data import Work
@@ -138,8 +138,7 @@ def offers_of(controller: Controller) -> dict[str, Callable[[], None]]:
             place = choice.choices.index(choice.value)
             following = choice.choices[(place + 1) % len(choice.choices)]
             other = partial(learn_other, controller, choice.name, following)
-            noun = row_text(f"rows.options.{choice.name}.offer", choice.offer)
-            found[text("offers.another", noun=noun)] = other
+            found[text("offers.another", noun=choice.offer)] = other
     return found
 
 

@@ -67,7 +67,7 @@ from scalarviz.faces.controller.face import Face
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.options import OptionChoice
 from scalarviz.faces.window.application import having, icon, spaced
-from scalarviz.stage.commands import FIRST_CONTROLS, Command, first_groups
+from scalarviz.stage.commands import FIRST_CONTROLS, Command
 from scalarviz.training.session.actions import nothing
 
 Act = Callable[[Any], object]
@@ -357,7 +357,7 @@ class EntryField(QLineEdit):
     """
 
     def __init__(self, row: Command, act: Act) -> None:
-        super().__init__(placeholderText=row.words("example"))
+        super().__init__(placeholderText=row.example)
         self.setFixedWidth(14 + round(6.5 * row.room))
         self.setFocusPolicy(Qt.FocusPolicy.ClickFocus | TAB)
         self._names = QStringListModel()
@@ -465,9 +465,9 @@ class ControlPanel(QScrollArea):
         others = spaced(QVBoxLayout(self._others))
         self.head, self._common, self._grid = QVBoxLayout(), grid(), grid()
         layout.addLayout(self.head)
-        for group_of in first_groups():
-            layout.addWidget(title(group_of["title"]))
-            layout.addLayout(grid_of(lines, group_of["name"]))
+        for group in FIRST_CONTROLS:
+            layout.addWidget(title(group))
+            layout.addLayout(grid_of(lines, group))
         self.rest = having(QPushButton(), checkable=True, focusPolicy=TAB)
         self.rest.clicked.connect(self.show_rest)
         self.show_rest(False)
@@ -666,7 +666,7 @@ class ControlBar(QFrame):
         for rows in groups(each.row for each in self.controls if each.row.primary):
             if rows[0].label:
                 layout.addSpacing(6)
-                layout.addWidget(QuietLabel(rows[0].words("label")))
+                layout.addWidget(QuietLabel(rows[0].label))
             for row in rows:
                 layout.addWidget(self.made[row.name], int(row.kind == "timeline"))
         layout.addWidget(self.more)
@@ -677,7 +677,7 @@ class ControlBar(QFrame):
         rows = [each.row for each in self.controls if each.row.place == "panel"]
         rows.sort(key=lambda row: order.index(row.name) if row.group else len(order))
         return [
-            (each[0].group, each[0].words("label"), [self.made[row.name] for row in each])
+            (each[0].group, each[0].label, [self.made[row.name] for row in each])
             for each in groups(rows)
         ]
 

@@ -54,7 +54,7 @@ from PySide6.QtWidgets import (
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import Stop
-from scalarviz.base.texts import plural, row_text, text
+from scalarviz.base.texts import plural, text
 from scalarviz.faces.controller.control import Control, FaceState, Shown, state_of
 from scalarviz.faces.controller.export import (
     drop,
@@ -445,9 +445,7 @@ class Menus:
         self._controls = [each for each in controls_for(face.state) if each.row.menu]
         others = (each.row.menu for each in self._controls)
         self.menus = {
-            name: bars[name not in AT_TITLE].addMenu(
-                "&" + row_text(f"rows.menus.{name}.title", name)
-            )
+            name: bars[name not in AT_TITLE].addMenu("&" + name)
             for name in dict.fromkeys((*AT_TITLE, "Time", "View", *others, "Help"))
         }
         self._make_file(self.menus["File"])

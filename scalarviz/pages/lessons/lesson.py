@@ -1,18 +1,9 @@
-"""A lesson: texts, questions and pictures in order, from a notebook or from Markdown.
-
-Translations into the language of `german.json` are in the `german` folder next to it, in a TOML
-file for each lesson. The table `texts` contains the text of each cell, with the hash of the English
-text as key. Another table for each question contains its texts, and under the key `of` the hash of
-the English texts. If an English text changes, its hash changes, and the English text is shown until
-it is translated again. Code is not translated, and numbers and formulas are checked as in English.
-"""
+"""A lesson: texts, questions and pictures in order, from a notebook or from Markdown."""
 
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
-import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,10 +16,10 @@ from typing import Any
 from scalarviz.base.checks import require, shorten
 from scalarviz.base.package_files import top_folder
 from scalarviz.base.shell_commands import pip_command
-from scalarviz.base.texts import LANGUAGE, file_of, text
+from scalarviz.base.texts import text
 from scalarviz.errors import InputError
 from scalarviz.pages.lessons.answers import LIMITS
-from scalarviz.pages.lessons.questions import FIELDS, Question, made, question
+from scalarviz.pages.lessons.questions import Question, made, question
 
 LARGEST = 5_000_000  # bytes of a file
 LEFT_OUT = {"check", "notebook"}  # tags of cells that pages omit
@@ -36,7 +27,7 @@ IMAGE = re.compile(r'<img src="(data:image/[\w+]+;base64,[A-Za-z0-9+/=]+)"')
 HANDOUTS = ("glossary", "questions-before", "questions-after")
 # A link to a lesson or a handout in any folder; their pages are in the same folder.
 LINK = re.compile(rf'href="(?:[^":?#]*/)?(\d\d\w?-[\w-]+|{"|".join(HANDOUTS)})\.(?:ipynb|md)"')
-# Collapsed under a separate heading, in any language.
+# Collapsed under a separate heading.
 SOLUTIONS = re.compile(r"<h2>([^<]*)</h2>\s*(<details>.*</details>)", re.DOTALL)
 FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins or ends a block
 MOST = LIMITS["answers"][1]  # maximum questions, so that all answers can be collected
@@ -147,9 +138,8 @@ def of_notebook(content: str, path: Path) -> Lesson:
     """Return the lesson that a notebook contains; no cell is run."""
     try:
         cells = json.loads(content)["cells"]
-        spoken = translation_of(path.stem)
-        sources = [source_of(cell, spoken) for cell in cells]
-        parts = [*notebook_parts(cells, sources, spoken)]
+        sources = ["".join(cell["source"]) for cell in cells]
+        parts = [*notebook_parts(cells, sources)]
     except InputError:
         raise
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -161,14 +151,8 @@ def of_notebook(content: str, path: Path) -> Lesson:
     return Lesson(path.stem, title_of("".join(sources[:1]), path), tuple(parts), code)
 
 
-def source_of(cell: Any, spoken: LessonTranslation) -> str:
-    """Return the code of a notebook cell, or its text in the chosen language."""
-    source = "".join(cell["source"])
-    return spoken.text(source) if cell["cell_type"] == "markdown" else source
-
-
-def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) -> Iterator[Part]:
-    """Yield the parts of a lesson for notebook cells, with questions in the chosen language."""
+def notebook_parts(cells: Any, sources: list[str]) -> Iterator[Part]:
+    """Yield the parts of a lesson for notebook cells."""
     for number, (cell, source) in enumerate(zip(cells, sources, strict=True)):
         if is_left_out(cell):
             continue
@@ -178,7 +162,7 @@ def notebook_parts(cells: Any, sources: list[str], spoken: LessonTranslation) ->
         outputs, call = cell["outputs"], last_call(source)
         called = "" if call is None else ast.unparse(call.func)
         if call and called == "sv.predict":
-            yield spoken.question(question(ast.literal_eval(call.args[0])))
+            yield question(ast.literal_eval(call.args[0]))
         elif call and called == "sv.watch":
             code = "" if source.startswith("sv.watch(") else listing(source)
             yield Text(code + "".join(map(printed, outputs)))
@@ -388,73 +372,3 @@ def folding(_: object, tokens: Any, index: int, *rest: object) -> str:
     """Return HTML with all tags escaped that are not in FOLDING."""
     parts = TAG.findall(tokens[index].content)
     return "".join(each if FOLDING.fullmatch(each) else escape(each, quote=False) for each in parts)
-
-
-# Translated lessons: texts and questions in place of the English ones.
-
-TRANSLATED = ("ask", "hint", "why", "choices", "replies")  # translated fields of a question
-
-
-@dataclass(frozen=True)
-class LessonTranslation:
-    """The translation of a lesson: texts by hash of the English text, and questions by key."""
-
-    texts: Mapping[str, Any] = field(default_factory=dict)
-    questions: Mapping[str, Any] = field(default_factory=dict)
-
-    def text(self, english: str) -> str:
-        """Return the translation of a text, or the English text if it is missing."""
-        return str(self.texts.get(mark_of(english), english))
-
-    def question(self, english: Question) -> Question:
-        """Return a question with translated texts; the right choice keeps its position.
-
-        Raises:
-            InputError: if the translated fields or choices do not match the English question.
-        """
-        table = self.questions.get(english.key, {})
-        if table.get("of") != mark_of(words_of(english)):
-            return english
-        given = {name: words for name, words in table.items() if name != "of"}
-        choices = given.get("choices", english.choices)
-        if not all(
-            name in TRANSLATED and FIELDS[name](words) for name, words in given.items()
-        ) or len(choices) != len(english.choices):
-            raise InputError(
-                f"the translated question {english.key} has different fields than the English "
-                f"one: give it {', '.join(TRANSLATED)}, and the same number of choices"
-            )
-        if english.choices:
-            given["answer"] = choices[english.choices.index(str(english.answer))]
-        return replace(english, **given)
-
-
-def translation_of(lesson: str) -> LessonTranslation:
-    """Return the translation of a lesson into the chosen language; it is empty if missing.
-
-    Raises:
-        InputError: if the file with the translation is invalid.
-    """
-    path = file_of(os.environ.get(LANGUAGE) or "english").with_suffix("") / f"{lesson}.toml"
-    if not path.is_file():
-        return LessonTranslation()
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(f"the translation {path.name} is not TOML: {error}") from error
-    if not all(isinstance(each, dict) for each in found.values()):
-        raise InputError(
-            f"the translation {path.name} has a line outside of its tables: put [texts] before "
-            "texts, and its key before a question"
-        )
-    return LessonTranslation(found.pop("texts", {}), found)
-
-
-def mark_of(words: str) -> str:
-    """Return the hash of a text, under which its translation is stored."""
-    return hashlib.sha256(words.encode()).hexdigest()[:8]
-
-
-def words_of(question: Question) -> str:
-    """Return all texts of a question that are translated, joined to one text."""
-    return json.dumps([getattr(question, name) for name in TRANSLATED])

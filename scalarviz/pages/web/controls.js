@@ -7,7 +7,6 @@ import { plural, text } from "./texts.js";
 import { fillOptions, madeButton } from "./events.js";
 import { SINCE_START } from "./frame_data.js";
 import { label } from "./story/caption.js";
-import { name_of } from "./story/legend.js";
 
 const RATE_PARTS = 20; // places of the slider of the rate for a factor of ten
 const RATE_ENDS = [-5, 2]; // powers of ten
@@ -154,7 +153,7 @@ export function showOptions({ optimizers = [], batches = [], initial }, state, c
   setShown(byId("weights"), Boolean(initial));
   const titles = optimizers.map(({ title }, i) => [i, title]);
   const sizes = batches.map((count) => [count, plural("counts.samples", count)]);
-  const channels = channelsOf(state).map((name) => [name, name_of(name)]);
+  const channels = channelsOf(state).map((name) => [name, name]);
   fillOptions(byId("optimizer"), state.optimizer, titles);
   fillOptions(byId("size"), state.size, sizes);
   fillOptions(byId("channel"), channel, channels);
@@ -168,7 +167,7 @@ let known = []; // the groups of the page
 export function arrange(groups = known) {
   known = groups;
   const focused = document.activeElement;
-  const shown = groups.flatMap(({ title, names }) => {
+  const shown = groups.flatMap(([title, names]) => {
     const find = (name) => [...byId("sheet").querySelectorAll(`[data-row="${name}"]`)];
     const found = names.flatMap(find);
     const group = made("div", "offer-group", made("h2", "", title), ...found);

@@ -1,7 +1,7 @@
 // The legend in the line of the title, and the key to the marks, worded by `scene/legend.py`.
 
 import * as py from "./python.js";
-import { five_of, mark_rows, name_of, news_of } from "./story/legend.js";
+import { five_of, mark_rows, news_of } from "./story/legend.js";
 import { said } from "./story/formats.js";
 import { text } from "./texts.js";
 import { byId, isNews, made, setShown, setWords } from "./dom.js";
@@ -16,7 +16,7 @@ function newsOf(frame) {
   const value = count && row >= 0 ? numberAt(row) : undefined;
   if (value !== undefined)
     return text("legend.tile.hover", { value: said(value), mean: said(colors[row]) });
-  if (count && !clipped && !grown) return text("legend.tile", { color: name_of(color), count });
+  if (count && !clipped && !grown) return text("legend.tile", { color, count });
   return news_of(frame.cubes);
 }
 

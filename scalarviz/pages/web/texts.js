@@ -35,9 +35,3 @@ export function shortened(words, most) {
 function written(value, format) {
   return format ? py.format(value, format) : String(value);
 }
-
-/** Return the translated text of a table row; `words` is the English text. */
-export function row_text(key, words) {
-  const found = text(key);
-  return found === key ? words : found;
-}

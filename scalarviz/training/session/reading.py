@@ -16,7 +16,7 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.messages import shortened, visible
-from scalarviz.base.texts import plural, row_text, text, texts
+from scalarviz.base.texts import plural, row_text, text
 from scalarviz.core.bank_arrays import row_numbers
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.formula_trees import ExpressionFunction
@@ -194,7 +194,7 @@ def facts_of(session: Session) -> Facts:
     """Return the Facts of a session, cached until its network, data or loss change."""
     program, loss = session.network.program, session.timeline.trainer.loss
     names = names_of(session)
-    key = program, loss, loss.row, {**names}, session.data.input_tint, id(texts())
+    key = program, loss, loss.row, {**names}, session.data.input_tint
     before = _known.get(session)
     if before is not None and before[0][:3] == key[:3] and before[0][3:] == key[3:]:
         return before[1]
@@ -334,7 +334,7 @@ def operation_facts(program: Program, operation: Operation) -> OperationFacts:
         (operation.held_by.start, operation.held_by.stop),
         operation.layer,
         operation.label,
-        row_text(f"rows.kinds.{kind.name}.meaning", kind.meaning),
+        kind.meaning,
         row_text(f"rows.kinds.{kind.name}.plain", name),
         row_text(f"rows.row_formulas.{name}.caption", text("captions.row", name=name)),
         row_text(f"rows.row_formulas.{name}.formula", f"y = {name}(x)"),
@@ -360,7 +360,7 @@ def way_around(program: Program, branch: Operation) -> Buffer | None:
 
 def activation_facts(name: str) -> ActivationFacts:
     """Return facts about an activation: its formulas and captions."""
-    row, key = ACTIVATIONS[name], f"rows.activations.{name}"
+    row = ACTIVATIONS[name]
     slopes = (abs(row.derivative(x, row.value(x))) for x in SLOPES_AT)
     caption = row.caption or text("captions.activation", unit="{unit}", name=name)
     own = None if row.caption or row.slope else formula_of(row.value, ("z",))
@@ -373,9 +373,9 @@ def activation_facts(name: str) -> ActivationFacts:
         row.slope or written(row.derivative, ("z", "a")),
         "" if " if " in row.slope else row.slope,
         [] if row.slope else formula_cases(row.derivative, ("z", "a")),
-        row_text(f"{key}.caption", caption),
-        row.zero_caption and row_text(f"{key}.zero_caption", row.zero_caption),
-        row.backward_caption and row_text(f"{key}.backward_caption", row.backward_caption),
+        caption,
+        row.zero_caption,
+        row.backward_caption,
     )
 
 
@@ -436,7 +436,7 @@ def loss_text(row: LossRow | RowLossRow, part: str) -> str:
     by_hand, mark = (row.error, "") if part == "error" else (row.slope, "'")
     if not by_hand and isinstance(row, LossRow) and row.weight is by_nothing:
         by_hand = written(row.value if part == "error" else row.derivative, ("p", "t"))
-    return row_text(f"rows.losses.{row.name}.{part}", by_hand or f"{row.name}{mark}(p, t)")
+    return by_hand or f"{row.name}{mark}(p, t)"
 
 
 # ---- State --------------------------------------------------------------------------------------

@@ -14,13 +14,11 @@ import pytest
 
 import scalarviz as sv
 from scalarviz.base.limits import in_units
-from scalarviz.base.texts import text
 from scalarviz.engines.registry import ENGINES
 from scalarviz.errors import DisplayError, InputError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, kernel_commands, render_scene, watch_scene
 from scalarviz.faces.cli import sweep_scene as sweep_command
-from scalarviz.faces.cli.commands import without_language
 from scalarviz.faces.cli.kernel_commands import measure, words_for
 from scalarviz.faces.cli.sweep_scene import grid_of, options_of, seeds_in, show_of, sweep_scene
 from scalarviz.faces.controller.train import Autosave
@@ -242,21 +240,6 @@ def test_the_exit_code_of_the_doctor_is_that_of_the_command(
     assert run("doctor").code == 1
 
 
-@pytest.mark.usefixtures("choose_language")
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("option", [("--language", "german"), ("--language=german",)])
-def test_a_language_may_stand_anywhere(option: tuple[str, ...], place: int) -> None:
-    words = ["page", "rgb"]
-    words[place:place] = option
-    assert without_language(words) == ["page", "rgb"]
-    assert text("chart.title") == "Verlust"
-
-
-def test_an_unknown_language_is_refused() -> None:
-    for words in (["list", "--language", "germn"], ["--language", "no.json"], ["--language"]):
-        refused(UnknownNameError, (words[-1], "")[len(words) == 1]).by(without_language, words)
-
-
 def run_python(*words: str, **more: Any) -> str:
     return subprocess.run(
         [sys.executable, *words], capture_output=True, text=True, check=True, cwd=ROOT, **more
@@ -337,6 +320,12 @@ def test_help_has_no_types_of_python(run, words: list[str]) -> None:
 
 def test_a_switch_that_help_leaves_out_still_works(run) -> None:
     assert run("train", *SMALL, "--no-weights").code == 0
+
+
+@pytest.mark.parametrize("words", [("page", "rgb"), ("lessons",), ()])
+def test_the_language_that_is_gone_is_answered_with_what_to_use(words: tuple[str, ...]) -> None:
+    given = [*words, "--language", "german"]
+    refused(Exception, "--language").by(commands.application(given), given, standalone_mode=False)
 
 
 @pytest.mark.parametrize("words", [("watch", "rgb"), ("watch", "rgb", "xor"), ("replay", "a.b")])
