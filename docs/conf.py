@@ -26,7 +26,7 @@ from sphinx.transforms import SphinxTransform
 import scalarviz
 from scalarviz.base import __version__
 from scalarviz.errors import EngineError
-from scalarviz.faces.cli.class_pages import write_lessons
+from scalarviz.faces.cli.lessons import write_lessons
 from scalarviz.faces.scene_file import find, load, scenes
 from scalarviz.faces.scene_options import played
 from scalarviz.pages.lessons.lesson import formula

@@ -20,7 +20,7 @@ import numpy as np
 import PIL.Image
 from nbclient import NotebookClient
 
-from scalarviz.pages.lessons.answers import MIME
+from scalarviz.faces.notebook.exercises import MIME
 from tests.machine import ROOT
 
 FOLDER = ROOT / "notebooks"

@@ -23,8 +23,8 @@ from scalarviz.core.formulas.initializers import BIASES
 from scalarviz.core.formulas.optimizers import OPTIMIZERS, SCHEDULES
 from scalarviz.data import DATA_SETS
 from scalarviz.faces.cli import watch_scene
-from scalarviz.faces.cli.class_pages import named
 from scalarviz.faces.cli.commands import EXAMPLES, help_of, help_of_several, obey
+from scalarviz.faces.cli.lessons import named
 from scalarviz.faces.controller.changes import preset_names
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.scene_file import find, load, scenes
@@ -192,7 +192,7 @@ def test_the_plans_name_sections_and_exercises_that_their_lessons_have() -> None
 
 # Commands in code, except generic ones in the text.
 COMMAND = re.compile(
-    r"(?:^ {4,}|`)(?:\S*/)?scalarviz (?!(?:watch|open|open LINK|render|collect)[`\n])"
+    r"(?:^ {4,}|`)(?:\S*/)?scalarviz (?!(?:watch|open|open LINK|render)[`\n])"
     r"([a-z]+(?: [^`\n]*)?)",
     re.M,
 )
@@ -200,8 +200,8 @@ COMMAND = re.compile(
 LONG = (
     *("cli.watch_scene.faces.watch", "cli.watch_scene.in_files", "cli.render_scene.take_steps"),
     *("cli.render_scene.train", "cli.render_scene.train_all", "cli.render_scene.record"),
-    *("cli.render_scene.page_of", "cli.sweep_scene.sweep", "cli.class_pages.made"),
-    *("cli.class_pages.table_in", "cli.class_pages.page_of_lesson", "cli.doctor.examine"),
+    *("cli.render_scene.page_of", "cli.sweep_scene.sweep"),
+    *("cli.lessons.page_of_lesson", "cli.doctor.examine"),
     *("cli.kernel_commands.warm", "controller.train.train"),
 )
 HELPS = (help_of("train", name, "") for name in scenes())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from string import Template
-from typing import NamedTuple
 from urllib.parse import quote
 
 from scalarviz.base import __version__
@@ -30,60 +28,19 @@ h1 { margin: 0; font-size: clamp(1.6rem, 4vw, 2.4rem); line-height: 1.2; }
 .about { max-width: 44rem; margin: .6rem 0 1.8rem; color: var(--quiet); }
 ul { display: grid; gap: 1.5rem; margin: 0; padding: 0; list-style: none;
   grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); }
-a { display: flex; flex-direction: column; height: 100%; overflow: hidden; color: inherit;
-  text-decoration: none; background: var(--panel); border: 1px solid var(--rim);
-  border-radius: 12px; }
+a { display: block; color: inherit; text-decoration: none; background: var(--panel);
+  border: 1px solid var(--rim); border-radius: 12px; }
 a:hover, a:focus-visible { border-color: var(--accent); outline: 2px solid var(--accent); }
-img { display: block; width: 100%; height: auto; border-bottom: 1px solid var(--rim); }
-h2 { margin: 0; padding: .9rem 1.1rem 0; font-size: 1.15rem; color: var(--accent); }
-a p { margin: 0; padding: .3rem 1.1rem 0; } a p:last-child { padding-bottom: 1.1rem; }
-.sees { color: var(--quiet); }
+h2 { margin: 0; padding: .9rem 1.1rem 1.1rem; font-size: 1.15rem; color: var(--accent); }
 """
 )
-POLICY = "default-src 'none'; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
+POLICY = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'"
 
 
-class Still(NamedTuple):
-    """A thumbnail of a page: WebP file, size in pixels, and description."""
-
-    image: bytes
-    size: tuple[int, int]
-    alt: str
-
-
-class Entry(NamedTuple):
-    """An entry of the index: a page, by its file name, and one sentence about it.
-
-    Attributes:
-        title: heading of the entry; by default the name of the page
-        sees: description of what the page shows
-        still: a thumbnail, or None
-        query: query string of the URL
-    """
-
-    name: str
-    about: str
-    title: str = ""
-    sees: str = ""
-    still: Still | None = None
-    query: str = ""
-
-    @property
-    def file(self) -> str:
-        return f"{self.name}.html"
-
-
-def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
-    """Return the index page with links to pages in the same folder.
-
-    Args:
-        entries: entries of the pages
-        collects: whether pages can send answers to their server
-    """
-    rows = "\n".join(map(card_of, entries))
+def index_of(files: Iterable[str]) -> bytes:
+    """Return the index page with links to pages in the same folder, by their file names."""
+    rows = "\n".join(map(card_of, files))
     words = {name: escape(text(f"page.index.{name}")) for name in ("language", "title", "about")}
-    if collects:
-        words["about"] = escape(text("page.index.collects"))
     return (
         Template(markup_of(INDEX))
         .substitute(
@@ -98,29 +55,10 @@ def index_of(entries: Iterable[Entry], *, collects: bool = False) -> bytes:
     )
 
 
-def card_of(entry: Entry) -> str:
-    """Return the HTML of an index entry, which is one large link."""
-    parts = []
-    if entry.still is not None:
-        image, (width, height), alt = entry.still
-        data = base64.b64encode(image).decode()
-        parts.append(
-            f'<img src="data:image/webp;base64,{data}" width="{width}" height="{height}"'
-            f' alt="{escape(alt)}">'
-        )
-    parts += [f"<h2>{escape(entry.title or entry.name)}</h2>", f"<p>{escape(entry.about)}</p>"]
-    if entry.sees:
-        parts.append(f'<p class="sees">{escape(entry.sees)}</p>')
-    return f'<li><a href="{escape(quote(entry.file) + entry.query)}">{"".join(parts)}</a></li>'
-
-
-def links_of(entries: Sequence[Entry], name: str) -> str:
-    """Return links from a page to the index and to all other pages, beginning with the next one."""
-    own = [each.name for each in entries].index(name)
-    others = [*entries[own + 1 :], *entries[:own]]
-    links = [(INDEX, text("page.index.all"))] + [(e.file, e.title or e.name) for e in others]
-    rows = (f'<a href="{escape(quote(file))}">{escape(said)}</a>' for file, said in links)
-    return f'<nav class="links">{"".join(rows)}</nav>'
+def card_of(file: str) -> str:
+    """Return the HTML of an entry of the index, which is one large link."""
+    name = escape(file.removesuffix(".html"))
+    return f'<li><a href="{escape(quote(file))}"><h2>{name}</h2></a></li>'
 
 
 def build_link(settings: str) -> str:
@@ -153,9 +91,7 @@ button { padding: .8rem; border: 0; border-radius: 12px; background: var(--accen
   color: var(--ground); font-weight: 650; cursor: pointer; }
 """
 )
-TOKEN_POLICY = (
-    "default-src 'none'; style-src {style}; img-src data:; base-uri 'none'; form-action 'self'"
-)
+TOKEN_POLICY = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'self'"
 
 
 def token_page(words: str) -> bytes:

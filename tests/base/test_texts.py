@@ -39,7 +39,7 @@ SHOWS = [
     *["story/*", "scene/*", "stage/*", "pages/*", "base/progress.py", "faces/watch.py"],
     *["faces/controller/*", "faces/window/*", "faces/notebook/*"],
     *["faces/cli/doctor.py", "faces/cli/kernel_commands.py", "faces/cli/render_scene.py"],
-    *["faces/cli/class_pages.py"],
+    *["faces/cli/lessons.py"],
 ]
 # Tables whose rows hold their own English words, as rows that are added from outside do.
 ROW_TABLES = "CHECKS", "CLASS", "ROWS", "FIRST_CONTROLS"
@@ -65,7 +65,6 @@ NOT_WORDS = [
     ("scene/look.py", "*", "words of commands, whose keys test_commands has"),
     ("stage/show.py", "write sv.*|show the *", "parts of errors"),
     ("faces/watch.py", "sv.watch*|sv.picture*", "parts of errors"),
-    ("faces/notebook/exercises.py", "check {}", "a key in records"),
     ("faces/notebook/notebook_cells.py", "what*|copy*", "parts of errors"),
     ("faces/notebook/widget.js", "(prefers*|fullscreen*", "a query, and rights of a frame"),
     ("pages/addresses.py", "*[{]*", "parts of errors"),
@@ -85,6 +84,7 @@ NOT_WORDS = [
     ),
     ("pages/web/*.js", "* gradient|last change|change since*", "kinds of moments, and channels"),
     ("pages/web/app.js", "first picture", "the name of a moment for measurements"),
+    ("pages/web/lesson_answers.js", "scalarviz answers", "a format"),
     ("pages/web/cubes.js", "SEATED 1|FAR 1", "GLSL"),
     ("pages/web/paper.js", "bold ", "a style of letters"),
     ("pages/bundle.py", "const {*|return {*| as ", "JavaScript"),
@@ -96,11 +96,6 @@ NOT_WORDS = [
         "stage/channels.py",
         "last change|change since start|difference to first",
         "names typed by users",
-    ),
-    (
-        "pages/lessons/answers.py",
-        "scalarviz answers|*in the picture|a text|true or false|a list|an object|a number",
-        "a format, and parts of errors",
     ),
     ("pages/lessons/lesson.py", "accent *", "names of attributes"),
     ("stage/motion.py", "weight gradient|operand gradient", "kinds of moments"),

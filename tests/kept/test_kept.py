@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import scalarviz as sv
-from scalarviz.pages.lessons.answers import records_in
 from scalarviz.training.session.actions import ACTIONS
 from tests.kept.make_every_action import (
     EXPECTED,
@@ -114,10 +113,3 @@ def test_it_continues_from_a_moment_within_a_step(s: sv.Session) -> None:
 @pytest.mark.parametrize("place", range(len(LINKS)))
 def test_a_kept_link_leads_to_its_moment(place: int) -> None:
     assert_kept(numbers_now(opened(LINKS[place])), f"link {place} ")
-
-
-def test_a_kept_link_has_the_answers_of_a_learner() -> None:
-    (record,), faults = records_in(FOLDER / "answers.txt")
-    gradient, direction = record.answers["gradient"], record.answers["direction"]
-    assert not faults and (record.name, record.id, record.guessed) == ("Anna", "k3v9", (7, 10))
-    assert gradient.guesses == ("8", "-8") and gradient.right and not direction.right

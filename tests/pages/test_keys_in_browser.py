@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from scalarviz.faces.cli.class_pages import named, page_of_lesson
+from scalarviz.faces.cli.lessons import named, page_of_lesson
 from scalarviz.faces.scene_file import find, load
 from scalarviz.pages.playground import playground_page
 from tests.pages.browser import ONLY_CHROMIUM

@@ -1,7 +1,8 @@
-"""The server of a class: what it answers, and what a client can hold of it."""
+"""The server of pages: where it listens, what it answers, and what a client can hold of it."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import re
 import socket
@@ -11,20 +12,24 @@ from contextlib import suppress
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from time import perf_counter
+from unittest.mock import Mock
 
 import pytest
 
+from scalarviz.errors import InputError
+from scalarviz.pages import addresses
 from scalarviz.pages import web_server as module
 from scalarviz.pages.addresses import listening
-from scalarviz.pages.plain_pages import Entry, index_of
+from scalarviz.pages.plain_pages import index_of
 from scalarviz.pages.web_server import PageServer, takes_gzip
 from tests.machine import until
+from tests.wording import refused
 
 LONGEST_LINE = 8_192  # bytes
 POLICY = "default-src 'none'; script-src 'sha256-abc='"
 META = f'<meta http-equiv="Content-Security-Policy" content="{POLICY.replace(chr(39), "&#x27;")}">'
 RGB = f"<!DOCTYPE html>{META}<p>{'a page that trains ' * 30_000}".encode()  # 570 kB
-PAGES = {"rgb.html": RGB, "a b.html": b"spaces", "index.html": index_of([Entry("rgb", "Colours")])}
+PAGES = {"rgb.html": RGB, "a b.html": b"spaces", "index.html": index_of(["rgb.html"])}
 Ask = Callable[..., tuple[HTTPResponse, bytes]]
 
 
@@ -54,6 +59,18 @@ def ask(served: PageServer) -> Ask:
         return got, got.read()
 
     return answer
+
+
+def got(port: int, path: str, **headers: str) -> tuple[int, bytes]:
+    """The status and the content of a page, as soon as there is a server."""
+    while True:
+        connection = HTTPConnection("127.0.0.1", port, timeout=30)
+        try:
+            connection.request("GET", path, headers=headers)
+        except ConnectionRefusedError:
+            continue
+        answer = connection.getresponse()
+        return answer.status, answer.read()
 
 
 def raw(server: PageServer, sent: bytes) -> bytes:
@@ -273,3 +290,45 @@ def test_forty_clients_at_once_each_get_the_page(served: PageServer, ask: Ask) -
         got = [*clients.map(lambda _: ask("/rgb.html")[1], range(40))]
     assert all(each == RGB for each in got)
     print(f"forty clients: {perf_counter() - began:.2f} s")
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *("example.org", "1.2.3", "", "0.0.0.0:80"),
+        *("192.0.2.7", "224.0.0.1", "255.255.255.255", "ff02::1"),
+    ],
+)
+def test_an_address_of_no_machine_or_of_none_here_is_refused(address: str) -> None:
+    refused(InputError, address).by(listening, address, 0)
+
+
+def test_a_taken_port_is_refused_and_another_named() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused(InputError, str(port), varies=r"\d+").by(listening, "127.0.0.1", port)
+
+
+def test_a_port_that_nobody_named_gives_way_to_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        monkeypatch.setattr(addresses, "USUAL", taken.getsockname()[1])
+        with listening("127.0.0.1", None) as listener:
+            assert listener.getsockname()[1] != addresses.USUAL
+    with listening("127.0.0.1", None) as listener:
+        assert listener.getsockname()[1] == addresses.USUAL
+
+
+def test_a_port_of_the_system_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        socket,
+        "create_server",
+        Mock(side_effect=PermissionError(errno.EACCES, "Permission denied")),
+    )
+    refused(InputError, "80").by(listening, "127.0.0.1", 80)
+
+
+def test_an_address_of_version_6_stands_in_brackets() -> None:
+    assert addresses.url_of("::1", 80) == "http://[::1]:80/"

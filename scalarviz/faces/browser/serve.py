@@ -80,7 +80,7 @@ def watch(
             say(text("browser.here", url=own))
             seen = seen_by_others(address)
             if not seen:
-                say(text("class.no_network"))
+                say(text("serve.no_network"))
             elif is_open:
                 url = url_of(seen, number)
                 may = text(f"browser.may.{share}")

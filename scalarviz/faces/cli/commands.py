@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,8 +67,6 @@ EXAMPLES = (
     "scalarviz render 'rgb?hidden=4' 'rgb?hidden=8' -o both.png",
     "scalarviz page rgb -o rgb.html",
     "scalarviz page --playground -o playground.html",
-    "scalarviz class rgb xor circle --address 0.0.0.0",
-    "scalarviz collect answers -o table.csv",
     "scalarviz lessons",
     "scalarviz replay it.safetensors",
     "scalarviz compare night.sv yesterday.sv",
@@ -113,12 +110,6 @@ def obey(words: Sequence[str]) -> None:
         frames = getattr(told, "frames", "").splitlines()
         say(f"scalarviz: {first}", *rest, *frames, file=sys.stderr)
         sys.exit(2 if UnknownNameError in (type(told), type(told.__cause__)) else 1)
-
-
-def class_pages() -> Any:
-    """Return the module `class_pages`; raise InputError if the web server is not installed."""
-    import_module("scalarviz.pages.web_server")
-    return import_module("scalarviz.faces.cli.class_pages")
 
 
 def application(words: Sequence[str]) -> Typer:
@@ -228,45 +219,6 @@ def application(words: Sequence[str]) -> Typer:
 
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)
-    without = typer.Option(False, "--without-solutions", help="Leave the solutions out.")
-    named = typer.Argument(
-        None,
-        metavar="[SCENE]...",
-        help="Names or files; default: rgb xor circle.",
-        autocompletion=beginning(scenes()),
-    )
-
-    @simple("class", "Serve pages that train to a class, from this machine.")
-    def _(
-        scenes: list[str] | None = named,
-        address: str = typer.Option(
-            "127.0.0.1",
-            metavar="ADDRESS",
-            help="Address to serve on: 0.0.0.0 for the whole network.",
-        ),
-        port: int | None = typer.Option(
-            None, metavar="N", help="Port to serve on; default: 8000, or a free port."
-        ),
-        collect: str | None = typer.Option(
-            None, metavar="FILE", help="Save the answers sent by pages in this .jsonl file."
-        ),
-        without: bool = without,
-    ) -> None:
-        sys.exit(class_pages().serve(scenes or (), address, port, collect, without=without))
-
-    @simple("collect", "Print the answers of a class to the lesson questions, as a table.")
-    def _(
-        folder: str = typer.Argument(
-            metavar="FOLDER",
-            help="A folder of notebooks and answer files, or one file.",
-            show_default=False,
-        ),
-        out: str | None = typer.Option(
-            None, "-o", "--out", metavar="FILE", help="The table, as .csv."
-        ),
-    ) -> None:
-        class_pages().collect_answers(folder, out)
-
     read = typer.Argument(
         None,
         metavar="[LESSON]...",
@@ -280,12 +232,14 @@ def application(words: Sequence[str]) -> Typer:
         out: str | None = typer.Option(
             None, "-o", "--out", metavar="FOLDER", help="Folder for the pages."
         ),
-        without: bool = without,
+        without: bool = typer.Option(False, "--without-solutions", help="Leave the solutions out."),
         solutions: bool = typer.Option(
             False, "--solutions", help="Write one page with the solutions instead."
         ),
     ) -> None:
-        class_pages().write_lessons(lessons or (), out, without=without, solutions=solutions)
+        from scalarviz.faces.cli.lessons import write_lessons
+
+        write_lessons(lessons or (), out, without=without, solutions=solutions)
 
     @simple("lessons", "Copy the lessons and the guide into a folder, and open them.")
     def _(
@@ -293,7 +247,9 @@ def application(words: Sequence[str]) -> Typer:
             "scalarviz-lessons", metavar="[FOLDER]", help="Target folder."
         ),
     ) -> None:
-        class_pages().copy_lessons(folder)
+        from scalarviz.faces.cli.lessons import copy_lessons
+
+        copy_lessons(folder)
 
     sweeping = sweep_command() if words[:1] == ["sweep"] else print_scenes
     simple("sweep", "Train a scene under many settings and seeds.")(sweeping)

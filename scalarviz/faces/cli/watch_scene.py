@@ -13,11 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
-from importlib import import_module
 from inspect import signature
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from scalarviz.base.checks import require, shorten
 from scalarviz.base.interrupt import INTERRUPTED, Stop
@@ -25,7 +24,7 @@ from scalarviz.base.limits import check_losses
 from scalarviz.base.messages import is_informed, say
 from scalarviz.base.progress import Progress, has_display, opening_over
 from scalarviz.base.shell_commands import program
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural, text
 from scalarviz.errors import DisplayError, InputError, ScalarvizError, UnknownNameError
 from scalarviz.faces import watch as faces
 from scalarviz.faces.cli.link_changes import with_changes
@@ -53,8 +52,9 @@ from scalarviz.faces.scene_options import (
     own_options,
 )
 from scalarviz.files.atomic import replace_file
+from scalarviz.pages.addresses import is_loopback, listening, numeric, seen_by_others, url_of
 from scalarviz.pages.page import page_of
-from scalarviz.pages.plain_pages import INDEX, Entry, index_of
+from scalarviz.pages.plain_pages import INDEX, index_of
 from scalarviz.scene.look import AUTO, Look
 from scalarviz.stage.background import Portions
 from scalarviz.stage.curves import earlier_losses
@@ -66,6 +66,9 @@ from scalarviz.story.facts import Neuron
 from scalarviz.training.follow.followed_session import RecordedRun
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.trainer import one_row
+
+if TYPE_CHECKING:
+    from scalarviz.pages.web_server import PageServer
 
 # Options passed to `watch`.
 PASSED = [each for each in ("steps", *WATCHING) if each in signature(faces.watch).parameters]
@@ -107,11 +110,8 @@ def watch_anywhere(
         more |= {"address": address, "share": "control" if given["control"] else "look"}
         return int(faces.watch(shown, **more))
     if given["serve"] or given["address"]:
-        import_module("scalarviz.pages.web_server")  # raises the error with the install command
-        from scalarviz.faces.cli.class_pages import bound, until_ctrl_c
-
         opening_over()
-        with bound(address, given["port"]) as server:
+        with served(address, given["port"]) as server:
             pages, code = in_files(shows, given, keep, look, plays=plays)
             return code or until_ctrl_c(server, pages, address)
     clocks = [show.session.clock for show in shows.values()]
@@ -125,6 +125,32 @@ def watch_anywhere(
         if len(shows) == 1 and (has_option or not plays):
             say(text("watch.browser" if has_option else "watch.open", program=program()))
         return in_files(shows, given, keep, look, plays=plays)[1]
+
+
+def served(address: str, port: int | None) -> PageServer:
+    """Return a server that prints visitors; raise InputError if it cannot listen at the address."""
+    from scalarviz.pages.web_server import PageServer
+
+    return PageServer(
+        listening(address, port), lambda who, page: say(text("serve.came", who=who, page=page))
+    )
+
+
+def until_ctrl_c(server: PageServer, pages: Mapping[str, bytes], address: str) -> int:
+    """Print the URL of pages, and serve them until Ctrl-C; return the exit code."""
+    if is_loopback(address):
+        say(text("serve.here", url=url_of(numeric(address), server.port)), text("serve.open"))
+    elif seen := seen_by_others(address):
+        say(text("serve.network", url=url_of(seen, server.port)))
+    else:
+        say(text("serve.no_network"))
+    say(text("serve.end"))
+    try:
+        server.start(pages)
+        server.wait()
+    except KeyboardInterrupt:
+        say(plural("serve.ended", len({visitor for visitor, _ in server.visitors})))
+    return INTERRUPTED
 
 
 def in_files(
@@ -164,8 +190,7 @@ def in_files(
         say(text("watch.picture", name=image.name))
     if pages and has_browser():
         webbrowser.open(Path(next(iter(pages))).resolve().as_uri())
-    entries = [Entry(Path(each).stem, "") for each in pages]
-    start = index_of(entries) if others else next(iter(pages.values()), b"")
+    start = index_of(pages) if others else next(iter(pages.values()), b"")
     return {**pages, INDEX: start}, int(not (pages or drawn))
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -23,13 +24,14 @@ from scalarviz.base.texts import text
 from scalarviz.core.value_graph import all_values
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.notebook.notebook_cells import CellOutput, run_of
-from scalarviz.pages.lessons.answers import MIME, Given, records_in
 from scalarviz.pages.lessons.questions import NEAR, Question
 from scalarviz.pages.lessons.questions import question as question_at
 from scalarviz.story.judging import answer_words, quoted
 from scalarviz.training.learner_checks import Comparison, first_wrong, scenario, shown
 
 Answer = float | str | Callable[[], float | str]
+
+MIME = "application/vnd.scalarviz.answer+json"  # of a record of guesses in the output of a cell
 
 _asked: dict[str, Prediction] = {}  # by place, in the order of the first questions
 _tables: dict[str, Predictions] = {}  # by cell, which may be run again
@@ -114,10 +116,10 @@ class Prediction(CellOutput):
 
     def __init__(self, asked: Question, computes: Callable[[], Any] | None = None) -> None:
         self.asked, self.choices = asked, asked.choices
-        given = stored_answers().get((asked.lesson, asked.key), Given((), right=False))
-        self.guesses = [*given.guesses]
-        self.right = given.right
-        self.given_up = given.shown  # the answer was requested
+        guesses, self.right, self.given_up = stored_answers().get(
+            (asked.lesson, asked.key), ((), False, False)
+        )
+        self.guesses = [*guesses]
         self._computes = computes
 
     @property
@@ -184,7 +186,7 @@ class Prediction(CellOutput):
         return text("predict.html", question=as_html(self.question)) + line
 
     def bundle(self) -> dict[str, Any]:
-        """Return the output of the cell by mime type, with a record for `scalarviz collect`."""
+        """Return the output of the cell by mime type, with a record of the guesses."""
         if not self.guesses:
             return {"text/plain": repr(self), "text/html": f"<p>{self.html}</p>"}
         record = {
@@ -208,13 +210,28 @@ def place_of(asked: Question) -> str:
 
 
 @cache
-def stored_answers() -> dict[tuple[str, str], Given]:
-    """Return the answers that are stored in the file of the running notebook, by question."""
+def stored_answers() -> dict[tuple[str, str], tuple[tuple[str, ...], bool, bool]]:
+    """Return what is stored in the file of the running notebook, by lesson and key of the question.
+
+    It is the guesses, whether the last one was right, and whether the answer was requested.
+    """
     path = Path(os.environ.get("JPY_SESSION_NAME", ""))  # set by Jupyter
     if path.suffix != ".ipynb" or not os.path.isfile(path):
         return {}
-    found, _ = records_in(path)
-    return {(each.lesson, key): given for each in found for key, given in each.answers.items()}
+    try:
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        outputs = [each.get("data", {}) for cell in cells for each in cell.get("outputs", ())]
+        records = [each[MIME] for each in outputs if MIME in each]
+        return {
+            (each["lesson"], each["key"]): (
+                tuple(map(str, each["guesses"])),
+                each["right"] is True,
+                each.get("shown") is True,
+            )
+            for each in records
+        }
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return {}  # a file that is no notebook, or was edited
 
 
 def predictions() -> Predictions:
@@ -408,7 +425,7 @@ class Checked(CellOutput):
         return "\n".join(lines)
 
     def bundle(self) -> dict[str, Any]:
-        """Return the output by mime type: sentence, graph with the wrong number, and record."""
+        """Return the output by mime type: sentence, and graph with the wrong number."""
         html = f"<p>{as_html(self.said)}</p>"
         if self.wrong and self.wrong.graph:
             root, node = self.wrong.graph
@@ -416,8 +433,7 @@ class Checked(CellOutput):
             node.label = f"{label} {mark}"
             html += value_html(root)
             node.label = label
-        record = {"lesson": "", "key": f"check {self.kind}", "guesses": [], "right": bool(self)}
-        return {"text/plain": repr(self), "text/html": html, MIME: record}
+        return {"text/plain": repr(self), "text/html": html}
 
 
 # Text as HTML, for questions and tables.

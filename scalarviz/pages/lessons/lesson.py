@@ -18,7 +18,6 @@ from scalarviz.base.package_files import top_folder
 from scalarviz.base.shell_commands import pip_command
 from scalarviz.base.texts import text
 from scalarviz.errors import InputError
-from scalarviz.pages.lessons.answers import LIMITS
 from scalarviz.pages.lessons.questions import Question, made, question
 
 LARGEST = 5_000_000  # bytes of a file
@@ -30,7 +29,6 @@ LINK = re.compile(rf'href="(?:[^":?#]*/)?(\d\d\w?-[\w-]+|{"|".join(HANDOUTS)})\.
 # Collapsed under a separate heading.
 SOLUTIONS = re.compile(r"<h2>([^<]*)</h2>\s*(<details>.*</details>)", re.DOTALL)
 FENCE = re.compile(r"^`{3,}(.*)$", re.MULTILINE)  # begins or ends a block
-MOST = LIMITS["answers"][1]  # maximum questions, so that all answers can be collected
 TITLE = re.compile(r"^# (.+)$", re.MULTILINE)
 FROM_FILE = re.compile(r'<img src="((?!data:)[^"]*)"')  # blocked by the policy of pages
 
@@ -239,9 +237,6 @@ def of_markdown(content: str, path: Path) -> Lesson:
     for kind, words in parted(content, path):
         count += kind == "question"
         parts.append(block(kind, words, path, f"{count:02d}") if kind else prose(words, path))
-    require(
-        count <= MOST, f"{path.name} has {count:,} questions, and {MOST} is the limit: split it"
-    )
     return Lesson(path.stem, title_of(content, path), tuple(parts))
 
 

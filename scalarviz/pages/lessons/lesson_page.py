@@ -30,7 +30,6 @@ from scalarviz.pages.bundle import (
     stated_policy,
     texts_of,
 )
-from scalarviz.pages.lessons.answers import FORMAT
 from scalarviz.pages.lessons.lesson import END, End, Lesson, LessonPicture, Part, Text, inline_of
 from scalarviz.pages.lessons.questions import Question
 from scalarviz.pages.page import colors_of_page, loader, module_text, page_of, said_in, size_words
@@ -40,23 +39,19 @@ PAGES = str(Path(__file__).parent)  # the templates are in the parent folder
 FINGERPRINT = re.compile(r"'sha256-[^']+'")
 
 
-def lesson_page(
-    lesson: Lesson, scene: Callable[[str], Any], *, collects: bool = False, links: str = ""
-) -> bytes:
+def lesson_page(lesson: Lesson, scene: Callable[[str], Any]) -> bytes:
     """Return the page of a lesson; raise InputError if it would be too large.
 
     Args:
         lesson: the lesson
         scene: function that returns the Session or Show for the name of a scene
-        collects: whether answers can be sent to the server of the page
-        links: links to other pages, as returned by `links_of`
     """
     pictures = [each for each in lesson.parts if isinstance(each, LessonPicture)]
     pages = {id(each): page_in(lesson, each, scene) for each in pictures}
     given = lesson.parts if END in lesson.parts else (*lesson.parts, END)
     parts = [part_html(each, pages) for each in given]
     pages = {key: page for key, page in pages.items() if page}
-    content = filled(lesson, parts, pages, collects, links)
+    content = filled(lesson, parts, pages)
     require(
         len(content) <= LARGEST,
         f"the page of {lesson.name} would have {size_words(len(content))}, and "
@@ -103,9 +98,7 @@ def part_html(part: Part, pages: Mapping[int, str]) -> str:
     return f'<section class="picture">{image}</section>'
 
 
-def filled(
-    lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str], collects: bool, links: str
-) -> bytes:
+def filled(lesson: Lesson, parts: Iterable[str], pages: Mapping[int, str]) -> bytes:
     """Fill the template of a lesson page with its parts and data, and return the page."""
     script = bundle("lesson.js", module_text)
     shown = {id(each): each for each in lesson.parts if isinstance(each, LessonPicture)}
@@ -114,16 +107,14 @@ def filled(
         "questions": [told(each) for each in lesson.parts if isinstance(each, Question)],
         "pictures": [urlencode({"tour": "no", **shown[key].moment}) for key in pages],
         "texts": texts_of(script, texts()),
-        "collects": collects,
-        "format": FORMAT,
     }
     packed = {f"picture{i}": packed_bytes(page.encode()) for i, page in enumerate(pages.values())}
     markup = markup_of("lesson.html")
     words = {"title": lesson.title, "version": __version__}
     style = colors_of_page() + text_beside(PAGES, "lesson.css")
     named = f'<a href="glossary.html" target="_blank">{text("lesson.glossary")}</a>'
-    raw = {"parts": "\n".join(parts), "links": links, "glossary": named if lesson.code else ""}
-    policy = policy_for(pages.values(), collects)
+    raw = {"parts": "\n".join(parts), "glossary": named if lesson.code else ""}
+    policy = policy_for(pages.values())
     words |= said_in(markup)
     page = html(markup, words, style, script, loader(), data, packed, raw, policy)
     return page.encode("utf-8", "replace")
@@ -138,10 +129,10 @@ def told(question: Question) -> dict[str, Any]:
     return {**found, "line": question.line, "replies": replies}
 
 
-def policy_for(pages: Iterable[str], collects: bool) -> dict[str, str]:
+def policy_for(pages: Iterable[str]) -> dict[str, str]:
     """Return the content security policy of a lesson page, which also covers embedded pages."""
     rules = [rule for page in pages for rule in stated_policy(page).split("; ")]
-    more = {"connect-src": "'self'"} if collects else {}
+    more = {}
     for name in ("script-src", "style-src"):
         found = FINGERPRINT.findall(" ".join(x for x in rules if x.startswith(f"{name} ")))
         more[name] = " ".join([POLICY[name], *sorted({*found})])

@@ -1,6 +1,6 @@
 // Starts a lesson: what follows a question appears after its answer, and the end has all guesses.
 
-import { LessonAnswers, sendAnswers } from "./lesson_answers.js";
+import { LessonAnswers } from "./lesson_answers.js";
 import { byId, dataOfPage, failWith, made, setShown, setWords } from "./dom.js";
 import { madeButton } from "./events.js";
 import { agrees, answer_words, quoted, reply_to } from "./story/judging.js";
@@ -15,8 +15,8 @@ function lessonSays(tag, html) {
 }
 
 class LessonPage {
-  constructor({ lesson, questions, pictures, collects, format, ...parts }) {
-    this.answers = new LessonAnswers(lesson, format, location.hash);
+  constructor({ lesson, questions, pictures, ...parts }) {
+    this.answers = new LessonAnswers(lesson, location.hash);
     this.questions = questions;
     this.parts = [...document.querySelectorAll("#lesson > *")];
     const places = [...document.querySelectorAll(".picture[data-number]")];
@@ -28,14 +28,9 @@ class LessonPage {
       if (questions[i].see) this.offerMoment(place, questions[i].see);
       return asked;
     });
-    for (const link of document.querySelectorAll("a")) {
-      const isOurs = link.host === location.host && link.pathname.endsWith(".html");
-      if (isOurs) link.search = location.search; // the class's token, which no other machine gets
-    }
     this.follow();
     this.call();
     addEventListener("hashchange", () => this.call());
-    setShown(byId("sending"), collects);
     this.fillEnd();
     addEventListener("message", ({ data, source }) => this.hear(data, source));
   }
@@ -101,28 +96,23 @@ class LessonPage {
     setWords(byId("arrows"), asked ? text("lesson.arrows", { right, asked }) : "");
   }
 
-  /** Fill the end of a lesson: save answers as a file or link, and start again. */
+  /** Fill the end of a lesson: copy answers as a link, and start again. */
   fillEnd() {
     const asks = this.questions.length + this.pictures.length > 0;
     for (const part of ["#progress", "#done", ".end"]) {
       for (const each of document.querySelectorAll(part)) setShown(each, asks);
     }
-    setShown(document.querySelector("header"), asks || document.querySelector(".links") !== null);
+    setShown(document.querySelector("header"), asks);
     const name = byId("name");
     name.value = this.answers.name;
     name.addEventListener("input", () => {
       this.answers.name = name.value.trim();
       this.answers.keep();
     });
-    byId("save").addEventListener("click", () => this.save());
     byId("copy").addEventListener("click", async () => {
       const link = this.answers.link(location.href);
       const copied = await navigator.clipboard?.writeText(link).then(() => true, () => false); // prettier-ignore
       this.tell(copied ? text("lesson.copied") : link);
-    });
-    byId("send").addEventListener("click", async () => {
-      const refused = await sendAnswers(this.answers.record()).catch(({ message }) => message);
-      this.tell(refused ?? text("lesson.sent"));
     });
     byId("again").addEventListener("click", () => {
       const isSure = byId("told").textContent === text("lesson.again");
@@ -138,19 +128,6 @@ class LessonPage {
       this.follow();
       scrollTo({ top: 0 });
     });
-  }
-
-  save() {
-    const { name, lesson } = this.answers;
-    const content = JSON.stringify(this.answers.record(), null, 1);
-    const link = made("a");
-    link.href = URL.createObjectURL(new Blob([content], { type: "application/json" }));
-    link.download = `${[name, lesson]
-      .filter(Boolean)
-      .join("-")
-      .replace(/[^\p{L}\p{N}-]+/gu, "-")}.json`;
-    link.click();
-    this.tell(text("lesson.saved", { file: link.download }));
   }
 
   tell(words) {

@@ -1,10 +1,8 @@
-// What a learner answered in a lesson: stored on this device, given as a file or a link, sent to a
-// class.
+// What a learner answered in a lesson: stored on this device, and given as a link.
 
-import { tokenIn } from "./link_channels.js";
-import { text } from "./texts.js";
 import { bytesIn, lettersOf } from "./zipped.js";
 
+const FORMAT = "scalarviz answers";
 const LINKED = "#answers="; // before a record in an address
 
 /** Return the record that a URL fragment contains, or "". */
@@ -14,9 +12,9 @@ function wordsIn(hash) {
 }
 
 /** Return whether a stored or linked record is valid; an older page may have written it. */
-function isKept({ name, answers, guessed, id = "" }) {
+function isKept({ name, answers, guessed }) {
   const lists = Object.values(answers).map(({ guesses }) => guesses);
-  const words = [name, id, ...lists.flat()];
+  const words = [name, ...lists.flat()];
   return (
     lists.every(Array.isArray) &&
     words.every((word) => typeof word === "string") &&
@@ -27,16 +25,14 @@ function isKept({ name, answers, guessed, id = "" }) {
 
 /** The answers to a lesson by key, {guesses, right, shown}, and the number of right guesses. */
 export class LessonAnswers {
-  constructor(lesson, format, hash) {
+  constructor(lesson, hash) {
     this.lesson = lesson;
-    this.format = format;
-    this.place = `${format} ${lesson}`;
+    this.place = `${FORMAT} ${lesson}`;
     this.forget();
     try {
       const kept = JSON.parse(wordsIn(hash) || localStorage.getItem(this.place));
-      const { name, answers, guessed, id = this.id } = kept;
-      if (kept.lesson === lesson && isKept(kept))
-        Object.assign(this, { name, answers, guessed, id });
+      const { name, answers, guessed } = kept;
+      if (kept.lesson === lesson && isKept(kept)) Object.assign(this, { name, answers, guessed });
     } catch {
       // nothing is kept here, or this browser keeps nothing
     }
@@ -65,16 +61,15 @@ export class LessonAnswers {
   }
 
   forget() {
-    this.id = Math.random().toString(36).slice(2); // two pupils may have one name
     this.name = "";
     this.answers = {};
     this.guessed = { right: 0, asked: 0 };
   }
 
-  /** Return the record of all answers, as `scalarviz collect` reads it. */
+  /** Return the record of all answers. */
   record() {
-    const { format, lesson, name, answers, guessed, id } = this;
-    return { format, version: 1, lesson, name, answers, guessed, id };
+    const { lesson, name, answers, guessed } = this;
+    return { format: FORMAT, version: 1, lesson, name, answers, guessed };
   }
 
   /** Return a link that contains all answers. */
@@ -82,24 +77,4 @@ export class LessonAnswers {
     const bytes = new TextEncoder().encode(JSON.stringify(this.record()));
     return `${address.split(/[?#]/)[0]}${LINKED}${lettersOf(bytes)}`;
   }
-}
-
-// Sends the answers to the server of a class.
-
-const LONGEST_SENDING = 20000; // milliseconds
-
-/** Send the record of a learner; throw an Error with a message for the user if this fails. */
-export async function sendAnswers(record) {
-  const lost = new Error(text("page.sending.lost"));
-  if (!location.origin.startsWith("http")) throw lost; // a page that was saved as a file
-  const socket = new WebSocket(`${location.origin.replace("http", "ws")}/socket`);
-  const late = setTimeout(() => socket.close(), LONGEST_SENDING);
-  const said = await new Promise((resolve) => {
-    socket.onopen = () => socket.send(JSON.stringify({ token: tokenIn(location), record }));
-    socket.onmessage = ({ data }) => resolve(JSON.parse(data));
-    socket.onclose = () => resolve({ error: lost.message });
-  });
-  clearTimeout(late);
-  socket.close();
-  if (said.error) throw new Error(said.error);
 }

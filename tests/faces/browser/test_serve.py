@@ -33,8 +33,8 @@ from scalarviz.faces.browser.serve import BLOCKS, BORDER, qr_code
 from scalarviz.pages import web_server
 from scalarviz.pages.addresses import listening
 from scalarviz.pages.web_server import LOOK
-from tests.faces.cli.test_class_pages import got
 from tests.machine import until
+from tests.pages.test_web_server import got
 from tests.wording import refused
 
 SECONDS = 60.0

@@ -261,7 +261,6 @@ def run_python(*words: str, **more: Any) -> str:
         ("render rgb --move o", ["orbit"]),
         ("watch rgb --save ru", []),  # the shell offers files then
         ("watch rgb --lr ", []),
-        ("class rgb x", ["xnor", "xor"]),
         ("replay ", []),
         ("watch rgb --map = s", ["sepia", "swap"]),  # as bash splits --map=s
         ("watch rgb --map =", ["invert", "grey", "sepia", "hue", "swap", "copy"]),
@@ -306,7 +305,7 @@ def test_a_completion_of_scenes_loads_no_numpy() -> None:
 @pytest.mark.some("words1", "words2", "words4")
 @pytest.mark.parametrize(
     "words",
-    [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["class"], ["doctor"]],
+    [[], ["watch"], ["watch", "rgb"], ["render", "xor"], ["replay"], ["doctor"]],
 )
 def test_help_has_no_types_of_python(run, words: list[str]) -> None:
     text = run(*words, "--help").out
@@ -320,6 +319,13 @@ def test_help_has_no_types_of_python(run, words: list[str]) -> None:
 
 def test_a_switch_that_help_leaves_out_still_works(run) -> None:
     assert run("train", *SMALL, "--no-weights").code == 0
+
+
+@pytest.mark.parametrize("command", ["class", "collect"])
+def test_a_command_that_is_gone_is_refused(command: str) -> None:
+    refused(Exception, command).by(
+        commands.application([command]), [command], standalone_mode=False
+    )
 
 
 @pytest.mark.parametrize("words", [("page", "rgb"), ("lessons",), ()])

@@ -22,15 +22,18 @@ from scalarviz.faces import watch as faces
 from scalarviz.faces.cli import commands, render_scene, watch_scene
 from scalarviz.faces.cli.watch_scene import free_places, is_own, signed
 from scalarviz.faces.scene_options import RUNNING, WATCHING, kind_of, option_words
+from scalarviz.pages import addresses
+from scalarviz.pages.plain_pages import index_of
+from scalarviz.pages.web_server import PageServer
 from scalarviz.scene.offscreen import make_canvas
 from scalarviz.stage.encoders import png
 from scalarviz.stage.render_options import PAGE, RenderOptions
 from scalarviz.stage.show import Several
 from scalarviz.stage.stage import Stage
 from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
-from tests.faces.cli.test_class_pages import got
 from tests.machine import ROOT
 from tests.pages.node import data_in
+from tests.pages.test_web_server import got
 from tests.sessions import advanced, session_on
 from tests.wording import refused
 
@@ -160,6 +163,31 @@ def test_serve_goes_on_until_ctrl_c_on_this_machine_alone(folder: Path) -> None:
             process.kill()
     assert b"<html" in page and len(page) > 100_000 and "20 steps: loss from" in said
     assert signed(page, ".html") == (folder / "xor.html").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        ("192.168.1.5", "In your network: http://192.168.1.5:"),
+        ("", "This machine is not connected to a network"),
+    ],
+)
+def test_in_a_network_the_address_of_this_machine_is_told_and_who_opens_pages(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, found: str, said: str
+) -> None:
+    def fetch(server: PageServer) -> None:
+        for path in ("/", "/xor.html", "/xor.html", "/rgb.html"):
+            assert got(server.port, path)[0] == 200
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(addresses, "address_for_others", lambda version: found)
+    monkeypatch.setattr(PageServer, "wait", fetch)
+    pages = {"xor.html": b"a", "rgb.html": b"b", "index.html": index_of(["xor.html", "rgb.html"])}
+    with watch_scene.served("0.0.0.0", 0) as server:
+        assert watch_scene.until_ctrl_c(server, pages, "0.0.0.0") == 130
+    out = capsys.readouterr().out
+    assert said in out
+    assert "127.0.0.1 opens xor.html\n127.0.0.1 opens rgb.html\nStopped. 1 device" in out
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there is a screen")

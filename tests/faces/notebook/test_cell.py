@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -19,7 +20,8 @@ from scalarviz.faces.controller import export, precompile
 from scalarviz.faces.controller.export import export_to
 from scalarviz.faces.controller.face import WatchOptions
 from scalarviz.faces.notebook import notebook_cells, page_view, session_display
-from scalarviz.faces.notebook.exercises import form_of, stored_answers
+from scalarviz.faces.notebook.exercises import MIME, Prediction, form_of, stored_answers
+from scalarviz.pages.lessons.questions import question
 from scalarviz.scene import picture
 from scalarviz.scene.layout.division import PRESENTED
 from scalarviz.stage.encoders import png
@@ -452,6 +454,26 @@ def test_the_name_of_a_notebook_may_be_anything(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("JPY_SESSION_NAME", f"/{'a' * 300}.ipynb")
     assert stored_answers() == {}
     stored_answers.cache_clear()
+
+
+GIVEN = {"lesson": "01-one-weight", "key": "gradient", "guesses": ["8", "-8"], "right": True}
+
+
+@pytest.mark.parametrize(
+    ("record", "guesses"),
+    [(GIVEN, ["8", "-8"]), (GIVEN | {"guesses": 8}, []), ({"lesson": []}, []), (None, [])],
+)
+def test_guesses_in_the_file_of_the_notebook_are_there_again(
+    record: Any, guesses: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cell = {"outputs": [{"data": {MIME: record}}, {"text": "printed"}]}
+    file = tmp_path / "01.ipynb"
+    file.write_text(json.dumps({"cells": [{"cell_type": "markdown"}, cell]}), encoding="utf-8")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(file))
+    stored_answers.cache_clear()
+    found = Prediction(question("01/gradient"))
+    stored_answers.cache_clear()
+    assert found.guesses == guesses and found.right == bool(guesses) and not found.given_up
 
 
 def parts(guess: Any) -> tuple[Any, Any, Any, Any]:

@@ -13,7 +13,7 @@ import PIL.Image
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.pages.lessons.answers import MIME, records_in
+from scalarviz.faces.notebook.exercises import MIME
 from scalarviz.pages.lessons.lesson import lesson_of, lessons
 from scalarviz.pages.lessons.questions import Question
 from scalarviz.story.judging import quoted
@@ -254,12 +254,7 @@ def test_what_follows_a_question_is_seen_after_the_guess_which_is_saved(
     form.get_by_text("Check", exact=True).click()
     after.wait_for()
     page.tab.screenshot(path=tmp_path / "right.png")
-    (given,) = [
-        output["data"][MIME]
-        for cell in page.stored(file)["cells"]
-        for output in cell.get("outputs", [])
-        if output.get("data", {}).get(MIME, {}).get("key") == "gradient"
-    ]
+    given = answers_in_saved(page, file)["gradient"]
     assert given["guesses"] == ["8", "-8"] and given["right"]
     page.restart()
     page.run_all()
@@ -341,18 +336,17 @@ def test_a_learner_comes_to_the_end_of_a_lesson(
         until(lambda fewer=fewer, before=open_ones: fewer.count() == before - 1, "it is right")
     page.tab.set_viewport_size({"width": 1280, "height": 800})
     page.tab.locator(".jp-Cell table tr", has_text=text("predict.table.why")).first.wait_for()
-    found, faults = records_in_saved(page, file)
-    assert not faults and len(found) == len(questions)
-    assert all(each.right and len(each.guesses) == 2 for each in found.values())
+    found = answers_in_saved(page, file)
+    assert len(found) == len(questions)
+    assert all(each["right"] and len(each["guesses"]) == 2 for each in found.values())
     assert page.tab.locator(SEEN).count() >= 1
     page.tab.screenshot(path=tmp_path / "end.png")
     assert page.heard() == []
     page.tab.close()
 
 
-def records_in_saved(page: Page, file: Path) -> tuple[dict[str, Any], list[str]]:
-    """The answers to questions in the notebook as it is saved, by key; and faults."""
-    page.stored(file)
-    records, faults = records_in(file)
-    answers = {key: given for record in records for key, given in record.answers.items()}
-    return {key: given for key, given in answers.items() if not key.startswith("check")}, faults
+def answers_in_saved(page: Page, file: Path) -> dict[str, Any]:
+    """The answers to questions in the notebook as it is saved, by key."""
+    outputs = [each for cell in page.stored(file)["cells"] for each in cell.get("outputs", [])]
+    records = [each["data"][MIME] for each in outputs if MIME in each.get("data", {})]
+    return {each["key"]: each for each in records}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,9 @@ from typing import Any
 import pytest
 
 from scalarviz.base.texts import text
-from scalarviz.faces.cli.class_pages import Collecting, bound, named, page_of_lesson
-from scalarviz.pages.lessons.answers import records_in
+from scalarviz.faces.cli.lessons import named, page_of_lesson
 from scalarviz.pages.lessons.lesson import lessons
 from scalarviz.pages.lessons.questions import Question
-from scalarviz.pages.plain_pages import Entry, links_of
 from scalarviz.story.judging import quoted
 from tests.pages.browser import ONLY_CHROMIUM, Tab
 from tests.pages.conftest import Files
@@ -72,7 +69,7 @@ def wrong_guess(question: Question) -> str:
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("number", list(lessons()))
 def test_a_pupil_is_wrong_sees_why_and_comes_to_the_end(
-    lesson: Lessons, number: str, size: tuple[int, int], tmp_path: Path
+    lesson: Lessons, number: str, size: tuple[int, int]
 ) -> None:
     tab = lesson(number, size)
     questions = [each for each in named(number).parts if isinstance(each, Question)]
@@ -94,13 +91,11 @@ def test_a_pupil_is_wrong_sees_why_and_comes_to_the_end(
     assert tab.page.locator("#guesses tr").count() == len(questions) + 1
     assert tab.ask(WIDE) <= 0 and tab.ask(SMALL) == []
     tab.page.locator("#name").fill("Ada")
-    with tab.page.expect_download() as found:
-        tab.page.locator("#save").click()
-    found.value.save_as(kept := tmp_path / found.value.suggested_filename)
-    (record,), faults = records_in(kept)
-    assert not faults and record.name == "Ada" and record.lesson.startswith(number)
-    assert [len(each.guesses) for each in record.answers.values()] == [2] * len(questions)
-    assert all(each.right for each in record.answers.values())
+    record = tab.ask("scalarvizLesson.answers.record()")
+    assert record["name"] == "Ada" and record["lesson"].startswith(number)
+    answers = record["answers"].values()
+    assert [len(each["guesses"]) for each in answers] == [2] * len(questions)
+    assert all(each["right"] for each in answers)
 
 
 @ONLY_CHROMIUM
@@ -164,57 +159,6 @@ def test_a_link_leads_to_a_question_before_the_others_are_answered(lesson: Lesso
     tab.page.evaluate("location.hash = 'question-line'")
     tab.page.locator("#question-line").wait_for()
     assert tab.page.locator(".settled:visible").count() == 1
-
-
-@ONLY_CHROMIUM
-def test_a_page_of_a_class_sends_its_answers(browser: Any, tmp_path: Path) -> None:
-    file = tmp_path / "answers.jsonl"
-    collecting = Collecting(str(file), is_open=False)
-    page = page_of_lesson(named("01"), collects=True)
-    with bound("127.0.0.1", 0, collecting) as server:
-        server.start({"01.html": page})
-        tab = browser.new_page(bypass_csp=True)  # to ask the frame
-        tab.goto(f"http://127.0.0.1:{server.port}/01.html")
-        tab.wait_for_selector(".question .said", state="attached")
-        give(tab.locator(OPEN), "8")
-        tab.evaluate(
-            "() => { for (const each of scalarvizLesson.asked) each.settle({ shown: true }) }"
-        )
-        tab.locator("#name").fill("Grace")
-        tab.locator("#send").click()
-        tab.get_by_text(text("lesson.sent")).wait_for()
-        tab.locator(".picture").last.scroll_into_view_if_needed()
-        frame = tab.locator(".picture").last.locator("iframe").element_handle().content_frame()
-        frame.wait_for_function("globalThis.scalarviz?.drawn")
-    (record,), faults = records_in(file)
-    assert not faults and record.name == "Grace"
-    assert record.answers["gradient"].guesses == ("8",) and record.answers["gradient"].shown
-    assert json.loads(file.read_text(encoding="utf-8"))["lesson"] == "01-one-weight"
-
-
-@ONLY_CHROMIUM
-def test_the_token_of_a_class_goes_to_its_own_pages_alone(browser: Any, tmp_path: Path) -> None:
-    mine = tmp_path / "mine.md"
-    mine.write_text(
-        "# A\n\n[next](02.html) [other](https://other.example/a.html)", encoding="utf-8"
-    )
-    with bound("127.0.0.1", 0) as server:
-        links = links_of([Entry("mine", "")], "mine")
-        server.start({"mine.html": page_of_lesson(named(str(mine)), links=links)})
-        tab = browser.new_page(bypass_csp=True)  # to ask the frame
-        tab.goto(f"http://127.0.0.1:{server.port}/mine.html?token=ABC234")
-        tab.locator("#guesses").wait_for(state="attached")
-        tab.wait_for_function("globalThis.scalarvizLesson")
-        assert (
-            tab.locator("header:visible").inner_text() == "All pages"
-        )  # and no count of questions
-        links = tab.locator("a").evaluate_all("(all) => all.map((a) => a.href)")
-        tab.close()
-    assert links == [
-        f"http://127.0.0.1:{server.port}/index.html?token=ABC234",
-        f"http://127.0.0.1:{server.port}/02.html?token=ABC234",
-        "https://other.example/a.html",
-    ]
 
 
 @ONLY_CHROMIUM
