@@ -85,53 +85,6 @@ def draw_push(canvas: Canvas2D, theme: Theme, box: Box, share: float, words: str
     canvas.text(x, low, words, size=size, color=theme.push, anchor="center", outline=halo)
 
 
-# A question over a cube: arrow and words of the guess above it, those of the result below. Size of
-# letters, and pixels from the center of an arrow to that of words.
-QUESTION, APART_WORDS = 17.0, 24.0
-
-
-def draw_question(
-    canvas: Canvas2D,
-    theme: Theme,
-    cube: tuple[float, float, float],
-    guess: str,
-    came: str | None,
-    ways: tuple[float, float],
-) -> None:
-    """Draw the question that asks for a guess, or its answer.
-
-    Args:
-        cube: center and half the side length
-        guess: text of the guess
-        came: text of the result; None before the answer, which draws a question mark
-        ways: direction of the guess and true direction: 1 for more positive, -1 for more negative,
-            0 for neither
-    """
-    (x, y, half), scale, size = cube, canvas.scale, QUESTION * canvas.scale
-    above, below = y - half - OVER * scale, y + half + OVER * scale
-    for way, middle in ((ways[0], above), (ways[1], below)):
-        if way != 0.0:
-            draw_push(
-                canvas,
-                theme,
-                Box(x - half, middle + OVER * scale, 2.0 * half, WRITTEN * scale),
-                way,
-            )
-    high, apart = 1.6 * size, APART_WORDS * scale
-    for words, middle, color in (
-        (guess, above - apart, theme.accent),
-        ("?" if came is None else came, below + apart, theme.ink),
-    ):
-        wide: float = canvas.measure(words, size=size, bold=True) + size
-        left = min(max(x - 0.5 * wide, 0.0), canvas.width - wide)
-        top = min(max(middle - 0.5 * high, 0.0), canvas.height - high)
-        fill, edge, rim, line = theme.panel[:7], theme.accent, 0.4 * size, 1.5 * scale
-        if words:
-            canvas.box(left, top, wide, high, fill, radius=rim, outline=edge, line=line)
-            low = top + 0.5 * high + 0.36 * size
-            canvas.text(left + 0.5 * size, low, words, size=size, color=color, bold=True)
-
-
 # Previous state: a dashed outline, on a dark line, in pixels on and off.
 
 DASH, SPACE = 4.2, 2.8

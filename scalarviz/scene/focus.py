@@ -42,7 +42,7 @@ class Focus:
 
 
 def focus_of(frame_data: FrameData) -> Focus | None:
-    """Return the guessed, hovered, pinned or explained items; None if nothing is in focus."""
+    """Return the hovered, pinned or explained items; None if nothing is in focus."""
     layout: Layout = frame_data.layout
     rows = rows_in_focus(frame_data)
     fans = [(row, layout.fan_of(row)) for row in rows]
@@ -75,17 +75,15 @@ def cells_of(plate: Plate, rows: Sequence[int]) -> list[int]:
 
 
 def chosen_rows(frame_data: FrameData) -> list[int]:
-    """Return the bank indices of hovered and pinned weights, or of the guessed weight only."""
-    if frame_data.guess is not None:
-        return [frame_data.guess.row]
+    """Return the bank indices of hovered and pinned weights."""
     cards = [each for each in [frame_data.hover, frame_data.pinned] if each is not None]
     return [card.row for card in cards if card.row != NONE]
 
 
 def chosen_neurons(frame_data: FrameData) -> list[Neuron]:
-    """Return the hovered and pinned neurons; empty during a guess."""
+    """Return the hovered and pinned neurons."""
     named = [frame_data.hover_neuron, frame_data.pinned_neuron]
-    return [each for each in named if each is not None and frame_data.guess is None]
+    return [each for each in named if each is not None]
 
 
 def chosen_unit(fan: Fan, frame_data: FrameData) -> int | None:
@@ -99,8 +97,6 @@ def chosen_unit(fan: Fan, frame_data: FrameData) -> int | None:
 def rows_in_focus(frame_data: FrameData) -> list[int]:
     """Return the bank indices in focus: a single cube, a sum, a column or a dragged weight."""
     layout: Layout = frame_data.layout
-    if frame_data.guess is not None:
-        return [frame_data.guess.row]
     if frame_data.held is not None:
         return rows_held(layout, frame_data.held.row, frame_data.held.neuron)
     moment = frame_data.moment

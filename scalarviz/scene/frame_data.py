@@ -319,31 +319,6 @@ class Pane:
     about: str = ""
 
 
-@dataclass(frozen=True)
-class Guess:
-    """A weight whose value or gradient the user guesses before it is computed.
-
-    Attributes:
-        row: bank index of the weight
-        kind: "value" or "gradient"
-        title: the question, or the result
-        way: guessed direction: 1 up, -1 down, 0 neither; None before the guess
-        label: the guess as text
-        typed: number typed by the user, or ""
-        came: true direction; None for NaN
-        result: true number as text; None before the answer
-    """
-
-    row: int
-    kind: str
-    title: str
-    way: int | None = None
-    label: str = ""
-    typed: str = ""
-    came: int | None = None
-    result: str | None = None
-
-
 Mask = npt.NDArray[np.bool_]
 
 
@@ -397,7 +372,6 @@ class FrameData:
         look: view options chosen by the user
         beside: bank indices of additionally pinned weights
         walked: neuron reached by the operation when stepping by neuron, or None
-        guess: the current guess, or None
         held: the dragged item, or None
         menus, panel: widths of menus and panel in pixels, see `Division.of`
         begun: initial numbers if cubes show them as outlines, else None
@@ -442,7 +416,6 @@ class FrameData:
     look: Look = field(default_factory=Look)
     beside: Sequence[int] = ()
     walked: Neuron | None = None
-    guess: Guess | None = None
     held: Held | None = None
     begun: FloatArray | None = None
     weights: FloatArray = field(default_factory=nothing)
@@ -462,8 +435,8 @@ class FrameData:
 
     @property
     def told(self) -> Caption | None:
-        """The caption of the animated operation; None during a guess or if nothing is animated."""
-        return self.words.caption if self.moment is not None and self.guess is None else None
+        """The caption of the animated operation; None if nothing is animated."""
+        return self.words.caption if self.moment is not None else None
 
     @property
     def begun_rows(self) -> list[int]:
@@ -479,7 +452,7 @@ class FrameData:
     @property
     def names_row(self) -> bool:
         """Whether the first row has call-outs: at the start, or while the marks are explained."""
-        away = self.moment, self.guess, self.held, self.pinned, self.hover
+        away = self.moment, self.held, self.pinned, self.hover
         neurons = self.pinned_neuron, self.hover_neuron
         is_alone = all(each is None for each in (*away, *neurons))
         return is_alone and (self.words.is_first or self.marks)

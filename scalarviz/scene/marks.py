@@ -1,4 +1,4 @@
-"""Marks on cubes and neurons: selection, frozen weights, gradients and guesses.
+"""Marks on cubes and neurons: selection, frozen weights and gradients.
 
 This module uses plain numbers only; pages run it as JavaScript, see docs/TRANSLATOR.md.
 """
@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from scalarviz.scene.annotations import Ball, bracket, draw_before, draw_push, draw_question
+from scalarviz.scene.annotations import Ball, bracket, draw_before, draw_push
 from scalarviz.scene.cube_numbers import numbers_on_cubes
 from scalarviz.scene.focus import (
     chosen_neurons,
@@ -19,7 +19,7 @@ from scalarviz.scene.focus import (
 )
 from scalarviz.scene.hands import MOST_MARKED, draw_change, draw_ring
 from scalarviz.scene.layout.camera import Box
-from scalarviz.scene.layout.plates import HALF, SCORED
+from scalarviz.scene.layout.plates import SCORED
 from scalarviz.scene.layout.points import row3
 from scalarviz.scene.silhouettes import balls_of, cubes_seen
 from scalarviz.story.facts import NONE, Neuron
@@ -28,7 +28,7 @@ from scalarviz.story.panel_words import blame_words
 if TYPE_CHECKING:
     from scalarviz.scene.canvas.canvas2d import Canvas2D
     from scalarviz.scene.canvas.palette import Theme
-    from scalarviz.scene.frame_data import CubeValues, FrameData, Guess, Held
+    from scalarviz.scene.frame_data import CubeValues, FrameData, Held
     from scalarviz.scene.layout.division import Projection
     from scalarviz.scene.layout.plates import Layout, Neurons, Plate
     from scalarviz.story.caption import Caption
@@ -40,7 +40,7 @@ MOST_FROZEN = 1500  # frozen cubes with marks
 
 def draw_chosen(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme) -> None:
     """Draw brackets around explained, hovered and pinned items, and the item of a hovered term."""
-    caption = frame_data.words.caption if frame_data.guess is None else None
+    caption = frame_data.words.caption
     pointed = frame_data.pointed
     held = NONE if frame_data.held is None else frame_data.held.row  # see `draw_held`
     rows = [row for row in [*frame_data.beside, *chosen_rows(frame_data)] if row != held]
@@ -298,40 +298,3 @@ def draw_ghosts(canvas: Canvas2D, see: Projection, frame_data: FrameData, theme:
         if row in always or 2.0 * abs(new - old) * seen[0].unit >= LEAST_GHOST:
             number = written[row].box if row in written else None
             draw_before(canvas, theme, [(each.x, each.y) for each in seen], clear=number)
-
-
-# Guesses, see `draw_question`.
-
-GUESS_LEAST, GUESS_GAP = 15.0, 20.0  # minimum half side of a cube, and distance to words
-GUESS_MARGIN = 70.0  # distance from the edge of the picture
-AROUND = 60.0  # pixels around a question for dragging its guess
-
-
-def draw_guess(
-    canvas: Canvas2D, see: Projection, frame_data: FrameData, theme: Theme, scale: float
-) -> None:
-    """Draw the question about a cube, with the guess and the result."""
-    guess = frame_data.guess
-    mark = None if guess is None else mark_of(frame_data, see, guess, scale)
-    if guess is None or mark is None:
-        return
-    x, y, away = mark
-    knows = 0.0 if guess.kind == "gradient" else 1.0
-    ways = knows * (guess.way or 0), knows * (guess.came or 0)
-    said = guess.typed or guess.label or "⇅"  # it can be dragged
-    draw_question(canvas, theme, (x, y, away - GUESS_GAP * scale), said, guess.result, ways)
-
-
-def mark_of(
-    frame_data: FrameData, see: Projection, guess: Guess, scale: float
-) -> tuple[float, float, float] | None:
-    """Return the center of a question, and its minimum drag radius; None if not visible."""
-    own = box_of(see, frame_data, guess.row, None)
-    cell = box_of(see, frame_data, guess.row, None, HALF)
-    if own is None or cell is None:
-        return None
-    stage: Box = see.box
-    inner = stage.inside(GUESS_MARGIN * scale)
-    x = min(max(own.x + 0.5 * own.width, inner.x), inner.right)
-    y = min(max(own.y + 0.5 * own.height, inner.y), inner.bottom)
-    return x, y, max(GUESS_LEAST * scale, 0.5 * cell.width) + GUESS_GAP * scale

@@ -155,7 +155,7 @@ def draw_opened_row(
     whole, scale, marks = [*layout.fans], canvas.scale, frame_data.marks
     first = fans[0] if frame_data.names_row and whole else None
     is_new = first is not None and is_called(first, scale, see.camera, asked=marks)
-    away = frame_data.moment, frame_data.held, frame_data.guess
+    away = frame_data.moment, frame_data.held
     if is_new or [each for each in away if each is not None]:
         return []
     rows = [(number, chosen_unit(fan, frame_data)) for number, fan in enumerate(whole)]

@@ -66,7 +66,6 @@ from scalarviz.scene.marks import (
     MOST_FROZEN,
     draw_chosen,
     draw_ghosts,
-    draw_guess,
     draw_pushes,
     hold,
     hold_arrays,
@@ -476,7 +475,6 @@ class Picture:
             sheets = draw_row_sheet(part, see, frame_data, theme)
             taken.boxes += sheets
             taken.boxes += draw_told(part, see, frame_data, taken, theme)
-            draw_guess(part, see, frame_data, theme, scale)
             draw_large_map(part, see, frame_data.map, frame_data.probe, theme, division.view)
             return taken.boxes, taken.panel, sheets
 

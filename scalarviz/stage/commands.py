@@ -251,7 +251,6 @@ ROWS = (
         key="s",
         page="key",
     ),
-    Command("guess", "tick", menu="Time", key="p", page="key"),
     Command(
         "reset",
         "button",
@@ -644,7 +643,6 @@ ROWS = (
     Command("optimizer", "choice", page="field"),
     Command("batch", "choice", page="field", takes=(Argument("size", "whole", 1),)),
     Command("new weights", "button", page="field"),
-    Command("next question", "button", key="x", page="key"),
 )
 COMMANDS = {row.name: row for row in ROWS}
 # Buttons in the sheet of a page, by their ids, which are also the keys of their texts: their
@@ -703,7 +701,7 @@ def in_browser(key: str) -> str:
 
 # Commands of a session that trains here, unlike the record of one.
 OF_TRAININGS = (
-    *("operation back", "operation on", "slow step", "guess", "tour", "before", "after", "add up"),
+    *("operation back", "operation on", "slow step", "tour", "before", "after", "add up"),
     *("learning rate in numbers", "learning rate", "double rate", "halve rate", "weight rate"),
     *("edit", "type a value", "freeze", "layer rate", "freeze layer", "own input", "go wrong"),
     *("add neuron", "remove neuron", "add layer", "remove layer", "stop when", "type a stop"),

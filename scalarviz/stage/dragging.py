@@ -17,21 +17,19 @@ DRAG_DIGITS = 3  # digits of a value during dragging
 
 @dataclass(frozen=True)
 class Handle:
-    """A cube, or a guess about it, that is being dragged.
+    """A cube that is being dragged.
 
     Attributes:
         row: its bank index
         value: its original value
         top: the scale of the values
         answers: outputs for the current sample between two steps, or None
-        guesses: whether a guess is dragged, instead of the weight
     """
 
     row: int
     value: float
     top: float
     answers: FloatArray | None = None
-    guesses: bool = False
 
     def value_at(self, up: float) -> float:
         """Return the value after dragging up by `up` pixels."""

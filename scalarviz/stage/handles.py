@@ -1,10 +1,9 @@
-"""Draggable items: cubes, guesses, and custom inputs."""
+"""Draggable items: cubes and custom inputs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import hypot
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from scalarviz.data import DataSet
 from scalarviz.data.data_set import TableSet
 from scalarviz.scene.exhibits.exhibit import Exhibit
 from scalarviz.scene.exhibits.images import Pad
-from scalarviz.scene.frame_data import FrameData, Guess
+from scalarviz.scene.frame_data import FrameData
 from scalarviz.scene.layout.division import Projection
-from scalarviz.scene.marks import AROUND, box_of, mark_of
+from scalarviz.scene.marks import box_of
 from scalarviz.stage.dragging import SMALLEST_HANDLE, input_at
 from scalarviz.stage.dragging import Handle as Handle
 from scalarviz.story.caption import Caption
@@ -43,17 +42,6 @@ def handle_at(
     largest = np.max(np.abs(values), where=np.isfinite(values), initial=0.0)
     answers = None if frame_data.current else frame_data.buffers.answers
     return Handle(row, float(values[row]), stop_above(float(largest)) or 1.0, answers)
-
-
-def guess_at(
-    frame_data: FrameData, see: Projection, guess: Guess, x: float, y: float
-) -> Handle | None:
-    """Return the handle of a guess if its cube is close to a pixel."""
-    scale = frame_data.division(see.width, see.height).scale
-    mark = mark_of(frame_data, see, guess, scale)
-    if mark is None or hypot(mark[0] - x, mark[1] - y) > mark[2] + AROUND * scale:
-        return None
-    return Handle(guess.row, 0.0, 0.0, guesses=True)
 
 
 # Custom inputs: how they are entered, and the reply to the outputs.

@@ -65,13 +65,6 @@ class Passage:
         return not self.forward and self.neuron < 2
 
 
-def blanked(numbers: FloatArray, row: int) -> FloatArray:
-    """Return a copy with one number replaced by 0."""
-    found = numbers.copy()
-    found[row] = 0.0
-    return found
-
-
 @final
 class Motion(Light):
     """Shows each operation that the clock has passed since the last picture, in order.

@@ -184,16 +184,11 @@ def hover_card(reading: LiveValues, row: int | None, source: ChannelSource) -> C
 
 @final
 class Cards:
-    """Cards of hovered and pinned items; their arithmetic is recomputed when the clock has moved.
-
-    Attributes:
-        foretells: whether the card of a weight shows the next update once its gradient is known
-    """
+    """Cards of hovered and pinned items; their arithmetic is renewed when the clock has moved."""
 
     def __init__(self, reading: LiveValues) -> None:
         self.reading = reading
         self._asked: tuple[object, ...] = ()
-        self.foretells = True
 
     def hovered(
         self,
@@ -260,8 +255,8 @@ class Cards:
             return None
         now, key = self.reading.now, self.reading.key
         if not now.playing or self._asked[:1] != (row,):
-            self._asked = row, key, now.focus, self.foretells
-        about = partial(blocks_of_weight, row=row, foretells=self.foretells)
+            self._asked = row, key, now.focus
+        about = partial(blocks_of_weight, row=row)
         found = self.reading.ask("card", self._asked, about)
         blocks: list[CardLine | CardTable | History | Exhibit] = [
             *([CardLine(text("explanation.pending"), "quiet")] if found is None else found)
@@ -341,7 +336,7 @@ def moved_most(session: Session, row: int) -> str:
     return words_of_samples(amounts, found.total, found.last + 1 - found.first)
 
 
-def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> Blocks:
+def blocks_of_weight(session: Session, row: int) -> Blocks:
     """Return the lines and tables of the card of a weight; the session is unchanged."""
     program = session.network.program
     is_graph = isinstance(program, TraceProgram)
@@ -351,7 +346,6 @@ def blocks_of_weight(session: Session, row: int, *, foretells: bool = True) -> B
                 facts_of(session),
                 state_of(session),
                 row,
-                foretells=foretells,
                 first_use=partial(first_use, program) if is_graph else None,
             )
     except ScalarvizError:

@@ -29,7 +29,6 @@ from scalarviz.scene.frame_data import (
     Buffers,
     CubeValues,
     FrameData,
-    Guess,
     Held,
     NeuronMaps,
     Pane,
@@ -74,14 +73,13 @@ from scalarviz.stage.handles import (
     Handle,
     blank_of,
     caption_of_custom,
-    guess_at,
     handle_at,
     pad_of,
     panel_grip,
     sphere_grip,
 )
 from scalarviz.stage.live_values import LiveValues
-from scalarviz.stage.motion import Motion, blanked, magnified, pushes
+from scalarviz.stage.motion import Motion, magnified, pushes
 from scalarviz.stage.narration import Cards, Narration
 from scalarviz.stage.network_layout import (
     has_walls,
@@ -126,9 +124,7 @@ CHOSEN = attrgetter(
         "pinned",
         "pinned_neuron",
         "beside",
-        "guess",
         "held",
-        "hidden",
         "_extent",
         "choice",
     ),
@@ -185,7 +181,6 @@ class Stage(Messages):
         pinned_neuron, hover_neuron: the pinned or hovered neuron instead of a weight, or None
         beside: bank indices of additionally pinned weights
         walking: whether the item was selected by keyboard, and is kept until the mouse moves on
-        guess: the current guess, or None
         held: the item dragged while paused, and its previous state; None some time later
         over: the item under the mouse in the strip, the caption and the loss curve
         on_top: overlays of the last picture; empty before the first
@@ -211,7 +206,6 @@ class Stage(Messages):
         self.pinned: int | None = None
         self.pinned_neuron: Neuron | None = None
         self.beside: tuple[int, ...] = ()
-        self.guess: Guess | None = None
         self.held: Held | None = None
         self._held_until = 0.0
         self._forgets = True  # whether the pinned weight's history was not recorded before
@@ -264,7 +258,7 @@ class Stage(Messages):
         self.pin(None)
         self.common.curve_view.show_all()
         self.show = Show.of(show)
-        self.hover = self.hover_neuron = self._seen = self.guess = self.held = None
+        self.hover = self.hover_neuron = self._seen = self.held = None
         self.walking = False
         self.release()
         self._begin()
@@ -374,7 +368,6 @@ class Stage(Messages):
             *self.common.curve_view.looks,
             self.beside,
             self.choice,
-            self.guess,
             tuple(self.motion.by_neuron.shown.items()),
             self.reading.curves.past.progress,
         )
@@ -513,11 +506,6 @@ class Stage(Messages):
         top = None if added is None or pushed is None else float(np.nanmax(np.abs(pushed)))
         if added is not None:
             pushed = self._pushed(part, added)
-        if self.hidden is not None:
-            row = self.hidden.row
-            colors, sizes = blanked(colors, row), blanked(sizes, row)
-            pushed = None
-        self._cards.foretells = self.hidden is None
         words = self._words(self._instead(added))
         moving: tuple[tuple[int, ...], float] = (), 1.0
         if before is not None and self.plan.sequence is None:
@@ -590,7 +578,6 @@ class Stage(Messages):
             panel=self.common.panel,
             beside=self.beside,
             walked=None if neurons is None else neurons.neuron,
-            guess=self.guess,
             look=look,
             held=self.held,
             begun=reading.now.begun if look.ghosts and look.cubes == "value" else None,
@@ -699,16 +686,12 @@ class Stage(Messages):
         told = (None, neurons.neuron) if neurons else (self.pinned, self.pinned_neuron)
         if self.plan.sequence is not None and told[1] is None:
             told = told[0], place_told(self.plan.sequence, self.choice)
-        told = (self.guess.row, None) if self.guess is not None else told
         found = self.narration.words(
             *(self.show, self.motion, *told),
             hint=not (self.common.silent or self.common.present or self.pane is not None),
             instead=instead,
         )
-        found = replace(found, task=found.task or self._key())
-        if self.guess is not None and instead is None and found.caption is not None:
-            return replace(found, caption=replace(found.caption, title=self.guess.title))
-        return found
+        return replace(found, task=found.task or self._key())
 
     def _key(self) -> str:
         """Return the meaning of the marks of a followed model, or why they are missing."""
@@ -740,8 +723,6 @@ class Stage(Messages):
             reading = self.reading
             outputs = reading.way.values[reading.program.outputs.name]
             return caption_of_custom(reading.now, reading.facts, self.own, outputs)
-        if self.hidden is not None:
-            return Caption(self.hidden.title, rows=(self.hidden.row,))
         if self.held is not None:
             asked = text(f"held.asked.{self.reading.now.data.things}")
             return Caption(asked, lines=((Piece(text("held.more")),),))
@@ -902,13 +883,8 @@ class Stage(Messages):
         return self.on_top.chart
 
     def handle_at(self, x: float, y: float) -> Handle | None:
-        """Return the handle for dragging the weight of the cube at a pixel, or None.
-
-        While a guess is requested, only the arrow of the guess can be dragged.
-        """
+        """Return the handle for dragging the weight of the cube at a pixel, or None."""
         row, seen = self.target_at(x, y).row, self._seen
-        if seen is not None and self.hidden is not None:
-            return guess_at(seen, self._see(seen), self.hidden, x, y)
         if row is None or seen is None:
             return None
         is_large = what_at(self.on_top.pairs, x, y) is not None
@@ -931,7 +907,7 @@ class Stage(Messages):
         """Return the grip for entering custom inputs at a pixel, or None."""
         seen, name = self._seen, self.reading.program.inputs.name
         now = self.reading.way.values.get(name) if self.reading.has_layers else None
-        if seen is None or now is None or self.hidden or self.on_top.on_chart(x, y):
+        if seen is None or now is None or self.on_top.on_chart(x, y):
             return None
         if seen.exhibit is not None and seen.exhibit.inputs_at(x, y):
             return panel_grip(now, lambda: self._seen.exhibit if self._seen else None)
@@ -940,11 +916,6 @@ class Stage(Messages):
             return None
         is_image = any(line.shape for line in seen.layout.neurons if name in line.buffers)
         return None if is_image else sphere_grip(now, neuron, self.session.data, y)
-
-    @property
-    def hidden(self) -> Guess | None:
-        """The guess whose number is still hidden, or None."""
-        return self.guess if self.guess is not None and self.guess.result is None else None
 
     def put_in(self) -> None:
         """Begin a custom input, with the shown input or an empty image to draw on."""

@@ -1,6 +1,6 @@
-"""Guidance through a training session: the tour, stepping by neuron, guesses, and manual changes.
+"""Guidance through a training session: the tour, stepping by neuron, and manual changes.
 
-The tour lasts ten to thirty seconds, until the network has learned. A guess gets a reply.
+The tour lasts ten to thirty seconds, until the network has learned.
 
 The tour's clock adds the time between consecutive pictures, at most SLOWEST for each.
 """
@@ -16,8 +16,8 @@ from scalarviz.base.texts import text
 from scalarviz.base.texts.decimals import typeset
 from scalarviz.story.caption import Caption
 from scalarviz.story.facts import Facts, Numbers, State
-from scalarviz.story.formats import both, figures, said
-from scalarviz.story.names import neuron_name, owns
+from scalarviz.story.formats import both, said
+from scalarviz.story.names import neuron_name
 from scalarviz.story.traced_weight import read_answers
 
 # End of each part of the tour, in seconds.
@@ -192,96 +192,6 @@ class ByNeuron:
 def size_at(sizes: Sequence[int], done: int) -> int:
     """Return the number of neurons of the last of `done` operations."""
     return sizes[done % len(sizes) - 1] if done else 1
-
-
-SAME = 1e-12  # relative change below which a number counts as unchanged
-NEAR = 0.1  # tolerance of a guess, relative to the change or the gradient
-DIGITS = 2  # minimum digits of a typed number for a comparison by digits
-OF_STEP, OF_NUMBER = 7919, 104729  # multipliers for choosing a weight
-
-
-@dataclass(frozen=True)
-class GuessQuestion:
-    """A question that asks the user to guess a number of the step.
-
-    Attributes:
-        kind: "value", asked before the weight moves; or "gradient", asked before it is computed
-        row: bank index of the weight
-        at: number of finished operations of the step when the question is asked
-    """
-
-    kind: str
-    row: int
-    at: int
-
-
-def number_asked(question: GuessQuestion, state: State) -> float:
-    """Return the current value of the number that a question asks for."""
-    return float((state.value if question.kind == "value" else state.grad)[question.row])
-
-
-def can_guess(facts: Facts, state: State) -> bool:
-    """Return whether guesses are possible: the network has layers and a trainable weight."""
-    return not facts.is_graph and not all(state.frozen)
-
-
-def question_of(facts: Facts, state: State, number: int, pinned: int | None) -> GuessQuestion:
-    """Return question `number`, from 0; even numbers ask for a value, odd ones for a gradient.
-
-    Args:
-        pinned: bank index of the weight to ask for; None selects a trainable weight
-    """
-    rows = [row for row, is_frozen in enumerate(state.frozen) if not is_frozen]
-    place = state.step * OF_STEP + number * OF_NUMBER
-    row = rows[place % len(rows)] if pinned is None else pinned
-    sums = [  # a shared weight has several
-        i
-        for i, moment in enumerate(facts.moments)
-        if moment.kind == "weight gradient" and owns(facts.operations[moment.operation], row)
-    ]
-    if number % 2 and sums:
-        return GuessQuestion("gradient", row, sums[-1])
-    return GuessQuestion("value", row, len(facts.moments) - 1)
-
-
-def way_of(old: float, new: float) -> int | None:
-    """Return 1 if a number has grown, -1 if it has shrunk, 0 if unchanged; None if unknown."""
-    change = new - old
-    if math.isnan(change):
-        return None
-    return 0 if abs(change) <= SAME * max(abs(old), abs(new)) else 1 if change > 0.0 else -1
-
-
-def is_near(typed: str, old: float, new: float) -> bool:
-    """Return whether a typed number is close to the new number, or matches it in all typed digits.
-
-    Args:
-        old: the number before the change; 0 for a gradient
-    """
-    digits = figures(typed)
-    has_digits = digits >= DIGITS and float(f"{new:.{digits}g}") == float(typed)
-    return has_digits or abs(float(typed) - new) <= NEAR * abs(new - old)
-
-
-def reply_to_guess(
-    kind: str, way: int, label: str, typed: str, before: float, after: float
-) -> tuple[bool, str]:
-    """Return whether a guess is right, and the reply as text.
-
-    Args:
-        kind: kind of the question
-        way, label: guessed direction, and the label of its button
-        typed: the guessed number as typed, or ""
-        before, after: the requested number before and after the change
-    """
-    came, (old, new) = way_of(before, after), both(before, after)
-    key = kind if came or kind == "gradient" else "stays"
-    fact = text(f"guess.came.{key}", before=old, after=new)
-    if way != came:
-        return False, text("guess.wrong", guess=label.lower(), came=fact)
-    if typed.strip("-.") and not is_near(typed, before, after):
-        return False, text("guess.half", guess=label, typed=typed, came=fact)
-    return True, text("guess.right", came=fact)
 
 
 # Manual changes: outputs while a cube is dragged, and for custom inputs.

@@ -53,7 +53,6 @@ class Why:
     Attributes:
         change: its last change; None if unknown
         found: its update in the step; None before the first step
-        foretells: whether the new value is shown before the step is finished
         first_use: for compiled functions: function from a bank index to the name of the first node
             that uses this parameter
     """
@@ -63,7 +62,6 @@ class Why:
     row: int
     change: LastChange | None
     found: Explained | None
-    foretells: bool = True
     first_use: Callable[[int], str] | None = None
 
     @property
@@ -151,8 +149,8 @@ class Why:
 
     @property
     def new_value(self) -> float | None:
-        """The value after the step; None if unknown, or if it must not be shown yet."""
-        if self.found is None or not self.is_final or (self.state.operation and not self.foretells):
+        """The value after the step; None if unknown."""
+        if self.found is None or not self.is_final:
             return None
         if self.lines:
             return self.lines[-1].value
@@ -197,19 +195,17 @@ def blocks_about(
     state: State,
     row: int,
     *,
-    foretells: bool = True,
     first_use: Callable[[int], str] | None = None,
 ) -> Blocks:
     """Return the lines and tables about the weight at `row`.
 
     Args:
-        foretells: whether the new value is shown, once known, before the step is finished
         first_use: for compiled functions: function from a bank index to the name of the first node
             that uses this parameter
     """
     is_new = not (state.step or state.operation)
     found = None if is_new or state.explained is None else state.explained(row)
-    return blocks_of(Why(facts, state, row, change_of(state, row), found, foretells, first_use))
+    return blocks_of(Why(facts, state, row, change_of(state, row), found, first_use))
 
 
 def blocks_of(known: Why) -> Blocks:

@@ -164,7 +164,6 @@ def test_headings_go_down_one_by_one_and_all_stands_in_a_landmark(
         "pin({row: 3})",
         "run('more')",
         "tell('a', 'b')",
-        "run('guess')",
     )
     for act in acts:
         tab.do(f"app.{act}")

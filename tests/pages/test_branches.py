@@ -333,7 +333,7 @@ const limits = {first: 10, operations: 13, rows: 43, batch: 8, end: 1e9 + 1,
 """
 NOTHING = {
     "step": None, "operation": None, "pinned": None, "sample": None, "hide": [], "play": None,
-    "look": {}, "tour": None, "guess": None, "bad": [], "over": [],
+    "look": {}, "tour": None, "bad": [], "over": [],
 }  # fmt: skip
 
 
@@ -356,7 +356,7 @@ def read(*links: str) -> Any:
         ("#neuron=a:b:1", {"pinned": {"neuron": ["a:b", 1]}}),
         ("#hide=controls, strip", {"hide": ["controls", "strip"]}),
         ("#play=.5&theme=light&tour=no", {"play": 0.5, "look": {"theme": "light"}, "tour": "no"}),
-        ("#sample=7&guess=1", {"sample": 7, "guess": True}),
+        ("#sample=7", {"sample": 7}),
         ("#numbers=yes", {"look": {"numbers": True}}),
     ],
 )
@@ -368,7 +368,7 @@ BAD = [
     "step=-1", "step=9", "step=1e3", "step=", "step=9999999999", "op=13", "pin=43", "pin=x",
     "neuron=tanh 0", "neuron=tanh 0:4", "neuron=none:0", "sample=-1", "sample=8", "hide=all",
     "hide=", "hide=strip,all", "play=0", "play=fast", "play=-3", "play=1.2.3", "theme=blue",
-    "tour=yes", "guess=yes", "constructor=1", "__proto__=1", "toString=2", "alert(1)=2",
+    "tour=yes", "guess=1", "constructor=1", "__proto__=1", "toString=2", "alert(1)=2",
 ]  # fmt: skip
 
 

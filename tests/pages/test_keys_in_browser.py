@@ -71,7 +71,7 @@ def taken_from_fields(place: Any, least: int) -> list[str]:
     [
         ("playground", "#step=0", 15),
         ("playground", "#c=3", 15),
-        ("rgb", "#step=3&pin=30&guess=1", 12),
+        ("rgb", "#step=3&pin=30", 11),
         ("names", "#step=0", 12),
     ],
 )  # fmt: skip

@@ -214,26 +214,6 @@ def test_what_a_caption_names_is_pinned_by_the_name_of_its_line() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("typed", "old", "new", "is_right"),
-    [
-        (".51", 0.5, 0.5149, True),
-        ("0,51", 0.5, 0.5149, True),
-        ("0.5", 0.5, 0.5149, False),
-        ("\u22120.036", 0.0, -0.03571, True),
-        ("- 3.6E-2", 0.0, -0.03571, True),
-        ("+12", 10.0, 12.4, True),
-        ("12.0", 10.0, 12.4, False),
-        ("0.00", 0.0, 0.001, False),
-    ],
-)
-def test_what_is_typed_on_a_page_is_judged_as_python_would_write_it(
-    typed: str, old: float, new: float, is_right: bool
-) -> None:
-    body = "return is_near(asWritten(data.typed), data.old, data.new)"
-    assert in_web("numbers story/guide", body, typed=typed, old=old, new=new) == is_right
-
-
 def of_all_layers() -> list[sv.Layer]:
     inner = [sv.Dense(6, 6, "relu", init="he_normal"), sv.Dense(6, 6)]
     return [

@@ -175,7 +175,7 @@ def test_numbers_stand_on_the_same_faces_as_in_a_window(name: str, turn: Any) ->
     body = f"""{SEE}
     const layout = new Layout(unpackedAll(data.layout));
     const none = {{ hover: null, hover_neuron: null, pinned_neuron: null, moment: null }};
-    const all = {{ guess: null, told: null, walked: null, beside: [], ...none }};
+    const all = {{ told: null, walked: null, beside: [], ...none }};
     const about = {{ cubes: {{ moved: [[], 1] }}, words: {{ caption: null }}, part: 1 }};
     Object.assign(about, {{ before: null, held: null, buffers: {{ values: {{}} }} }});
     const frame = {{ ...all, ...about, look: {{ numbers: true }}, ...data.frame, layout }};

@@ -25,11 +25,9 @@ from scalarviz.scene.frame_data import Work
 from scalarviz.scene.look import Look
 from scalarviz.stage.by_parts import has_neurons
 from scalarviz.stage.commands import COMMANDS, OF_TRAININGS, Command
-from scalarviz.story.guide import can_guess
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Branch, Clock
 from scalarviz.training.session.measurements import measured_names
-from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
 from scalarviz.training.session.stops import in_one_text
 from scalarviz.training.session.timeline import Position
@@ -91,8 +89,6 @@ class FaceState:
     choosing: tuple[str, ...]  # keys that choose a place, then a head; empty without a sequence
     recorded: bool  # whether it was trained by another program, so that nothing can be changed
     marks: bool
-    guesses: bool  # whether the user guesses before a weight moves
-    can_guess: bool
     stops: str  # the stopping conditions
     metrics: tuple[str, ...]  # names of the measured metrics
     work: Work | None  # files being written in the background
@@ -241,8 +237,6 @@ def state_of(controller: Controller, here: Position | None = None) -> FaceState:
         choosing=stage.choosing,
         recorded=session.trainer.recorded is not None,
         marks=stage.marks,
-        guesses=controller.guessing.on,
-        can_guess=can_guess(facts_of(session), bank_now(session)),
         stops=in_one_text(session.stop_conditions),
         metrics=tuple(measured_names(timeline.visits.metrics, settings.data)),
         work=stage.work,

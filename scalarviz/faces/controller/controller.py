@@ -26,7 +26,7 @@ from scalarviz.faces.controller.changes import Edits
 from scalarviz.faces.controller.clock_control import ClockControl, reporting_errors
 from scalarviz.faces.controller.control import unit_for
 from scalarviz.faces.controller.export import RunProcess, attend_branches
-from scalarviz.faces.controller.guide import Guessing, Guide
+from scalarviz.faces.controller.guide import Guide
 from scalarviz.faces.controller.options import Options, Recipe, as_sentence
 from scalarviz.faces.controller.precompile import Warming, computes, load_kernels
 from scalarviz.faces.scene_options import as_number
@@ -77,7 +77,6 @@ class Controller:
         self.message = ""
         self.hand, self.exports = face.hand, face.exports
         self.guide: Guide = Guide(self)
-        self.guessing: Guessing = Guessing(self)
         self.options = Options(recipe, self.show)
         self.edits = Edits(self.show.session)
         self.trail = changes.ShownTrainings()
@@ -139,7 +138,6 @@ class Controller:
     def attend(self) -> None:
         """Do pending work: report results and errors, and continue guided playback."""
         self.guide.attend()
-        self.guessing.attend()
         words = self.options.words(settings_now(self.session))
         if words["title"] != self.show.title:  # other data, perhaps after going back in time
             self.show = self.stage.show = replace(self.show, **words)

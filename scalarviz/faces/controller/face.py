@@ -165,7 +165,7 @@ class Face:
         """Execute the command of a key; return False if the key has no command."""
         self.time.end_film()
         self.time.finish()
-        if self.lead.guessing.press(key) or walk(self.lead, key, shift=shift):
+        if walk(self.lead, key, shift=shift):
             return True
         if found := command_of(self.state, key, shift):
             self.act(*found)

@@ -1,39 +1,26 @@
-"""Guided playback: slow steps, the tour, accumulation over a batch, and guessing."""
+"""Guided playback: slow steps, the tour, and accumulation over a batch."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from scalarviz.base.kernel_files import cache_folder
 from scalarviz.base.texts import text
-from scalarviz.faces.controller.precompile import computes
-from scalarviz.scene.frame_data import Guess
 from scalarviz.stage.by_parts import can_add_up
-from scalarviz.story.formats import both, said
 from scalarviz.story.guide import (
     SLOWEST,
     STEP,
-    GuessQuestion,
     Tour,
-    can_guess,
     has_learned,
-    number_asked,
-    question_of,
-    reply_to_guess,
-    way_of,
 )
-from scalarviz.story.names import name_of_row, sentence
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.branches import Clock
-from scalarviz.training.session.reading import bank_now, facts_of
 from scalarviz.training.session.session import Session, Unit
 
 if TYPE_CHECKING:
@@ -312,166 +299,3 @@ class Guide:
                 tour.took(count, perf_counter() - begin)
 
         self.controller.do(advance)
-
-
-# Guessing: time stops before an operation, and the user predicts the change of a weight.
-
-TYPED = "0123456789.,-\b"  # keys for numbers, and backspace
-NUMBER = re.compile(r"-?\d{0,9}\.?\d{0,9}")
-LEAST = 14.0  # pixels of a drag that count as an arrow
-
-
-@final
-class Guessing:
-    """Asks the user to predict a number before it is computed, and counts the right guesses.
-
-    Attributes:
-        on: whether guessing is turned on
-        right: number of right guesses
-        asked: number of answered questions
-    """
-
-    def __init__(self, controller: Controller) -> None:
-        self.controller = controller
-        self.on = False
-        self.right = self.asked = 0
-        self._question = GuessQuestion("value", 0, 0)
-        self._at: tuple[object, ...] = ()  # position of the last question or its answer
-
-    def turn(self, on: bool) -> None:
-        """Turn guessing on with a first question, or off; turning off does not move the session."""
-        self.right = self.asked = 0
-        if on:
-            return self.ask()
-        self.on, self.controller.stage.guess = False, None
-        if text("guess.end") in self.controller.stage.offered:
-            self.controller.withdraw()
-        return None
-
-    def ask(self) -> None:
-        """Go to the moment before the next operation with a question, and ask it."""
-        controller, stage = self.controller, self.controller.stage
-        if stage.own is not None:
-            stage.own = None
-            controller.tell(text("own.left"))
-        self.on, stage.guess = (
-            can_guess(facts_of(controller.session), bank_now(controller.session)),
-            None,
-        )
-        if not self.on:
-            return controller.tell(text("guess.not_here"))
-        go = partial(to_question, controller.session, self.asked, stage.pinned)
-        return compute(controller, go, self._pose)
-
-    def _pose(self, question: GuessQuestion) -> None:
-        """Ask a question, unless the session has stopped before the moment of the question."""
-        session = self.controller.session
-        if self.on and session.clock.operation == question.at:
-            self._question, self._at = question, session.timeline.here
-            name = sentence(name_of_row(facts_of(session), question.row))
-            title = text(f"guess.asks.{question.kind}", name=name)
-            self.controller.stage.guess = Guess(question.row, question.kind, title)
-
-    def _is_here(self) -> bool:
-        return self._at == self.controller.session.timeline.here
-
-    def lean(self, way: int, typed: str = "") -> None:
-        """Set the guessed direction (1 up, -1 down, 0 unchanged), and the typed number or ""."""
-        if self.controller.stage.hidden is not None and self._is_here():
-            question = self._question
-            now = said(number_asked(question, bank_now(self.controller.session)), 3)
-            title = f"{text(f'guess.number.{question.kind}', now=now)} {typed}_"
-            about = question.row, question.kind, title
-            self.controller.stage.guess = Guess(*about, way, labels(question)[way], typed)
-            self.attend()
-
-    def show(self) -> None:
-        """Execute the operation in question, and show the result next to the guess."""
-        controller, guess = self.controller, self.controller.stage.hidden
-        if guess is not None and guess.way is not None and self._is_here():
-            self._at = ()  # done only once, however slow
-            go = partial(numbers_of, controller.session, self._question)
-            compute(controller, go, partial(self._tell, guess))
-
-    def _tell(self, guess: Guess, numbers: tuple[float, float]) -> None:
-        """Show the result, and whether the guess was right."""
-        asked = self._question.kind, guess.way or 0, guess.label, guess.typed
-        is_right, words = reply_to_guess(*asked, *numbers)
-        came, after = way_of(*numbers), both(*numbers)[1]
-        self.right, self.asked = self.right + is_right, self.asked + 1
-        words += f" {text('guess.tally', right=self.right, asked=self.asked)}."
-        self._at = self.controller.session.timeline.here
-        self.controller.stage.guess = replace(guess, came=came, result=after, title=words)
-
-    def attend(self) -> None:
-        """End guessing if playback starts; discard the question if the session has moved."""
-        controller, stage = self.controller, self.controller.stage
-        if not self.on or controller.hand.busy:
-            return
-        goes_on = controller.session.playing or controller.guide.tour is not None
-        if goes_on or stage.own is not None:
-            controller.tell(text("guess.over"))
-            return self.turn(False)
-        if not self._is_here():
-            stage.guess = None
-        return stage.offer({**self._offers(), text("guess.end"): partial(self.turn, False)})
-
-    def _offers(self) -> dict[str, Callable[[], None]]:
-        """Return the actions of the large buttons, by their labels."""
-        asked = self.controller.stage.hidden
-        if asked is None:
-            return {text("guess.next"): self.ask}
-        shows = {text("guess.show"): self.show} if asked.way is not None else {}
-        ways = labels(self._question).items()
-        return {**shows, **{label: partial(self.lean, way) for way, label in ways}}
-
-    def press(self, key: str) -> bool:
-        """Handle a key while guessing; return whether it had an effect."""
-        asked = self.controller.stage.hidden
-        acts = {"escape": partial(self.turn, False), "enter": partial(self.ask)}
-        if asked is not None:
-            acts["enter"] = partial(self.show)
-            acts |= {"up": partial(self.lean, 1), "down": partial(self.lean, -1)}
-        if asked is not None and asked.way is not None and key in TYPED:
-            typed = asked.typed[:-1] if key == "\b" else asked.typed + key.replace(",", ".")
-            typed = typed if NUMBER.fullmatch(typed) else asked.typed
-            acts[key] = partial(self.lean, asked.way, typed)
-        if self.on and key in acts:
-            acts[key]()
-        return self.on and key in acts
-
-    def drag(self, up: float) -> None:
-        """Guess a direction by a drag of `up` pixels; positive is up."""
-        if abs(up) >= LEAST:
-            self.lean(1 if up > 0.0 else -1)
-
-
-def labels(question: GuessQuestion) -> dict[int, str]:
-    """Return the labels of the possible answers, by direction: 1 up, -1 down, 0 unchanged."""
-    up, down = text(f"guess.up.{question.kind}"), text(f"guess.down.{question.kind}")
-    return {1: up, -1: down, 0: text(f"guess.stays.{question.kind}")}
-
-
-@computes
-def compute(
-    controller: Controller, command: Callable[[], Any], then: Callable[[Any], None]
-) -> None:
-    """Pause, execute a command, and call `then` with its result."""
-    controller.time.stand_still()
-    controller.do(command, then)
-
-
-def to_question(session: Session, number: int, pinned: int | None) -> GuessQuestion:
-    """Choose a question, advance the session to its moment, and return the question."""
-    with session.doing():
-        question = question_of(facts_of(session), bank_now(session), number, pinned)
-        ahead = (question.at - session.clock.operation) % len(session.trainer.moments)
-        session.advance(ahead, "operation")
-    return question
-
-
-def numbers_of(session: Session, question: GuessQuestion) -> tuple[float, float]:
-    """Execute an operation; return the number in question before and after it."""
-    before = number_asked(question, bank_now(session))
-    session.advance(1, "operation")
-    return before, number_asked(question, bank_now(session))

@@ -36,7 +36,6 @@ class Pointer:
 
     - a large enough cube: drag up to increase the weight, down to decrease it
     - the sphere of an input, the image of the inputs, or the result plot: enter a custom input
-    - the cube of a guess: choose the direction of the arrow
 
     With shift, a click on a cube pins it in addition to the pinned one. If there are several
     sessions, a press selects the session under the pointer.
@@ -50,7 +49,7 @@ class Pointer:
         self._button: int | None = None  # the first one pressed
         self._start = self._last = (0.0, 0.0)
         self._moved = self._shift = False
-        self._handle: Handle | None = None  # the dragged cube or guess
+        self._handle: Handle | None = None  # the dragged cube
         self._grip: Grip | None = None  # control of a custom input
 
     @property
@@ -287,22 +286,19 @@ def go_over(controller: Controller, branch: int, step: int) -> None:
 
 
 def drag(controller: Controller, handle: Handle, up: float) -> None:
-    """Apply a drag by `up` pixels to the weight of a cube, or to the arrow of a guess.
+    """Apply a drag by `up` pixels to the weight of a cube.
 
     The picture is updated during the drag. The complete drag is one undo step.
     """
-    if handle.guesses:
-        return controller.guessing.drag(up)
     controller.stage.common.scales.stops.hold(True)
     controller.stage.hold(handle.row)
-    return controller.edit(handle.row, handle.value_at(up), dragged=True)
+    controller.edit(handle.row, handle.value_at(up), dragged=True)
 
 
 def let_go(controller: Controller, handle: Handle, up: float) -> None:
     """Report the change made by a drag; unless playing, also offer to continue training."""
-    if not handle.guesses:
-        controller.stage.common.scales.stops.hold(False)
-        controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
+    controller.stage.common.scales.stops.hold(False)
+    controller.do(nothing, lambda _: tell_dragged(controller, handle, up))
 
 
 def tell_dragged(controller: Controller, handle: Handle, up: float) -> None:

@@ -31,7 +31,6 @@ import { LossRecord } from "./loss_record.js";
 import { copyLink } from "./links.js";
 import { choice_by_key } from "./story/sequence_choice.js";
 import { seam } from "./story/pace.js";
-import { GuessBox } from "./guess_box.js";
 import { leadOn, leadTour, learnedIn, showTour, skipTour, slowStep } from "./guide.js";
 import { MarksKey } from "./legend.js";
 import { ModelFrames } from "./model_frames.js";
@@ -157,7 +156,6 @@ export class App {
     this.access = new Access(this);
     this.modelFrames = new ModelFrames(this);
     this.marks = new MarksKey(() => this.run("marks"));
-    this.guess = new GuessBox(this);
     this.caption = new CaptionBox(byId("caption"), {
       point: (piece) => this.change({ pointed: piece }),
       pin: (thing) => this.pin(thing),
@@ -224,7 +222,6 @@ export class App {
     const news = this.branchList.take(state);
     if (news) this.tell(news);
     const ends = this.player.see(state);
-    this.guess.see(state);
     this.moveTo(state);
     this.follow(state);
     this.state = state;
@@ -300,11 +297,10 @@ export class App {
     const isNew = !state.step && !state.operation; // its caption has a room that others do without
     if (classList.toggle("untrained", isNew) !== this.isNew) this.resize();
     this.isNew = isNew;
-    this.guess.show(this.state);
     const caption = captionFor(this, state, neuron);
     const moves = this.picture.draw(state, {
       caption, part, neuron, seconds, hover: this.touched(state.moment), pinned: this.pinned, pointed: this.pointed, box: this.box(),
-      beside: this.beside, look: this.look, maps: this.mapsOf(state), guess: this.guess.question, marks: this.marks.isOpen, held: this.held, choice: this.choice, named: this.around !== null, arrays: this.spec.facts.arrays,
+      beside: this.beside, look: this.look, maps: this.mapsOf(state), marks: this.marks.isOpen, held: this.held, choice: this.choice, named: this.around !== null, arrays: this.spec.facts.arrays,
       probe: this.modelFrames.probeOf(state),
       result: this.exhibit !== null, doors: this.exhibit?.result.doors(byId("cubes")) ?? [], border: this.exhibit?.border,
     }); // prettier-ignore
@@ -338,9 +334,8 @@ export class App {
     this.own.show(state);
     setShown(byId("about"), !state.tile); // it says that a cube is a weight
     byId("exhibit").style.setProperty("--seam", seam(this.picture.frame?.moment?.kind, part));
-    this.access.show(seen, this.guess.isAsking ? "" : caption.title);
-    const asked = this.guess.question && { row: this.guess.question.row };
-    if (this.spec.facts.is_graph || state.light) this.client.point(asked ?? this.pinned); // Python knows more of it
+    this.access.show(seen, caption.title);
+    if (this.spec.facts.is_graph || state.light) this.client.point(this.pinned); // Python knows more of it
     if (state.exact) this.client.know(state, () => this.request());
     this.around?.seen(this, seen);
     if (!this.drawn) performance.mark("first picture");
@@ -385,7 +380,7 @@ export class App {
     own = withProbe(facts, own, this.modelFrames.probeOf(state));
     const alone = withBeside(facts, state, own, this.beside);
     const card = this.moved.with(alone, row, state);
-    this.card.show(this.guess.covered(card, row), row, {
+    this.card.show(card, row, {
       value: row < 0 ? 0 : numberAt(state, row), scale, layer: rowsBeside(facts, row), frozen: state.frozen ?? [],
     }); // prettier-ignore
     this.card.place(this.picture.placeOf(this.pinned));
@@ -556,21 +551,16 @@ export class App {
       unit: (unit) => this.setUnit(unit),
       speed: (place) => player.setSpeed(place),
       "learning rate": (rate) => this.setRate(rate),
-      "double rate": () => this.scaleRate("double rate", 1),
-      "halve rate": () => this.scaleRate("halve rate", -1),
+      "double rate": () => this.takeRate(() => player.ask("double rate")),
+      "halve rate": () => this.takeRate(() => player.ask("halve rate")),
       before: () => player.ask("sample", { by: -1 }),
       after: () => player.ask("sample", { by: 1 }),
-      point: () => (this.guess.isOn ? this.guess.goOn() : byId("cubes").focus()),
+      point: () => byId("cubes").focus(),
       "type a value": () => this.editPinned(),
       "slow step": () => slowStep(this),
       tour: () => showTour(this),
       skip: () => skipTour(this),
       next: () => leadOn(this),
-      guess: () => this.guess.toggle(),
-      "guess-up": () => this.guess.choose(1),
-      "guess-down": () => this.guess.choose(-1),
-      "guess-stays": () => this.guess.choose(0),
-      "next question": () => this.guess.goOn(),
       theme: () => this.setTheme(this.theme === "dark" ? "light" : "dark"),
       "large curve": () => {
         this.setSheet(false); // on a phone it covers the weights
@@ -612,7 +602,6 @@ export class App {
   }
 
   play(film = null) {
-    this.guess.leave();
     this.byNeuron.shown.clear();
     this.moveTo(this.state);
     this.player.play(film);
@@ -662,12 +651,6 @@ export class App {
     this.takeRate(() => this.player.askLatest("learning rate", { rate }));
   }
 
-  /** Double or halve the learning rate; while a question is open, guess up or down instead. */
-  scaleRate(name, way) {
-    if (this.guess.isAsking) this.guess.choose(way);
-    else this.takeRate(() => this.player.ask(name));
-  }
-
   takeRate(ask) {
     this.act();
     this.chip.drop(this.refused);
@@ -712,7 +695,6 @@ export class App {
     if (this.tour) skipTour(this);
     else if (!byId("sheet").hidden) this.setSheet(false);
     else if (this.marks.isOpen) this.marks.open(false);
-    else if (this.guess.isOn) this.guess.end();
     else if (this.slowing) this.act();
     else if (this.past.view.close()) return;
     else if (this.past.isOpen) this.past.toggle();

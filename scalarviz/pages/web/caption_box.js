@@ -108,7 +108,7 @@ export function captionFor(app, state, number) {
   if (walks && !hasty) {
     const moment = spec.scene.moments[state.moment];
     const neurons = neuronsOf(moment, number);
-    let about = neurons ?? app.guess.question ?? app.pinned ?? {}; // each has a neuron, or a row
+    let about = neurons ?? app.pinned ?? {}; // each has a neuron, or a row
     const plan = app.picture.placed?.sequence;
     if (plan && !about.neuron)
       about = { row: about.row ?? null, neuron: place_told(plan, app.choice ?? new Choice()) };

@@ -139,7 +139,7 @@ export class FirstMinute {
     const now = { ...shown.settings, app, right, isBack: step < this.step, isOut: this.isWithin && !isWithin }; // prettier-ignore
     const isCovered = isPhone() && (app.pinned || document.body.matches(".carded, [data-panel]:not([data-panel=''])")); // prettier-ignore
     const isAtRest = !operation || card.name === "parts";
-    const isFree = isAtRest && !app.guess.isOn && !app.tour && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
+    const isFree = isAtRest && !app.tour && !this.playground.challenges.now && !document.querySelector("dialog[open]"); // prettier-ignore
     const isShown = isFree && app.picture.placed; // without WebGL there is no picture
     setShown(this.card, Boolean(isShown && !isCovered));
     setShown(this.mark, Boolean(isShown));

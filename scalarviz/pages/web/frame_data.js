@@ -58,7 +58,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
     return name === "gradient" ? grown(numbers, layout, neurons, 0) : numbers;
   };
   const colors = own(color);
-  const { hover, pinned, pointed, guess = null } = options;
+  const { hover, pinned, pointed } = options;
   const before = isStep && size === color && color === "value" ? state.before : null;
   const sizes = size === color ? colors : own(size);
   const [drawn, moving] = magnified(
@@ -68,10 +68,9 @@ export function frameOf(scene, layout, state, options, scales, now) {
     scales.of(size),
     options.caption?.rows,
   );
-  const isAsking = guess !== null && guess.result === null;
-  const caption = isAsking ? null : (options.caption ?? null);
-  const told = moment && !guess ? caption : null;
-  const pushes = isAsking ? null : pushesOf(scene, state, moment, part, layout, neurons); // they tell the answer
+  const caption = options.caption ?? null;
+  const told = moment ? caption : null;
+  const pushes = pushesOf(scene, state, moment, part, layout, neurons);
   const begun = (look.ghosts && size === "value" && state.begun) || null; // if cubes have outlines of it
   const shownRow = layout.marks?.length ? selectedRow(layout.plates, hover, pinned) : null;
   const cubes = {
@@ -95,7 +94,7 @@ export function frameOf(scene, layout, state, options, scales, now) {
   }
   const place = `${state.step} ${state.operation}`;
   const isFirst = (scene.first ??= place) === place; // nothing was done yet
-  const isAlone = !(moment || guess || hover || pinned || options.held);
+  const isAlone = !(moment || hover || pinned || options.held);
   return {
     scene,
     layout,
@@ -137,7 +136,6 @@ export function frameOf(scene, layout, state, options, scales, now) {
     walked: neurons?.neuron ?? null,
     thread: [], // the strongest path through strips
     held: (!moment && options.held) || null, // what a hand drags, and what was before
-    guess,
     choice, // of a sequence
     ...buffers,
     buffers,

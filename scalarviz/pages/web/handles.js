@@ -18,11 +18,10 @@ export function draggingIn(app) {
   const { player } = app;
 
   /**
-   * Return a handle for what can be dragged at a position: only the arrow while guessing,
-   * otherwise an input or a large cube, and with a finger only the pinned item.
+   * Return a handle for what can be dragged at a position: an input or a large cube, and with a
+   * finger only the pinned item.
    */
   function hold(x, y, isFinger) {
-    if (app.guess.isAsking) return app.guess.hold(x, y);
     if (app.spec.recording || !app.state) return null;
     const taken = app.pinned ?? app.offered;
     const pinned = isFinger && app.picture.placeOf(taken ?? {});
@@ -41,7 +40,6 @@ export function draggingIn(app) {
   }
 
   function drag(handle, up) {
-    if (handle.guess) return handle.guess(up);
     app.act();
     if (!handle.inputs && player.playing && !player.client.shared) {
       handle.plays = true; // again when it is dropped: all edits of a drag are undone together
@@ -58,7 +56,7 @@ export function draggingIn(app) {
 
   async function drop(handle, up) {
     letGo(app);
-    if (handle.inputs || handle.guess) return;
+    if (handle.inputs) return;
     const value = handle.value_at(up);
     await player.ask("edit", { row: handle.row, value }); // after those that wait
     app.hold(false);

@@ -32,7 +32,6 @@ class LessonPage {
     this.call();
     addEventListener("hashchange", () => this.call());
     this.fillEnd();
-    addEventListener("message", ({ data, source }) => this.hear(data, source));
   }
 
   /** Show the parts up to the first open question. */
@@ -92,8 +91,6 @@ class LessonPage {
       return made("tr", "", ...cells);
     });
     byId("guesses").replaceChildren(head, ...rows);
-    const { right, asked } = this.answers.guessed;
-    setWords(byId("arrows"), asked ? text("lesson.arrows", { right, asked }) : "");
   }
 
   /** Fill the end of a lesson: copy answers as a link, and start again. */
@@ -132,17 +129,6 @@ class LessonPage {
 
   tell(words) {
     setWords(byId("told"), words);
-  }
-
-  /** Receive from a picture how many of its guesses were right. */
-  hear(data, source) {
-    const isOurs = this.pictures.some(({ frame }) => frame?.contentWindow === source);
-    if (!isOurs || data?.scalarviz !== "guess") return;
-    const { right, asked } = data;
-    if (!Number.isInteger(right) || !Number.isInteger(asked)) return;
-    this.answers.guessed = { right, asked };
-    this.answers.keep();
-    this.fillTable();
   }
 }
 

@@ -12,18 +12,17 @@ function wordsIn(hash) {
 }
 
 /** Return whether a stored or linked record is valid; an older page may have written it. */
-function isKept({ name, answers, guessed }) {
+function isKept({ name, answers }) {
   const lists = Object.values(answers).map(({ guesses }) => guesses);
   const words = [name, ...lists.flat()];
   return (
     lists.every(Array.isArray) &&
     words.every((word) => typeof word === "string") &&
-    Object.values(answers).every(({ right, shown }) => right === !!right && shown === !!shown) &&
-    [guessed.right, guessed.asked].every(Number.isInteger)
+    Object.values(answers).every(({ right, shown }) => right === !!right && shown === !!shown)
   );
 }
 
-/** The answers to a lesson by key, {guesses, right, shown}, and the number of right guesses. */
+/** The answers to a lesson by key, {guesses, right, shown}. */
 export class LessonAnswers {
   constructor(lesson, hash) {
     this.lesson = lesson;
@@ -31,8 +30,8 @@ export class LessonAnswers {
     this.forget();
     try {
       const kept = JSON.parse(wordsIn(hash) || localStorage.getItem(this.place));
-      const { name, answers, guessed } = kept;
-      if (kept.lesson === lesson && isKept(kept)) Object.assign(this, { name, answers, guessed });
+      const { name, answers } = kept;
+      if (kept.lesson === lesson && isKept(kept)) Object.assign(this, { name, answers });
     } catch {
       // nothing is kept here, or this browser keeps nothing
     }
@@ -63,13 +62,12 @@ export class LessonAnswers {
   forget() {
     this.name = "";
     this.answers = {};
-    this.guessed = { right: 0, asked: 0 };
   }
 
   /** Return the record of all answers. */
   record() {
-    const { lesson, name, answers, guessed } = this;
-    return { format: FORMAT, version: 1, lesson, name, answers, guessed };
+    const { lesson, name, answers } = this;
+    return { format: FORMAT, version: 1, lesson, name, answers };
   }
 
   /** Return a link that contains all answers. */

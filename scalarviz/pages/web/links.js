@@ -29,19 +29,17 @@ export function linkLimits({ engine, facts, page, recording }) {
  * play              steps per second
  * tour              "no"
  * look              view options: true, false or a name
- * guess             true to start guessing
  * bad               parts that are invalid in this page, shortened
  * over              parts that a later part overrides
  */
 export function readLink(hash, limits) {
   const found = {
     step: null, operation: null, pinned: null, sample: null, hide: [], play: null, look: {},
-    tour: null, guess: null, bad: [], over: [],
+    tour: null, bad: [], over: [],
   }; // prettier-ignore
   const from = new Map(); // by field, the part that says it
   for (const [name, given] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    const asks = name === "guess" && given.trim() === "1";
-    const read = asks || read_part(name, given.trim(), limits);
+    const read = read_part(name, given.trim(), limits);
     const part = shortened(given ? `${name}=${given}` : name, LONGEST_SAID);
     const field = { op: "operation", pin: "pinned", neuron: "pinned" }[name] ?? name;
     if (read === null) {
@@ -99,13 +97,13 @@ const PROGRESS = 250; // milliseconds between two words on how far it is
  */
 export async function followLink(app, hash) {
   const link = readLink(hash, linkLimits(app.spec));
-  const { step, operation, pinned, sample, hide, play, tour, look, guess, bad, over } = link;
+  const { step, operation, pinned, sample, hide, play, tour, look, bad, over } = link;
   document.documentElement.dataset.hide = hide.join(" ");
   app.setSheet(false);
   app.chip.clear();
   app.choose(look);
   if (look.theme) app.setTheme(look.theme);
-  const stands = step !== null || pinned || play || sample !== null || tour === "no" || guess;
+  const stands = step !== null || pinned || play || sample !== null || tour === "no";
   if (stands) {
     app.act();
     const mine = app.slow;
@@ -120,7 +118,6 @@ export async function followLink(app, hash) {
       app.player.setSpeed(nearestSpeed(play));
       app.player.play();
     }
-    if (goesOn() && guess && !app.guess.isOn) await app.guess.toggle();
   }
   const told = [
     ...(bad.length ? [text("page.link.bad", { parts: badParts(bad) })] : []),

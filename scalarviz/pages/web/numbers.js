@@ -23,7 +23,7 @@ export function numberTyped(words) {
 }
 
 /** Convert a number that a user has typed to Python's form: with a point, without a plus sign. */
-export function asWritten(words) {
+function asWritten(words) {
   const given = words.trim().toLowerCase().replace(",", ".");
   return given.replace(/[\u2212\u2013]/, "-").replace(/^(?:\+|(-))\s*(?=[\d.])/, "$1");
 }

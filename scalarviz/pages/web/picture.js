@@ -167,7 +167,6 @@ export class Picture {
    * doors    positions [x, y] where lines from the outputs enter the result
    * neuron   number of the last neuron that is shown, from 1; 0 (default) shows all
    * look     view options, see scene/look.py
-   * guess    question about a weight, see GuessBox, or null
    * now      time in seconds
    */
   draw(state, options = {}) {
@@ -398,9 +397,6 @@ export class Picture {
       ...draw_sequence_row(...seen),
     ];
     taken.write(paper, view.palette, this.cards);
-    this.mark = frame.guess?.place ? marks.mark_of(frame, see, frame.guess, scale) : null;
-    if (this.mark) marks.draw_guess(...seen, scale);
-    if (this.mark) this.mark[2] += marks.AROUND * scale; // from there it is dragged
     draw_large_map(paper, see, this.map, frame.probe, palette, this.eyes.inner);
   }
 

@@ -104,14 +104,12 @@ class SeenPage:
 
 SECONDS = 60.0
 PARENT = """
-  globalThis.heard = []; // what is not for Python
   const frame = document.createElement("iframe");
   frame.setAttribute("sandbox", "allow-scripts");
   frame.style.cssText = "border: 0; width: 100vw; height: 100vh; position: fixed; inset: 0";
   addEventListener("message", ({ source, data }) => {
     if (source !== frame.contentWindow) return;
     if (typeof data.scalarviz === "object") toPython(data.scalarviz);
-    else heard.push(data);
   });
   globalThis.down = (header, texts) => {
     const buffers = texts.map((text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);

@@ -156,17 +156,15 @@ def test_the_samples_come_back(pointer: Pointer, stage: Stage) -> None:
 @pytest.mark.some(1)
 def test_a_step_is_that_of_the_samples_with_light_and_words(pointer: Pointer, stage: Stage) -> None:
     controller = pointer.controller
-    for acts in (controller.time.operation, lambda _: controller.face.press("p")):
-        put_in(controller, np.full(len(values(stage, "inputs")), 0.5))
-        acts(1)
-        for _ in range(2):  # frames
-            controller.face.attend()
-            seen = stage.frame_data()
-        assert stage.own is None and BACK not in stage.offered
-        assert text("own.left") in [each.text for each in stage._notices]
-        assert seen.moment is not None and seen.words.caption is not None
-        assert "Your input:" not in seen.words.caption.title
-    assert controller.guessing.on and stage.hidden is not None
+    put_in(controller, np.full(len(values(stage, "inputs")), 0.5))
+    controller.time.operation(1)
+    for _ in range(2):  # frames
+        controller.face.attend()
+        seen = stage.frame_data()
+    assert stage.own is None and BACK not in stage.offered
+    assert text("own.left") in [each.text for each in stage._notices]
+    assert seen.moment is not None and seen.words.caption is not None
+    assert "Your input:" not in seen.words.caption.title
 
 
 @pytest.mark.some(1)

@@ -545,18 +545,6 @@ def test_the_sample_in_focus_is_another_one_in_all_panes(panes: Any) -> None:
 
 
 @PANES
-def test_a_guess_is_asked_in_the_chosen_pane_alone(panes: Any) -> None:
-    panes.press("p")
-    until(lambda: panes.lead.stage.guess is not None, panes.attend)
-    asked = [pane.stage.guess is not None for pane in panes.panes]
-    assert asked == [pane is panes.lead for pane in panes.panes]
-    panes.press("up")  # which way it goes, and not a learning rate
-    assert [pane.session.learning_rate for pane in panes.panes] == [0.5] * len(panes.panes)
-    panes.press("p")
-    assert panes.lead.stage.guess is None
-
-
-@PANES
 def test_a_stop_is_told_by_the_pane_that_it_is_of(panes: Any) -> None:
     panes.set_together(False)
     panes.act(CONTROLS["stop when"], "loss < 100")

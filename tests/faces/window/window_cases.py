@@ -558,22 +558,6 @@ def case_e_opens_a_field_on_the_pinned_cube() -> None:
     bench.until(lambda: field.hasFocus())  # a click after a drag begins to type
 
 
-def case_a_guess_is_typed_and_the_picture_follows() -> None:
-    bench = drawn("rgb", (1280, 800))
-    bench.press("p")
-    bench.until(lambda: bench.stage.hidden is not None)
-    bench.until(lambda: "?" in bench.stage.picture().words)
-    bench.press(Key.Key_Up, "0.37", Key.Key_Backspace)
-    bench.until(lambda: "0.3" in bench.stage.picture().words)
-    bench.press(Key.Key_Return)
-    bench.until(lambda: bench.stage.hidden is None and bench.stage.guess is not None)
-    bench.until(lambda: bench.stage.guess.title in bench.stage.picture().words)
-    bench.press(Key.Key_Return)
-    bench.until(lambda: bench.stage.hidden is not None)
-    bench.press(Key.Key_Escape)
-    assert bench.stage.guess is None
-
-
 def case_edges_are_smooth_when_the_picture_stands_still_or_a_graphics_card_draws(
     bench: Bench,
 ) -> None:

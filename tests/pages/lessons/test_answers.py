@@ -195,7 +195,7 @@ OTHERS: list[Any] = [
     None, 1, [], {"name": 1}, {"name": None}, {"answers": {"01": None}},
     {"answers": {"01": {}}}, {"answers": {"01": KEPT | {"guesses": "8"}}},
     {"answers": {"01": KEPT | {"guesses": [8]}}}, {"answers": {"01": KEPT | {"right": "no"}}},
-    {"guessed": {}}, {"guessed": {"right": "<b>", "asked": 1}}, {"answers": None},
+    {"answers": None},
 ]  # fmt: skip
 
 
@@ -205,16 +205,13 @@ def test_answers_are_taken_up_only_in_the_form_in_which_they_are_kept(other: Any
     kept: dict[str, Any] = {
         "name": "Ada",
         "answers": {"01": KEPT},
-        "guessed": {"right": 1, "asked": 2},
     }
     is_whole = other in ({}, {"id": "of an earlier page"})
     found = in_web(
         "lesson_answers",
         """globalThis.localStorage = { getItem: () => data.kept };
-        const { name, answers, guessed } = new LessonAnswers("01", "");
-        return { name, answers, guessed };""",
+        const { name, answers } = new LessonAnswers("01", "");
+        return { name, answers };""",
         kept=json.dumps({**kept, "lesson": "01", **other} if isinstance(other, dict) else other),
     )
-    assert found == (
-        kept if is_whole else {"name": "", "answers": {}, "guessed": {"right": 0, "asked": 0}}
-    )
+    assert found == (kept if is_whole else {"name": "", "answers": {}})
