@@ -102,10 +102,6 @@ JOB = record_type(
     "program", "bank", "samples", "batch", "room", "update", "progress",  # records
     "chunk_work", "run_pass", "draw_rows", "add_chunks", "move",  # kernels that others call
     "round_rows", "round_bank",  # in mixed precision
-    "reader",  # for networks in lanes: the job that draws and measures for each of them
-    "drawings",  # the address of a DRAWING record for each
-    "drawn",  # the rows drawn
-    "draws",  # steps of a call that draw samples; the others reuse the last ones
 )  # fmt: skip
 
 # A program: addresses and lengths of `Tables`.

@@ -19,8 +19,7 @@ from scalarviz.core.program import KINDS, Operation, Program
 from scalarviz.data.batches import IN_ORDER, PICKED, POINTS, SHUFFLED, Batches
 from scalarviz.engines.codegen.dispatch import Real, by_address
 from scalarviz.engines.codegen.kernel_units import Unit
-from scalarviz.engines.cpu import lanes, tiles, training_kernels
-from scalarviz.engines.cpu.lanes import forward_of_lanes, inputs_of_lanes, parameters_of_lanes
+from scalarviz.engines.cpu import tiles, training_kernels
 from scalarviz.engines.cpu.products import SHORTEST, Index
 from scalarviz.engines.cpu.records import (
     MOST_SETTINGS,
@@ -124,9 +123,6 @@ KERNELS: dict[str, Kernels] = {
 ATTENTION: Kernels = {"forward": attention_tile, "back": attention_inputs}
 POINTWISE: Kernels = {
     "forward": pointwise_forward, "back": pointwise_inputs, "parameters": pointwise_parameters,
-}  # fmt: skip
-AFFINE_OF_LANES: Kernels = {
-    "forward": forward_of_lanes, "back": inputs_of_lanes, "parameters": parameters_of_lanes,
 }  # fmt: skip
 
 # Kernels of wide layers, which call kernels of their parts; a batch of one chunk uses all cores.
@@ -287,7 +283,6 @@ ROUNDING = {
 }
 TURNING = {"turn": Unit("cpu_turn", turn)}
 TRAIN_NETWORKS = Unit("cpu_train_networks", training_kernels.train_networks)
-TRAIN_LANES = Unit("cpu_train_lanes", lanes.train_lanes)
 
 
 def units_of_draws(batches: Batches) -> dict[str, Unit]:
@@ -389,11 +384,6 @@ def kernels_of(name: str, kernels: Kernels, row: Any) -> dict[str, Unit]:
     }
 
 
-def units_of_lanes() -> dict[str, Unit]:
-    """Return the kernels of an affine operation for networks in vector lanes."""
-    return kernels_of("affine_of_lanes", AFFINE_OF_LANES, None)
-
-
 @cache
 def called(field: str, kernel: Callable[..., None]) -> Callable[..., None]:
     """Return a kernel in the form that is called by address; `field` is its purpose."""
@@ -444,7 +434,6 @@ def every_unit() -> list[Unit]:
     found += kernels_of("wide_affine", PARTS_OF_WIDE, None).values()
     for cores in WIDE_KERNELS:
         found += kernels_of_wide(cores).values()
-    found += [*units_of_lanes().values(), TRAIN_LANES]
     for name in (*LOSSES, *ROW_LOSSES):
         found += units_of_loss(Loss(name)).values()
     for row in OPTIMIZERS.values():

@@ -197,7 +197,7 @@ def run(
 SHARED_FOLDER = Path(__file__).with_name("modules")
 DTYPES: tuple[Dtype, ...] = "float32", "float64"
 # In the names of kernels.
-NOT_IN_PAGES = "all_cores", "by_parts", "lanes", "networks", "turn"
+NOT_IN_PAGES = "all_cores", "by_parts", "networks", "turn"
 
 
 def units_of_pages() -> list[Unit]:
