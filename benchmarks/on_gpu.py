@@ -17,9 +17,8 @@ compute-sanitizer and ncu are used where they are installed.
 
     card       card, driver, packages, and whether the engine can run
     barrier    all threads wait for each other, with more than 48 KiB of a block's memory
-    right      three steps beside the cpu engine; the same bits fused, whole and by kernels
-    speed      a step by the fused kernel, whole and by kernels, of networks small and 512 wide; a
-               call; the cpu engine
+    right      three steps beside the cpu engine; the same bits whole and by kernels
+    speed      a step, whole and by kernels, of networks small and 512 wide; a call; the cpu engine
     pytorch    the same, by PyTorch: eager, and as a CUDA graph
     compile    all kernels that the following parts launch, on all cores
     agreement  gradients beside the cpu engine at real sizes
@@ -30,7 +29,6 @@ compute-sanitizer and ncu are used where they are installed.
     texture    seconds of training until a picture is learnt to 21 dB
     sanitizer  memory errors, races and barriers of a few small steps, by compute-sanitizer
     elsewhere  the same bits in another process, and of a session that goes back
-    formulas   the same bits by the fused kernel with every activation and optimizer
     rivals     more ways of PyTorch, and JAX
     profile    one launch by Nsight Compute, and each kernel of a step 512 wide
 
@@ -79,7 +77,7 @@ PARTS = {
     "compile": ("right", 160), "agreement": ("right", 60), "bits": ("right", 60),
     "matrix": ("right", 150), "growth": ("fast", 130), "held": ("fast", 50),
     "texture": ("fast", 50), "sanitizer": ("right", 100), "elsewhere": ("right", 40),
-    "formulas": ("right", 60), "rivals": ("fast", 90), "profile": ("fast", 40),
+    "rivals": ("fast", 90), "profile": ("fast", 40),
 }  # fmt: skip
 # What others start.
 HIDDEN = {

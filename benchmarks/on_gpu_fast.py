@@ -174,7 +174,7 @@ def profile() -> None:
     tool = tool_of_nvidia("profile", "ncu")
     if tool:
         for step, metrics, most in (("one_step", METRICS, "5"), ("wide_step", TIME, "100")):
-            words = [tool, "--clock-control", "none", "-k", "regex:fused|_all|_grad|sum|draw|look"]
+            words = [tool, "--clock-control", "none", "-k", "regex:train|_all|_grad|sum|draw|look"]
             words += ["-c", most, "--csv", "--metrics", metrics, *command(step)]
             done = subprocess.run(words, capture_output=True, text=True)
             rows = [line.split('","') for line in (done.stderr + done.stdout).splitlines()]

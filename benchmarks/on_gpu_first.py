@@ -81,14 +81,13 @@ class Ours:
     """scalarviz: many steps of one batch that is on the card.
 
     Args:
-        fused: False: whole steps by numba's kernel
         whole: False: kernel by kernel
         graphs: False: each by a launch of its own
     """
 
     def __init__(
-        self, sizes: Sequence[int], batch: int, engine: str = "cuda", fused: bool = True,
-        whole: bool = True, graphs: bool = True, norm: bool = False,
+        self, sizes: Sequence[int], batch: int, engine: str = "cuda", whole: bool = True,
+        graphs: bool = True, norm: bool = False,
     ) -> None:  # fmt: skip
         from scalarviz.data.batches import InOrder
 
@@ -96,7 +95,6 @@ class Ours:
         self.run = run_of(self.net, InOrder(*samples(sizes, batch)), engine)
         if engine == "cuda":
             self.run.whole_steps &= whole
-            self.run._work.fused.on = fused
             self.run._work.steps.graphs &= graphs
 
     def __call__(self, count: int) -> Any:
@@ -105,11 +103,10 @@ class Ours:
     def facts(self) -> dict[str, Any]:
         """On which path it was."""
         work = getattr(self.run, "_work", None)
-        if not hasattr(work, "fused"):
+        if not hasattr(self.run, "whole_steps"):
             return {}
-        found = {"fused": work.fused.launches, "whole": self.run.whole_steps}
-        wrong = {"said": work.fused.wrong} if work.fused.wrong else {}
-        return found | {"blocks": work._together, "refused": work.steps.refused} | wrong
+        found = {"whole": self.run.whole_steps}
+        return found | {"blocks": work._together, "refused": work.steps.refused}
 
 
 def calls(sizes: Sequence[int], batch: int) -> Steps:
@@ -203,35 +200,31 @@ def barrier() -> None:
 
 
 def right() -> None:
-    """Three steps fused, whole, by kernels and on the cpu engine."""
+    """Three steps whole, by kernels and on the cpu engine."""
     found = {}
-    for side, make in (("fused", Ours), *PATHS.items(), ("cpu", on_cpu)):
+    for side, make in (*PATHS.items(), ("cpu", on_cpu)):
         start = time.perf_counter()
         ours = make(MAIN, BATCH)
         losses, bank = ours(3).losses.tolist(), ours.net.bank
         found[side] = bank.value.copy(), bank.grad.copy()
         seconds = round(time.perf_counter() - start, 2)
-        facts = ours.facts()
-        tell("right", side=side, losses=losses, first_s=seconds, **facts)
-        if side == "fused":
-            tell("right", what="the fused kernel ran", good=SIMULATED or facts["fused"] > 0)
-    fused, *others, cpu = (np.stack(each) for each in found.values())
-    same = [bool((fused == each).all()) for each in others]
-    tell("right", what="fused = whole = kernels", good=all(same))
-    gradients = apart(cpu[1], fused[1])
-    tell("right", what="fused beside cpu", apart=gradients, good=gradients < NEAR)
+        tell("right", side=side, losses=losses, first_s=seconds, **ours.facts())
+    whole, kernels, cpu = (np.stack(each) for each in found.values())
+    tell("right", what="whole = kernels", good=bool((whole == kernels).all()))
+    gradients = apart(cpu[1], whole[1])
+    tell("right", what="whole beside cpu", apart=gradients, good=gradients < NEAR)
 
 
 def speed() -> None:
     """Ours; what is 512 wide runs kernel by kernel, also where a block would have room."""
-    one = compare("speed", {"fused": Ours}, MAIN, BATCH)
+    one = compare("speed", {"whole": Ours}, MAIN, BATCH)
     call = compare("speed", {"a step a call": calls}, MAIN, BATCH)
     tell("speed", what="host of a call", us=round(call - one, 1))
     for batch in (1, 32):
-        compare("speed", {"fused": Ours, "whole": whole, "engine cpu": on_cpu}, SMALL, batch)
-    compare("speed", PATHS | {"engine cpu": on_cpu}, MAIN, BATCH)
+        compare("speed", {"whole": Ours, "engine cpu": on_cpu}, SMALL, batch)
+    compare("speed", {"kernels": kernels, "engine cpu": on_cpu}, MAIN, BATCH)
     compare("speed", {"kernels": kernels, "single launches": launches}, WIDE, BATCH)
-    compare("speed", {"fused": Ours, "whole": whole}, MAIN, LARGE)
+    compare("speed", {"whole": Ours}, MAIN, LARGE)
 
 
 def pytorch() -> None:
@@ -248,8 +241,7 @@ def compare(part: str, sides: dict[str, Any], sizes: Sequence[int], batch: int) 
 
 
 on_cpu = partial(Ours, engine="cpu")
-whole = partial(Ours, fused=False)
 kernels = partial(Ours, whole=False)
 launches = partial(Ours, whole=False, graphs=False)
-PATHS = {"whole": whole, "kernels": kernels}  # the others, which have the same bits
+PATHS = {"whole": Ours, "kernels": kernels}  # which have the same bits
 graph = partial(by_torch, graph=True, fused=True)

@@ -31,7 +31,6 @@ from benchmarks.on_gpu_first import (
     there,
 )
 from benchmarks.on_gpu_machine import SIMULATED, TOOLKIT
-from scalarviz.engines.cuda.fused_steps import MOST_LAYERS
 from tests.engines.machine_code import all_formulas
 from tests.engines.on_card import OUTCOMES
 
@@ -44,7 +43,7 @@ CLEAN = {
     "synccheck": r"ERROR SUMMARY: 0 errors",
     "racecheck": r"RACECHECK SUMMARY: 0 hazards displayed \(0 errors, 0 warnings\)",
 }
-# Formulas of users would be compiled anew; graphs and the fused kernel have parts of their own.
+# Formulas of users would be compiled anew; graphs have a part of their own.
 FILES = (
     "simulated_matrix", "simulated_cuda", "test_engines", "test_one_answer", "test_runs",
     "simulated_away",
@@ -148,13 +147,13 @@ def trained(
     net: Any, batches: Any, optimizer: Any = None, steps: int = STEPS, path: str = "whole",
     grid: Any = None, graphs: bool = True,
 ) -> str:  # fmt: skip
-    """The digest after some steps: fused, whole, kernel by kernel, or moment by moment."""
+    """The digest after some steps: whole, kernel by kernel, or moment by moment."""
     copy, optimizer = net.copy(), optimizer or adam()
     run = run_of(copy, batches)
     device = run.engine.device
     device.blocks, device.threads = grid or (device.blocks, device.threads)
     assert run.whole_steps or path != "whole", "a block has no room: whole steps are not looked at"
-    run.whole_steps, run._work.fused.on = path in ("fused", "whole"), path == "fused"
+    run.whole_steps = path == "whole"
     run._work.steps.graphs &= graphs
     if path == "moments":
         for step in range(steps):
@@ -164,7 +163,6 @@ def trained(
     else:
         run.steps(optimizer, 0, steps)
     assert np.isfinite(copy.bank.value).all() and digest(copy.bank) != digest(net.bank)
-    assert SIMULATED or path != "fused" or run._work.fused.launches, run._work.fused.wrong
     return digest(copy.bank)
 
 
@@ -202,10 +200,8 @@ def rows() -> Iterator[tuple[str, Any, Any]]:
     from scalarviz.core.optimizer import Optimizer
 
     names = ["tanh", "relu"] if SIMULATED else list(ACTIVATIONS)
-    for first in range(0, len(names), MOST_LAYERS):  # of the fused kernel
-        some = names[first : first + MOST_LAYERS]
-        net = sv.Network([sv.Dense(5, 5, name) for name in some], dtype="float32", seed=1)
-        yield f"activations {some[0]} to {some[-1]}", net, adam()
+    net = sv.Network([sv.Dense(5, 5, name) for name in names], dtype="float32", seed=1)
+    yield "activations", net, adam()
     for make in [sv.Adam] if SIMULATED else Optimizer.__subclasses__():
         yield f"optimizer {make.__name__}", network([3, 9, 2]), make(1e-3, clip_norm=0.1)
     yield "kinds of layers", every_layer(), adam()
@@ -236,16 +232,6 @@ def without_room() -> Iterator[tuple[str, Any]]:
     yield "convolution", sv.Network(picture, seed=1)
     if not SIMULATED:
         yield "wide", network([12, 512, 512, 512, 512, 3])
-
-
-def formulas() -> None:
-    """The fused kernel beside the others, with every activation and optimizer."""
-    for name, net, optimizer in rows():
-        if name != "kinds of layers":
-            batches = tables([net.inputs, net.outputs], 5 if SIMULATED else 24)
-            with all_formulas():
-                found = [trained(net, batches, optimizer, 3)]
-            same_bits("formulas", name, [*found, trained(net, batches, optimizer, 3, "fused")])
 
 
 # ---- elsewhere ----------------------------------------------------------------------------------
@@ -319,11 +305,10 @@ def sanitizer(of: Callable[[str], list[str]] = command) -> None:
 
 
 def few_steps() -> None:
-    """What the sanitizer watches: each path, three steps; then the fused kernel."""
+    """What the sanitizer watches: each path, three steps."""
     with all_formulas():  # which are compiled
         for path in ("whole", "kernels", "moments"):
             trained(every_layer(), tables([2, 3], FEW), adam(), 3, path)
-    trained(network([3, 17, 2]), tables([3, 2], FEW), adam(), 3, "fused")
 
 
 def matrix() -> None:

@@ -31,8 +31,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 
 # The slowest test files: several workers start with these, so that none is left for the end.
-# Without those of fused kernels, some of which others compile: two workers would compile them at
-# once.
 LONGEST = (
     "tests/engines/test_dispatch.py",
     "tests/engines/test_one_answer.py",

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import on_gpu, on_gpu_first, on_gpu_machine, on_gpu_right
-from scalarviz.engines.cuda import fused_steps
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import ROOT, output_of
 
@@ -79,16 +78,6 @@ def run_on_gpu(folder: Path, *words: str) -> list[dict[str, object]]:
 def test_the_parts_on_a_gpu_need_no_picture() -> None:
     code = "import benchmarks.on_gpu_first, benchmarks.on_gpu_right, benchmarks.on_gpu_fast"
     output_of("-c", WITHOUT_PICTURES + code)
-
-
-@needs_numba_cuda
-def test_the_fused_kernel_has_room_for_the_networks_that_it_is_tried_with(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(on_gpu_right, "SIMULATED", False)
-    for name, net, _ in on_gpu_right.rows():
-        stack = fused_steps.dense_layers(net.program)
-        assert name == "kinds of layers" or fused_steps.rows_of_blocks(stack, 66, True), name
 
 
 @pytest.mark.slow

@@ -130,8 +130,8 @@ EXPRESSION_ENGINES = table(
 )
 AUTO, FULL = "auto", Precision()
 # "auto" chooses cuda from this number of multiply-adds per step. On an H100 with 16 cores such a
-# step takes 35 us on the GPU, .1 ms on the cores, and 1 ms of the host if it is the only one of a
-# call (BENCHMARKS.md); the GPU is faster from 0.6 million if many are taken in one call, and from
+# step takes 60 us on the GPU, .1 ms on the cores, and 1 ms of the host if it is the only one of a
+# call (BENCHMARKS.md); the GPU is faster from 3 million if many are taken in one call, and from
 # 20 million if each operation needs a separate kernel.
 LARGE = 10**7
 

@@ -5,11 +5,9 @@
 It prints an object of JSON: what each way gave. Nothing is computed, so that numbers mean nothing.
 """
 
-import gc
 import json
 import sys
 import warnings
-import weakref
 from typing import Any
 
 import numpy as np
@@ -24,13 +22,11 @@ SIZES = [12, 64, 64, 64, 64, 3]
 BATCH = 1024
 
 
-def run_of(net: Any, batch: int = BATCH, fused: bool = False) -> Any:
+def run_of(net: Any, batch: int = BATCH) -> Any:
     net.to("cuda")
     rng = np.random.default_rng(0)
     batches = InOrder(rng.random((batch, net.inputs)), rng.random((batch, net.outputs)))
-    run = net._engine.run(batches, sv.Loss("mse"))
-    run._work.fused.on = fused
-    return run
+    return net._engine.run(batches, sv.Loss("mse"))
 
 
 def network() -> Any:
@@ -59,17 +55,6 @@ def sizes() -> list[int]:
     nets = [sv.Network([12, *inner, 3], "leaky_relu", "sigmoid") for inner in ([64] * 4, [80] * 2)]
     runs = [run_of(net) for net in nets]
     return [len(run.steps(sv.Adam(1e-3), 0, 2).losses) for run in (*runs, runs[0])]
-
-
-def fused() -> dict[str, Any]:
-    run = run_of(network(), fused=True)
-    taken = len(run.steps(sv.Adam(1e-3), 0, 3).losses)
-    kernel = run._work.fused
-    found = {"taken": taken, "launches": kernel.launches, "wrong": kernel.wrong}
-    arena = weakref.ref(run.memory.arena)
-    gc.disable()  # memory is freed as soon as nobody has it
-    del run, kernel
-    return found | {"freed": arena() is None}
 
 
 def kernels() -> dict[str, Any]:
@@ -121,7 +106,6 @@ WAYS = {
         lack,
         whole,
         sizes,
-        fused,
         kernels,
         moments,
         room,

@@ -251,8 +251,6 @@ static void pretend(const char *name, void **fields) {
         for (int i = 0; i < 32; i++) out[i] = setting("STUB_WRONG", 0) ? 1 : 2 * i;
     } else if (strstr(name, "5train")) {
         ((int64_t *)data_of(fields, 0))[done] += *(int64_t *)fields[4 * FIELDS];
-    } else if (strstr(name, "fused_steps")) { /* takes pointers, of which the first is the plan */
-        (*(int64_t **)fields[0])[done] += *(int64_t *)fields[7];
     } else if (strstr(name, "8move_all")) {
         int64_t *plan = data_of(fields, 0);
         if (capturing && moves < MOST_CAPTURED) moved[moves++] = plan;

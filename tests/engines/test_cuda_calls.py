@@ -331,12 +331,3 @@ def test_a_gpu_with_room_for_no_block_of_whole_steps_runs_kernels(driver: Path) 
     found, log = run(driver, "whole", STUB_BLOCKS="0")
     assert found["whole"] == {"taken": 5, "blocks": 0, "refused": ""}
     assert log["captured graph 36 1"] == 1 and not log["cooperative train 128 92180"]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="the stand-in is a library of Linux")
-@pytest.mark.skipif(shutil.which("gcc") is None, reason="the stand-in is compiled by gcc")
-@pytest.mark.slow
-def test_the_fused_kernel_is_launched(driver: Path) -> None:
-    found, log = run(driver, "fused")
-    assert found["fused"] == {"taken": 3, "launches": 1, "wrong": "", "freed": True}
-    assert sum(line.startswith("cooperative fused_") for line in log) == 1

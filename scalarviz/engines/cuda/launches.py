@@ -42,7 +42,6 @@ from scalarviz.engines.cuda.device_memory import (
     set_loss,
     set_optimizer,
 )
-from scalarviz.engines.cuda.fused_steps import FusedSteps
 from scalarviz.engines.cuda.kernels import DRAWS
 from scalarviz.engines.cuda.table import BY_NUMBER, WHOLE_BATCH
 from scalarviz.engines.reference import Costs, OperationArrays, all_gradients, reference_of
@@ -94,7 +93,6 @@ class CudaCalls:
         self.bank = bank
         self.device = device
         self.samples = samples
-        self.fused = FusedSteps()
         self.layout = make_layout(program, bank, samples, device.shared, learning)
         self.memory = Memory(self.layout, bank.dtype, device.stream)
         self._rows = formula_rows()
@@ -236,8 +234,6 @@ class CudaCalls:
         Returns False, without doing anything, if the memory of a block is insufficient.
         """
         self.memory.forget_bank()
-        if self.fused.take(self, count):
-            return True
         train = self.kernels.of(steps.train)
         if self._prepared is not train:
             self._together, self._prepared = self._blocks_together(train, count), train

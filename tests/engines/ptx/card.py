@@ -5,7 +5,6 @@ Its memory, its launches, its races; the cuda engine runs on it.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,12 +20,11 @@ from scalarviz.engines.codegen import cuda_file
 from scalarviz.engines.codegen.cuda_file import CudaUnit
 from scalarviz.engines.codegen.kernel_units import Dtype
 from scalarviz.engines.cuda import card as graphs
-from scalarviz.engines.cuda import device_memory, fused_steps, missing
+from scalarviz.engines.cuda import device_memory, missing
 from scalarviz.engines.cuda.engine import CudaEngine
-from scalarviz.engines.cuda.fused_steps import FusedChoice, ShapeTable
 from scalarviz.engines.cuda.launches import Device
-from tests.engines.machine_code import GPU, fake_device, made_once, ptx_of
-from tests.engines.ptx.translate import BLOCK, GRID, POLL, Program, translate
+from tests.engines.machine_code import ptx_of
+from tests.engines.ptx.translate import BLOCK, GRID, Program, translate
 
 BITS = 24
 WITHIN = (1 << BITS) - 1
@@ -87,7 +85,6 @@ class Thread:
         self.tid_x, self.ntid_x, self.ctaid_x, self.nctaid_x = thread, threads, block, blocks
         self.shared, self.dynamic_smem_size = shared, dynamic
         self._memory, self._races, self._me = memory, races, block * threads + thread
-        self._copies: list[tuple[int, int, int]] = []
         self._jumps = 0
 
     def __getattr__(self, name: str) -> Any:
@@ -144,7 +141,7 @@ class Thread:
         """Note a load by the cache for constants."""
         self._races.read_constant(self._me, address & -self._memory.cells[address >> BITS])
 
-    def atomic(self, address: int, number: int, rule: str, kind: str, release: bool) -> int:
+    def atomic(self, address: int, number: int, rule: str, kind: str) -> int:
         """Combine the number at an address with another one; return the number before."""
         unsigned = "u" + kind[1:]
         view, place = (
@@ -156,32 +153,8 @@ class Thread:
         there = (before ^ sign) - sign
         found = {"min": min(there, number), "add": there + number}[rule]
         self._races.combine(self._me, address)
-        if release:
-            self._races.release(self._me, address)
         view[place] = found % (1 << int(kind[1:]))
         return before
-
-    def acquire(self, address: int, left_out: bool) -> int:
-        """Load a number, and know what was written before it was released."""
-        if not left_out:
-            self._races.acquire(self._me, address)
-        return int(self._memory.views["u32"][address >> BITS][(address & WITHIN) // 4])
-
-    def copy(self, target: int, source: int, size: int) -> None:
-        """Begin a copy to shared memory, which ends as late as it may: when it is waited for.
-
-        Until then nobody may write what is copied, nor use the place that it is copied to.
-        """
-        self._copies.append((target, source, size))
-        for i in range(0, size, 4):
-            self.load_u32(source + i)
-            self.store_u32(target + i, UNSET)
-
-    def wait_for_copies(self) -> None:
-        for target, source, size in self._copies:
-            for i in range(0, size, 4):
-                self.store_u32(target + i, self.load_u32(source + i))
-        self._copies.clear()
 
 
 class Race(Exception):
@@ -197,7 +170,6 @@ class Races:
         self._known = [[0] * blocks for _ in range(blocks)]
         self._writers: dict[int, tuple[int, int, bool]] = {}  # thread, interval, whether atomic
         self._readers: dict[int, dict[int, int]] = {}  # interval of the last read by each thread
-        self._released: dict[int, list[int]] = {}
 
     def read(self, me: int, cell: int) -> None:
         known = self._known[me // self._threads]
@@ -249,17 +221,6 @@ class Races:
         now = [known[block] + 1 for block, known in enumerate(self._known)]
         self._known = [now.copy() for _ in now]
 
-    def release(self, me: int, cell: int) -> None:
-        """Let whoever acquires this cell know what the block of a thread knows."""
-        known = self._known[me // self._threads]
-        before = self._released.get(cell, known)
-        self._released[cell] = [max(pair) for pair in zip(known, before, strict=True)]
-
-    def acquire(self, me: int, cell: int) -> None:
-        block = me // self._threads
-        released = self._released.get(cell, self._known[block])
-        self._known[block] = [max(pair) for pair in zip(self._known[block], released, strict=True)]
-
 
 RUNS, ENDED = -1, -2  # instead of the barrier at which a thread waits
 
@@ -268,7 +229,7 @@ RUNS, ENDED = -1, -2  # instead of the barrier at which a thread waits
 class Block:
     """The threads of a block, and at which barrier each of them waits."""
 
-    threads: list[Generator[int, bool, None]]
+    threads: list[Generator[int, None, None]]
     waits: list[int]
 
     def all_at(self, barrier: int) -> bool:
@@ -325,8 +286,8 @@ class Launch:
         met = False
         while not block.all_at(ENDED):
             for k, wait in enumerate(block.waits):
-                if wait == RUNS or (wait >= 0 and self.program.barriers[wait] == POLL):
-                    block.waits[k] = self._to_barrier(block.threads[k], wait)
+                if wait == RUNS:
+                    block.waits[k] = self._to_barrier(block.threads[k])
             barrier = block.waits[0]
             met = met or block.all_at(ENDED)
             if not block.all_at(barrier) or not self._is(BLOCK, barrier):
@@ -336,11 +297,11 @@ class Launch:
             met = True
         return False
 
-    def _to_barrier(self, thread: Generator[int, bool, None], wait: int) -> int:
+    def _to_barrier(self, thread: Generator[int, None, None]) -> int:
         """Run a thread; return where it waits next."""
         try:
-            wait = next(thread) if wait == RUNS else thread.send(wait == self.left_out)
-            while wait == self.left_out and not self._is(POLL, wait):
+            wait = next(thread)
+            while wait == self.left_out:
                 wait = next(thread)
         except StopIteration:
             return ENDED
@@ -424,14 +385,13 @@ class Card:
     """A card.
 
     Attributes:
-        lanes: threads of a warp of the fused kernel, which takes whole steps; 0: other kernels do
         left_out: name of a kernel, and index of a barrier at which its threads do not wait
         programs: the kernels that were launched, by name
         failure: the error of a launch; every later launch raises it again
     """
 
-    def __init__(self, blocks: int, threads: int, shared: int = SHARED, lanes: int = 0) -> None:
-        self.blocks, self.threads, self.shared, self.lanes = blocks, threads, shared, lanes
+    def __init__(self, blocks: int, threads: int, shared: int = SHARED) -> None:
+        self.blocks, self.threads, self.shared = blocks, threads, shared
         self.memory = Memory()
         self.left_out: tuple[str, int] | None = None
         self.programs: dict[str, list[Program]] = {}
@@ -485,48 +445,12 @@ class Card:
                 "CudaGraph",
                 Mock(side_effect=RuntimeError("interpreted launches have no graph")),
             )
-            patch.setattr(fused_steps, "cuda", arrays)
-            patch.setattr(fused_steps, "find_card", lambda: Fused(self) if self.lanes else None)
-            if self.lanes:
-                patch.setattr(fused_steps, "THREADS", self.threads)
             yield self
 
     @property
     def device(self) -> Device:
         stream = SimpleNamespace(synchronize=lambda: None)
         return Device(False, self.blocks, self.threads, stream, self.shared)
-
-
-class Fused:
-    """In place of a `Gpu`: it also runs the fused kernel."""
-
-    def __init__(self, card: Card) -> None:
-        self._card, self.blocks, self.shared = card, card.blocks, card.shared
-
-    def kernel(self, choice: FusedChoice, table: ShapeTable) -> Program:
-        sizes = self._card.threads, self._card.lanes
-        source = fused_steps.constants_of(choice, *sizes) + fused_steps.source_of()
-        text = cuda_file.text_of(choice.unit, "float32") + source
-        if text not in _programs:
-            made_from = text + inspect.getsource(fused_steps) + inspect.getsource(cuda_file)
-            ptx = made_once("ptx_fused", made_from, lambda: fused_ptx(choice, source))
-            _programs[text] = translate(ptx)
-        return _programs[text]
-
-    def launch(
-        self, kernel: Program, table: ShapeTable, stream: Any, arrays: list[Array], steps: int
-    ) -> None:
-        sizes = table.blocks, self._card.threads, table.shared
-        self._card.launch(fused_steps.NAME, kernel, sizes, [*[x.address for x in arrays], steps])
-
-
-def fused_ptx(choice: FusedChoice, source: str) -> str:
-    """Return the PTX text of the fused kernel."""
-    with pytest.MonkeyPatch.context() as patch:
-        fake_device(patch)
-        functions = fused_steps.ltoir_of(choice, GPU)
-    ptx, _ = fused_steps.link(functions, source, GPU, ptx=True)
-    return ptx.decode()
 
 
 def unguarded(card: Card, train: Callable[[], None]) -> list[tuple[str, int]]:

@@ -250,13 +250,13 @@ def conversion(flags: list[str], source: str, x: str) -> str:
     return x if target == "f64" or source == "f32" else f"single({x})"
 
 
-BLOCK, GRID, POLL = "block", "grid", "poll"  # who waits at a barrier; POLL: one thread
+BLOCK, GRID = "block", "grid"  # who waits at a barrier
 NO_NUMBERS = "fence", "membar", "griddepcontrol", "prefetch"
 KINDS = "u8", "u16", "u32", "u64", "f32", "f64"  # of loads and stores
 # Variables of every function, which are attributes of its thread.
 OF_THREAD = [
-    "tid_x", "ntid_x", "ctaid_x", "nctaid_x", "dynamic_smem_size", "atomic", "acquire", "copy",
-    "wait_for_copies", "load_constant", "jump_back",
+    "tid_x", "ntid_x", "ctaid_x", "nctaid_x", "dynamic_smem_size", "atomic", "load_constant",
+    "jump_back",
     *[f"{verb}_{kind}" for verb in ("load", "store") for kind in KINDS],
 ]  # fmt: skip
 
@@ -349,13 +349,8 @@ class Translator:
             return [f"yield {self.barrier(BLOCK)}"]
         if name == "call":
             return [self.call(*each.operands)]
-        if name == "cp":
-            return [copied(each)]
         if name in ("atom", "red"):
             return [atomic(each)]
-        if "acquire" in each.parts:
-            place, target = address(each.operands[1]), name_of(each.operands[0])
-            return [f"{target} = acquire({place}, (yield {self.barrier(POLL)}))"]
         if name in ("ld", "st"):
             return moves(each)
         if name == "mov" and "{" in "".join(each.operands):
@@ -443,22 +438,11 @@ def moves(each: Instruction) -> list[str]:
 
 
 def atomic(each: Instruction) -> str:
-    """Return an atomic operation, which may release what its thread has written before."""
+    """Return an atomic operation."""
     *target, place, number = each.operands
     kind, rule = each.parts[-1], each.parts[-2]
-    found = (
-        f"atomic({address(place)}, {operand_of(number, kind)}, {rule!r}, {kind!r}"
-        f", {'release' in each.parts})"
-    )
+    found = f"atomic({address(place)}, {operand_of(number, kind)}, {rule!r}, {kind!r})"
     return f"{name_of(target[0])} = {found}" if target else found
-
-
-def copied(each: Instruction) -> str:
-    """Return a copy to shared memory that goes on beside the thread, or the end of them all."""
-    if "shared" not in each.parts:
-        return "wait_for_copies()"
-    target, source, size = each.operands
-    return f"copy({address(target)}, {address(source)}, {int(size)})"
 
 
 def halves(target: str, source: str) -> list[str]:
