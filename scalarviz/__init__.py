@@ -104,7 +104,6 @@ _HOMES = {
     "predict": "faces.notebook.exercises",
     "predictions": "faces.notebook.exercises",
     "check": "faces.notebook.exercises",
-    "shader": "stage.network_shader",
     "ScalarvizError": "errors",
     "data": "data",
     "metrics": "training.metrics",
@@ -153,7 +152,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.files.onnx.torch_modules import from_torch as from_torch
     from scalarviz.pages.page import page as page
     from scalarviz.stage.cubes_node import Cubes as Cubes
-    from scalarviz.stage.network_shader import shader as shader
     from scalarviz.stage.render import picture as picture
     from scalarviz.stage.render import record as record
     from scalarviz.stage.render import storyboard as storyboard

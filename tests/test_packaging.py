@@ -23,11 +23,8 @@ import pytest
 from packaging.requirements import Requirement
 
 from scalarviz.base.package_files import text_beside
-from scalarviz.files.shaders.shader import Shader
 from scalarviz.scene.visuals import shaders
 from scalarviz.scene.visuals.shaders import SPHERE
-from scalarviz.stage.shader_evaluator import fragment_of
-from scalarviz.training.network.network import Network
 from tests.cases import MATRICES, chosen_of, id_of
 from tests.machine import GENERATED, ROOT
 from tests.nearest import main, near_tests
@@ -218,7 +215,7 @@ SCRIPTS = {path.name: path for path in FILES if path.suffix == ".js"}
 MODULES = {path.name for path in PACKAGE.joinpath("pages", "web").glob("*.js")} | {"widget.js"}
 
 STAGES = (".vert", ".frag")
-PARTS = "box.vert", "cubes.frag", "evaluate.frag"  # parts of a program, completed by other text
+PARTS = "box.vert", "cubes.frag"  # parts of a program, completed by other text
 
 
 SHADERS = {
@@ -226,9 +223,6 @@ SHADERS = {
     for path in FILES
     if path.suffix in STAGES and path.name not in PARTS
 } | {
-    "evaluate.frag with fours_reader.glsl": fragment_of(
-        Shader(Network([5, 3, 6], "tanh", seed=0)), 5, 6, 2
-    ),
     "sphere.vert with key_light.glsl": SPHERE[0].replace(shaders.TRANSFORMS, ""),
     "box.vert with cells.glsl": shaders.cubes()[0].replace(shaders.TRANSFORMS, ""),
     "cubes.frag with cells.glsl": shaders.cubes()[1],

@@ -219,6 +219,7 @@ PUBLIC = {
     "nograd": "leave it out: net(x) stores nothing for a backward, net.forward(x) does",
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),
     **dict.fromkeys(("device", "cuda"), "write net.to('cuda')"),
+    "shader": "write net.export('net.glsl'), and call `network` of that file in your own shader",
 }
 
 # Attributes, by the class that lacks the name, or on which it cannot be set.

@@ -1,4 +1,4 @@
-"""Child processes, the role of this process (notebook, worker), and results of threads.
+"""Child processes, and the role of this process (notebook, worker).
 
 Child processes, for example for compiling or drawing, end when this process ends.
 """
@@ -9,8 +9,8 @@ import atexit
 import os
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 VIEWER = "SCALARVIZ_VIEWER"  # set in the environment of the viewer of a followed training
 PATIENCE = 2.0  # seconds that a child has to end after SIGTERM
@@ -92,31 +92,3 @@ def _note_fork() -> None:
 
 if hasattr(os, "register_at_fork"):  # Windows has no fork
     os.register_at_fork(after_in_child=_note_fork)
-
-
-# Results of another thread: `ready`, `read`, and awaiting in an asyncio loop.
-
-PAUSE = 0.001  # seconds between two checks
-
-Value = TypeVar("Value", covariant=True)
-
-
-class Result(Protocol[Value]):
-    """A result that becomes available later."""
-
-    @property
-    def ready(self) -> bool: ...
-
-    def read(self) -> Value: ...
-
-
-def awaited(result: Result[Value]) -> Generator[Any, None, Value]:
-    """Wait until a result is ready and return it; implements `__await__`.
-
-    Other tasks of the event loop continue in the meantime.
-    """
-    from asyncio import sleep  # slow to import
-
-    while not result.ready:
-        yield from sleep(PAUSE).__await__()
-    return result.read()

@@ -26,7 +26,6 @@ import numpy as np
 from scalarviz.base.checks import FloatArray
 from scalarviz.base.interrupt import ctrl_c, cuttable, uncut
 from scalarviz.base.limits import empty_losses
-from scalarviz.base.processes import awaited
 from scalarviz.core.bank import SCALING, Bank
 from scalarviz.core.bank_arrays import bad_gradient, bad_update, written_error
 from scalarviz.core.formulas.losses import Loss, Weights
@@ -453,9 +452,16 @@ class Snapshot(ABC):
     @final
     def __await__(self) -> Generator[Any, None, SnapshotValues]:
         """Return the numbers like `read`, while other tasks of the asyncio loop continue."""
+        from asyncio import sleep  # slow to import
+
         if not self.ready:
             self.request()
-        return awaited(self)
+        while not self.ready:
+            yield from sleep(PAUSE).__await__()
+        return self.read()
+
+
+PAUSE = 0.001  # seconds between two checks
 
 
 @final

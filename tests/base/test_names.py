@@ -244,6 +244,7 @@ def test_the_tree_of_errors_has_them() -> None:
                 "Xor",
                 "ReduceLROnPlateau",
                 "ModelCheckpoint",
+                "shader",
                 "Netwrok",
             )
         ],

@@ -103,18 +103,6 @@ NOT_WORDS = [
     ("scene/pace.py", "input gradient|operand gradient|weight gradient", "kinds of moments"),
     ("scene/visuals/shaders.py", "*vec4 to_clip*", "GLSL"),
     ("scene/visuals/shaders.py", "#*|out*|precision*|*{}*", "GLSL"),
-    ("stage/network_shader.py", "a shader *|: export|{} gives *", "parts of messages"),
-    (
-        "stage/shader_evaluator.py",
-        "{}[\n]attribute*|while *|without *",
-        "GLSL, and parts of errors",
-    ),
-    (
-        "stage/network_shader.py",
-        "a shader, *|make another *|the {} *",
-        "parts of errors",
-    ),
-    ("stage/network_shader.py", "the result *|keep the *", "parts of errors"),
     ("faces/window/application.py", "Fusion", "a style of Qt"),
     ("faces/window/main_window.py", "* - scalarviz", "a title"),
     (

@@ -26,7 +26,6 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from timeit import repeat
 from typing import Any
 
 from rich import box
@@ -107,7 +106,6 @@ CHECKS = (
         gpu=True,
     ),
     Check("opengl", "drawing", "desktop", OPENGL),
-    Check("shader", "maps", "desktop", OPENGL),
     Check("window", "window", "desktop", f"{display_check.ALL} fonts-dejavu-core"),
     Check("notebook", "notebook", "notebook", OPENGL),
     Check("images", "images", "images"),
@@ -370,30 +368,6 @@ def opengl() -> str:
     return f"{found}, {maker}"
 
 
-def shader() -> str:
-    """Compare the speed of a texture network in a fragment shader with the cpu engine."""
-    need("vispy")
-    sv = import_module("scalarviz")
-    dense = [sv.Dense(64, 64, "leaky_relu") for _ in range(3)]
-    layers = [sv.FrequencyEncoding(2, octaves=3), sv.Dense(12, 64, "leaky_relu"), *dense]
-    net = sv.Network([*layers, sv.Dense(64, 3, "sigmoid")], seed=0)
-    points = sv.data.pixel_centres(48, 48)
-    made = sv.shader(net)
-    made(points)
-    require(not made.why, made.why, SYSTEM if sys.platform == "linux" else NOTHING)
-    by_shader, by_cpu = (
-        min(repeat(partial(evaluate, points), number=1, repeat=4))
-        for evaluate in (made, net.to("cpu"))
-    )
-    return text(
-        "doctor.found.shader",
-        renderer=made.renderer,
-        points=len(points),
-        shader=1e3 * by_shader,
-        cpu=1e3 * by_cpu,
-    )
-
-
 def window() -> str:
     """Connect Qt to the display."""
     found = need("PySide6")
@@ -540,7 +514,7 @@ PROBES: dict[str, Callable[[], str]] = {
     **{
         probe.__name__: probe
         for probe in (
-            *(python, packages, numba, cuda, opengl, shader, window, notebook, images, video),
+            *(python, packages, numba, cuda, opengl, window, notebook, images, video),
             *(onnx, jupyter, pictures, kernels, room),
         )
     },

@@ -1,10 +1,8 @@
-"""Writer of networks as GLSL or HLSL functions, which read parameters four at a time.
+"""Writer of networks as GLSL or HLSL functions, whose parameters are constants.
 
 Each operation of the program becomes a block of lines, and each buffer an array of floats. Matrices
 are stored row by row as vectors of four floats, padded with zeros, because GPUs multiply such
-vectors in one operation; so the length of every buffer is also padded to a multiple of 4. An
-exported shader contains the vectors as constants. The shader that shows a training run in progress
-reads them from a texture (see `FOURS_READER`).
+vectors in one operation; so the length of every buffer is also padded to a multiple of 4.
 
 The code requires GLSL 1.20 or GLSL ES 3.00 (WebGL 2), or HLSL shader model 4, which has 4,096
 constants of four floats. Compilers are slow for many constants: Mesa's software renderer took 7 to
@@ -22,7 +20,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, require
-from scalarviz.base.package_files import text_beside
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.layer_formulas import PARAMETRIC_FORMULAS, ROW_FORMULAS
 from scalarviz.core.program import NONE, Buffer, Operation, Windows, parametric_counts
@@ -35,13 +32,11 @@ if TYPE_CHECKING:
 
 NAME = "network"
 PARTS = "xyzw"
-TEXELS = 256  # texels in a line of the texture of `FOURS_READER`
-FOURS_READER = f"#define TEXELS {TEXELS}\n" + text_beside(__file__, "fours_reader.glsl")
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """Templates for code that differs between GLSL and HLSL; exports use `constants`."""
+    """Templates for code that differs between GLSL and HLSL."""
 
     name: str
     version: str
@@ -116,7 +111,7 @@ class Shader:
             too large.
     """
 
-    def __init__(self, net: Network, language: Language = GLSL) -> None:
+    def __init__(self, net: Network, language: Language) -> None:
         check_workspace(net)
         self.language = language
         self.writer = ShaderWriter(NAME, taken=(NAME, f"{NAME}_row"))
@@ -187,20 +182,18 @@ class Shader:
         return sum(each.rows * each.stride for each in self.places)
 
     def in_fours(self, numbers: FloatArray) -> npt.NDArray[np.float32]:
-        """Return the texels of the texture of `FOURS_READER`, shape (lines, TEXELS, 4).
+        """Return the numbers of all matrices with their padding, shape (vectors, 4).
 
         `numbers` are the parameters, in bank order, followed by the state.
         """
-        lines = max(1, -(-self.size // (4 * TEXELS)))
-        texels = np.zeros((lines, TEXELS, 4), np.float32)
-        flat = texels.reshape(-1)
+        flat = np.zeros(self.size, np.float32)
         with np.errstate(over="ignore"):
             for place in self.places:
                 shape = place.rows, place.columns
                 rows = flat[place.at : place.at + place.rows * place.stride]
                 own = numbers[place.first : place.first + place.rows * place.columns]
                 rows.reshape(-1, place.stride)[:, : place.columns] = own.reshape(shape)
-        return texels
+        return flat.reshape(-1, 4)
 
 
 # Shader code of each kind of operation, in evaluation mode: a function and a row of WRITERS.
@@ -380,12 +373,12 @@ def write_shader(net: Network, values: FloatArray, language: Language, note: str
         "export it as .npz and pass it to the shader as a texture, or make the network smaller",
     )
     shader = Shader(net, language)
-    fours = shader.in_fours(np.concatenate([values, net.bank.state])).reshape(-1, 4)
+    fours = shader.in_fours(np.concatenate([values, net.bank.state]))
     pieces, kind = [heading(net, language, note)], f"{language.vector}4"
-    if count := shader.size // 4:
-        items = [f"{kind}({', '.join(map(literal, each))})" for each in fours[:count]]
+    if len(fours):
+        items = [f"{kind}({', '.join(map(literal, each))})" for each in fours]
         listed = ",\n    ".join(items)
-        pieces.append(language.constants.format(kind=kind, count=count, items=listed))
+        pieces.append(language.constants.format(kind=kind, count=len(fours), items=listed))
     pieces.append(shader.text)
     if max(net.inputs, net.outputs) <= WIDEST_VECTOR:
         pieces.append(vector_function(net, language))

@@ -37,7 +37,6 @@ from scalarviz.faces.cli.doctor import (
 )
 from scalarviz.faces.controller import precompile
 from scalarviz.faces.scene_file import find
-from scalarviz.stage import network_shader
 from tests.engines.test_cuda import needs_numba_cuda
 from tests.machine import ROOT
 from tests.wording import refused
@@ -146,19 +145,6 @@ def test_what_a_lesson_draws_with_is_looked_for() -> None:
     found = answer("kernels")
     assert found.works
     assert found.said.startswith("compiled;") or found.mend == COMMAND
-
-
-@pytest.mark.slow
-def test_the_speed_of_shaders_is_told() -> None:
-    found = answer("shader")
-    assert found.works and found.said.startswith("a map of 2,304 points in ")
-    assert found.said.endswith(" ms on the cpu engine")
-
-
-def test_why_shaders_do_not_run_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(network_shader, "text_of", lambda net: (None, "there is no card"))
-    found = answer("shader")
-    assert (found.works, found.said) == (False, "there is no card")
 
 
 def test_every_extra_for_users_has_its_row() -> None:

@@ -83,29 +83,7 @@ def beside() -> str:
     return f"{seen} {' '.join(sorted(set(said)))}"
 
 
-def shader() -> str:
-    """A network in a fragment shader, in an OpenGL context of its own."""
-    network = sv.Network([2, 8, 3], "tanh", seed=0)
-    samples = np.random.default_rng(0).uniform(size=(5000, 2))
-    with sv.shader(network) as made:
-        found = [made(samples) for _ in range(5)]
-        apart = max(float(np.abs(each - network(samples)).max()) for each in found)
-        return "right" if apart < 1e-5 and not made.why else f"{apart} {made.why}"
-
-
-def shaders() -> str:
-    """A window, and a shader on another thread all the while."""
-    said: list[str] = []
-    thread = threading.Thread(target=lambda: said.append(shader()))
-    seen = watch(thread.start)
-    thread.join()
-    return f"{seen} {' '.join(said)}"
-
-
 if __name__ == "__main__":
-    deeds = {
-        "picture": picture, "watch": watch, "inside": inside, "beside": beside, "shader": shader,
-        "shaders": shaders,
-    }  # fmt: skip
+    deeds = {"picture": picture, "watch": watch, "inside": inside, "beside": beside}
     for word in sys.argv[1:]:
         print(word, deeds[word](), flush=True)

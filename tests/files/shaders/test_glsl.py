@@ -16,7 +16,7 @@ import scalarviz as sv
 from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.errors import InputError
 from scalarviz.files.shaders.network_export import export_network
-from scalarviz.files.shaders.shader import WRITERS, Shader
+from scalarviz.files.shaders.shader import GLSL, WRITERS, Shader
 from tests.core.layers.test_layers import MAKERS
 from tests.files.shaders import run_shaders
 from tests.wording import refused
@@ -300,4 +300,4 @@ def hlsl(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_network_of_too_many_numbers_is_refused() -> None:
-    refused(InputError, "10,003").by(Shader, sv.Network([2, 10000, 1]))
+    refused(InputError, "10,003").by(Shader, sv.Network([2, 10000, 1]), GLSL)

@@ -501,8 +501,8 @@ def test_nobody_asks_which_of_the_two_a_model_is() -> None:
     asking = re.compile(r"isinstance\([^\n]*\b(Network|Expression)\b|(has|get)attr\([\w.]*network,")
     files = {str(path.relative_to(PACKAGE)): path for path in PACKAGE.rglob("*.py")}
     found = {name for name, path in files.items() if asking.search(path.read_text("utf-8"))}
-    # What users pass to sv.onnx.save, sv.shader, sv.follow and sv.ablated.
-    asked = {"files/onnx/writing.py", "stage/network_shader.py", "training/follow/following.py"}
+    # What users pass to sv.onnx.save, sv.follow and sv.ablated.
+    asked = {"files/onnx/writing.py", "training/follow/following.py"}
     asked |= {"training/network/grown_networks.py"}
     assert found == asked
 
