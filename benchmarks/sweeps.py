@@ -3,15 +3,14 @@
     python -m benchmarks sweeps [rounds] [--long]
     python -m benchmarks.sides benchmarks.sweeps ours|replicas|jax|torch xor|rgb
     python -m benchmarks.sides benchmarks.sweeps cluster STEPS
-    python -m benchmarks.sides benchmarks.sweeps many|opening|live
-    python -m benchmarks.sides benchmarks.sweeps pictures cubes|maps|losses
+    python -m benchmarks.sides benchmarks.sweeps many
 
 The networks have one hidden layer of 2 to 20 neurons, tanh, then sigmoid, and take 2,000 steps of
 SGD on all samples, in float32. JAX trains the seeds of a shape together by `vmap`, all steps in one
 call that is compiled for each shape. PyTorch trains one network after the other; a few with eight
 hidden neurons are measured, and their time is scaled to all.
 
---long also measures the cluster with larger tasks. Windows open on Xvfb without a display.
+--long also measures the cluster with larger tasks.
 """
 
 from __future__ import annotations
@@ -19,8 +18,6 @@ from __future__ import annotations
 import os
 import resource
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from importlib.util import find_spec
@@ -28,14 +25,12 @@ from importlib.util import find_spec
 import numpy as np
 
 from benchmarks.sides import Options, answer, in_turn, seconds_of
-from benchmarks.watched import screen
 
 WIDTHS = 2, 4, 8, 12, 20
 SEEDS = 50
 STEPS = 2000
 RATE = 0.5
 TORCH_NETWORKS = 4
-PICTURES = 20
 CASES = {
     "xor": ([[0, 0], [0, 1], [1, 0], [1, 1]], [[0], [1], [1], [0]]),
     "rgb": (
@@ -196,66 +191,9 @@ def many() -> list[float]:
     return [seconds, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024]
 
 
-def seen(seen_when: str, *command: str) -> list[float]:
-    """Seconds from a command to a picture at which something is true, and processor time of them.
-
-    The first picture that shows a hundred networks or more counts.
-    """
-    program = (
-        "import os, sys, time; "
-        "from scalarviz.stage.sweep_stage import SweepStage as S; "
-        "draw = S.draw; "
-        "S.draw = lambda self, *size: (draw(self, *size), "
-        f"len(self.networks) >= 100 and {seen_when} and "
-        "(print(time.time(), time.process_time(), flush=True), os._exit(0))); "
-        "from scalarviz.faces.cli.commands import main; "
-        f"sys.argv = ['scalarviz', 'sweep', *{command}]; main()"
-    )
-    start = time.time()
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    shown, processor = map(float, done.stdout.split()[-2:])
-    return [shown - start, processor]
-
-
-def opening() -> list[float]:
-    """Seconds from the command to a picture of a hundred networks, and processor time of them."""
-    return seen("True", "xor", "--seeds", "100", "--watch")
-
-
-def live() -> list[float]:
-    """Seconds from the command until a window shows 10,000 networks trained, and processor time."""
-    grid = "hidden=2,4,8,16"
-    return seen("self.sweep.done", "xor", "--grid", grid, "--seeds", "2500", "--watch")
-
-
-def pictures(kind: str) -> list[float]:
-    """Seconds for a picture of 400 networks that train, and processor time of its thread."""
-    import scalarviz as sv
-    from scalarviz.stage.render_options import RenderOptions
-    from scalarviz.stage.sweep_look import SweepLook
-    from scalarviz.stage.sweep_stage import SweepStage
-
-    runs = sv.sweep(xor, {"hidden": [2, 3, 4, 8]}, range(100))
-    look = RenderOptions(size=(1280, 720), samples=1)
-    sys.setswitchinterval(0.0001)  # as windows do
-    with look.canvas() as canvas:
-        stage = SweepStage(runs, "dark", SweepLook(kind))
-        runs.play(100_000, every=50)
-        while runs.progressed.step < 100:
-            time.sleep(0.01)
-        canvas.frame(stage.draw)
-        start, processor = time.perf_counter(), time.thread_time()
-        for _ in range(PICTURES):
-            canvas.frame(stage.draw)
-        passed = time.perf_counter() - start, time.thread_time() - processor
-        runs.stop()
-    return [each / PICTURES for each in passed]
-
-
 SIDES = {
     "ours": ours, "replicas": replicas, "jax": jax, "torch": torch, "cluster": cluster,
-    "many": many, "opening": opening, "live": live,
-    "pictures": pictures,
+    "many": many,
 }  # fmt: skip
 
 
@@ -289,33 +227,3 @@ def report(options: Options) -> None:
             )
     seconds, megabytes = answer([__name__, "many"])
     print(f"\n10,000 networks 2-h-1, {STEPS:,} steps: {seconds:.1f} s, {megabytes:.0f} MB more")
-    report_seen(options)
-
-
-def report_seen(options: Options) -> None:
-    """The window of a hundred networks, and pictures of 400 that train."""
-    with screen() as display:
-        answer([__name__, "opening"], DISPLAY=display)  # compiles what is not in the cache
-        found = [answer([__name__, "opening"], DISPLAY=display) for _ in range(options.rounds)]
-        whole, processor = zip(*found, strict=True)
-        print(
-            f"\nA hundred networks of xor are seen {statistics.median(whole):.2f} s "
-            f"({min(whole):.2f} to {max(whole):.2f}) after the command, with "
-            f"{statistics.median(processor):.2f} s of processor time (asked for: 2 s)"
-        )
-        whole, processor = zip(
-            *[answer([__name__, "live"], DISPLAY=display) for _ in range(options.rounds)],
-            strict=True,
-        )
-        print(
-            f"10,000 networks of xor are seen live, {STEPS:,} steps of each: {min(whole):.1f} to "
-            f"{max(whole):.1f} s from the command to the last one trained, "
-            f"{statistics.median(processor):.1f} s of processor time"
-        )
-    kinds = {kind: [__name__, "pictures", kind] for kind in ("cubes", "maps", "losses")}
-    for kind, times in in_turn(kinds, options.rounds).items():
-        seconds, processor = np.median(times, axis=0)
-        print(
-            f"    400 networks that train as {kind:6}  {1 / seconds:5.1f} pictures a second, "
-            f"{1e3 * processor:5.1f} ms of processor time for each (asked for: 10 a second)"
-        )

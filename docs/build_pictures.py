@@ -110,23 +110,14 @@ def names(path: Path) -> None:
         Image.fromarray(drawn(canvas, stages, options)).save(path)
 
 
-def colors(sizes: tuple[int, ...] = (3, 8, 3), seed: int = 0, task: str = "hue") -> sv.Session:
-    """Return an untrained session; the sweep example of the guide varies its arguments."""
-    net = sv.Network(list(sizes), "tanh", output="sigmoid", seed=seed)
-    pairs = data.Rgb(task)
-    return sv.Session(net, pairs, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=seed)
-
-
-def sweep(path: Path) -> None:
-    runs = sv.sweep(colors, {"sizes": [(3, 3), (3, 8, 3), (3, 8, 8, 3)]}, seeds=range(24))
-    runs.advance(2000, progress=False)
-    sv.picture(runs, path, size=(1000, 620))
-
-
 def side_by_side(path: Path) -> None:
-    sessions = [colors((3, *hidden, 3), task="invert") for hidden in ((), (8,), (8, 8))]
-    for session in sessions:
+    sessions = []
+    for hidden in ((), (8,), (8, 8)):
+        net = sv.Network([3, *hidden, 3], "tanh", output="sigmoid", seed=0)
+        pairs = data.Rgb("invert")
+        session = sv.Session(net, pairs, optimizer=sv.SGD(0.5), batch=8, engine="cpu", seed=0)
         session.advance(300, progress=False)
+        sessions.append(session)
     sv.picture(sessions, path, theme="light")
 
 
@@ -183,7 +174,6 @@ PICTURES = {
     "texture.png": trained,
     "names.png": names,
     "gpt.png": gpt,
-    "sweep.png": sweep,
     "side-by-side.png": side_by_side,
     "follow.png": followed,
     "notebook.png": readme_picture.draw,

@@ -154,7 +154,7 @@ def test_a_loss_says_where_its_backward_is() -> None:
 def test_what_cannot_be_shown_says_what_can() -> None:
     s = sv.Session(network(), (INPUTS, ROWS))
     shown: list[tuple[Any, str]] = [
-        (sv.replicate(s, range(2)), "sv.sweep"),
+        (sv.replicate(s, range(2)), "networks[0]"),
         (s.network.weight(0), "pin="),
         (s.network[0], "pin="),
         (s.network, "sv.Session(network, data)"),

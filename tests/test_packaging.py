@@ -275,7 +275,10 @@ def test_an_installed_package_has_every_file(tmp_path: Path) -> None:
     check_lesson(built / "scalarviz" / "notebooks" / "01-one-weight.ipynb")
     guide = built / "scalarviz" / "docs" / "guide"
     assert "](../../notebooks/01-one-weight.ipynb)" in guide.joinpath("glossary.md").read_text()
-    assert "](https://scalarviz.example/docs/sweep.png)" in guide.joinpath("compare.md").read_text()
+    assert (
+        "](https://scalarviz.example/docs/side-by-side.png)"
+        in guide.joinpath("compare.md").read_text()
+    )
 
 
 def check_lesson(path: Path) -> None:

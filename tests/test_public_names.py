@@ -24,7 +24,6 @@ from scalarviz.core.formulas.activations import ACTIVATIONS
 from scalarviz.core.formulas.initializers import INITIALIZERS
 from scalarviz.core.formulas.optimizers import SCHEDULES
 from scalarviz.errors import InputError, UnknownNameError
-from scalarviz.faces import watch as faces
 from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.scene_file import find, load
 from scalarviz.scene.look import OFFERS
@@ -285,7 +284,6 @@ def test_options_of_a_session_reach_its_window(
     monkeypatch: pytest.MonkeyPatch, colours: sv.Session
 ) -> None:
     pytest.importorskip("PySide6", reason="a window takes PySide6")
-    monkeypatch.setattr(faces, "check_window", lambda: None)
     monkeypatch.setattr("scalarviz.faces.window.window.watch", lambda _, options: options)
     options: dict[str, Any] = {
         "size": (64, 48),
@@ -307,17 +305,12 @@ def test_the_terminal_that_is_gone_is_answered_with_what_to_use(colours: sv.Sess
     refused(InputError, "terminal").by(sv.watch, colours, terminal=True)
 
 
-def test_options_of_a_sweep_reach_its_picture(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(faces, "watch_sweep", lambda *known, play: known[-1])
+@pytest.mark.parametrize("option", ["networks", "order", "group", "against"])
+def test_pictures_of_sweeps_that_are_gone_are_answered_with_what_to_use(option: str) -> None:
     sweep = sv.sweep(xor, {"lr": [0.1, 0.2]}, seeds=[0, 1])
-    options: dict[str, Any] = {
-        "networks": "losses",
-        "order": "-success",
-        "group": "lr",
-        "against": 1,
-    }
-    look = sv.watch(sweep, **options)
-    assert {name: getattr(look, name) for name in options} == options
+    for function in (sv.picture, sv.watch):
+        refused(InputError, "runs.table()").by(function, sweep, **{option: "lr"})
+        refused(InputError, "runs.table()").by(function, sweep)
 
 
 def xor(lr: float, seed: int) -> sv.Session:

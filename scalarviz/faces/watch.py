@@ -14,12 +14,9 @@ from scalarviz.faces.controller.options import Recipe
 from scalarviz.faces.controller.train import Autosave
 from scalarviz.faces.notebook.notebook_cells import in_marimo, in_notebook
 from scalarviz.faces.scene_file import find, load
-from scalarviz.faces.window.display_check import check_window
 from scalarviz.scene.look import Look, LookArgs
 from scalarviz.stage.render_options import RenderOptions, with_fields
-from scalarviz.stage.show import Several, Show
-from scalarviz.stage.sweep_look import SweepLook, sweep_look
-from scalarviz.sweeps.sweep import STEPS, Sweep
+from scalarviz.stage.show import NO_SWEEPS, Several, Show
 from scalarviz.training.follow.following import can_be_followed, follow
 
 INSTEAD = (
@@ -27,7 +24,7 @@ INSTEAD = (
     "sv.picture(..., 'net.png') and sv.record(..., 'net.mp4') write a file, "
     "and sv.page(..., 'net.html') a page that trains in a browser"
 )
-GONE = {
+GONE = NO_SWEEPS | {
     "terminal": "sv.watch has no argument terminal=: s.advance(1000) shows a progress bar in "
     "the terminal, and sv.watch(..., browser=True) a page in a browser",
 }
@@ -49,10 +46,6 @@ def watch(
     present: bool = False,
     nodes: Callable[[Any], object] | None = None,
     pin: object = None,
-    networks: str | None = None,
-    order: str | None = None,
-    group: str | None = None,
-    against: int | None = None,
     browser: bool = False,
     address: str = "127.0.0.1",
     port: int | None = None,
@@ -67,9 +60,8 @@ def watch(
     Args:
         show: a Session, a Show, a fitted estimator of sv.sklearn, or the name or path of a scene;
             a list of 1 to 6 of these, or a dict with names as keys, shown side by side on one
-            clock; a Sweep, which accepts steps, theme, size, play, networks, order, group and
-            against, and opens a network on a click; or the record of a followed training run. For a
-            Network or a PyTorch module, `sv.follow(show)` is called and its result returned
+            clock; or the record of a followed training run. For a Network or a PyTorch module,
+            `sv.follow(show)` is called and its result returned
         steps: number of steps after which training pauses; None (default) means no limit
         speed: steps per second, 0 for as fast as possible; None (default) means the speed of the
             Show
@@ -91,16 +83,6 @@ def watch(
             visuals. By default None
         pin: weight or neuron to pin: a Weight, its row of the bank, or a Perceptron; for several
             sessions, a list with one of these or None for each session. By default None
-        networks: for a Sweep, how to draw each network: "cubes" (default) for a wall of cubes,
-            "maps" for a map of its outputs in the plane, "swatches" for its colors, or "losses" for
-            its loss
-        order: for a Sweep, table column by which settings and networks are sorted, such as "loss",
-            or "-success" for descending order; None (default) sorts settings in grid order and
-            networks by the ranking of the sweep
-        group: for a Sweep, table column by which settings are grouped; None (default) means no
-            groups
-        against: for a Sweep, index of the setting with which the others are compared; None
-            (default) means the best one
         browser: if True, serve a page of one session until Ctrl-C and print its URL; by default
             False
         address: address of this machine at which the page is served; by default, only this machine
@@ -116,10 +98,7 @@ def watch(
     """
     if can_be_followed(show):
         return follow(show, show="browser" if browser else "auto")
-    look = sweep_look(show, networks, order, group, against)
     seen = RenderOptions(pin=cast(Any, pin)).changed(view)
-    if isinstance(show, Sweep):
-        return watch_sweep(show, steps, seen.theme, size, look, play=play is not False)
     from scalarviz.faces.controller.face import WatchOptions
     from scalarviz.faces.notebook import session_display as notebook
     from scalarviz.faces.window import window
@@ -173,38 +152,6 @@ def in_browser(
     from scalarviz.faces.browser import serve
 
     return serve.watch(shown, options, address, port, share)
-
-
-def watch_sweep(
-    sweep: Sweep,
-    steps: int | None,
-    theme: str,
-    size: tuple[int, int] | None,
-    look: SweepLook,
-    *,
-    play: bool,
-) -> Any:
-    """Train a sweep, and show it in a window or below a notebook cell."""
-    steps = sweep.step or STEPS if steps is None else steps
-    size = None if size is None else RenderOptions(size=size).size
-    if in_notebook():
-        from scalarviz.faces.notebook.session_display import show_sweep
-
-        return show_sweep(sweep, steps, theme, size or (960, 600), look, play=play)
-    try:
-        check_window()
-    except DisplayError as lack:
-        raise DisplayError(
-            f"{lack}; without a window sv.picture(runs, 'sweep.png') writes a file"
-        ) from lack
-    if play and not sweep.done:
-        sweep.play(steps)  # kernels are loaded while the window opens
-    try:
-        from scalarviz.faces.window.sweep_window import watch_sweep
-
-        return watch_sweep(sweep, steps, theme, size, look)
-    finally:
-        sweep.stop()
 
 
 def shown_in(

@@ -213,16 +213,12 @@ def is_logarithmic(numbers: FloatArray, settings: Sequence[str]) -> bool:
     return len(above) < SEEN * len(numbers)
 
 
-def loss_scale(losses: FloatArray, most: float | None = None) -> LossScale:
+def loss_scale(losses: FloatArray) -> LossScale:
     """Return a scale with round ends for losses returned by `shown`.
 
     The scale is logarithmic if all losses are positive, otherwise linear.
-
-    Args:
-        most: upper end of the scale; default: the largest loss
     """
-    least: float = float(losses.min())
-    low, high = loss_ends(least, float(losses.max()) if most is None else most)
+    low, high = loss_ends(float(losses.min()), float(losses.max()))
     return LossScale(low, high)
 
 
@@ -691,11 +687,9 @@ def name_ends(
         canvas.text(x, base + 1.0 * size, said_loss(loss), color=theme.ink, **look)
 
 
-def draw_ends(
-    canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float, size: float = LETTERS
-) -> None:
+def draw_ends(canvas: Canvas2D, scales: ChartScales, theme: Theme, scale: float) -> None:
     """Write both ends of the loss scale to the left of the plot."""
-    plot, losses, size = scales.plot, scales.losses, size * scale
+    plot, losses, size = scales.plot, scales.losses, LETTERS * scale
     for value, y in ((losses.high, plot.y + 0.7 * size), (losses.low, plot.bottom)):
         x, words = plot.x - 6.0 * scale, typeset(f"{value:g}")
         canvas.text(x, y, words, size=size, color=theme.quiet, anchor="right")

@@ -65,9 +65,9 @@ class PlanePoints:
     axes: tuple[int, ...]
     features: Callable[[FloatArray], FloatArray] | None = None
 
-    def grid(self, side: int = MAP_SIDE) -> FloatArray:
+    def grid(self) -> FloatArray:
         """Return the inputs of all cell centers of a map, row by row from the top left."""
-        return self.inputs_of(self.low + cells(side) * (self.high - self.low))
+        return self.inputs_of(self.low + cells(MAP_SIDE) * (self.high - self.low))
 
     def inputs_of(self, points: FloatArray) -> FloatArray:
         """Return the network inputs for points of the plane."""

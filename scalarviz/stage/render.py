@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal, Unpack
 
@@ -36,13 +36,9 @@ from scalarviz.stage.render_options import (
     shown,
     with_fields,
 )
-from scalarviz.stage.show import Show, whole_number
+from scalarviz.stage.show import NO_SWEEPS, Show, whole_number
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.stages import Stages
 from scalarviz.stage.storyboard_page import StoryboardStill, page
-from scalarviz.stage.sweep_look import sweep_look
-from scalarviz.stage.sweep_stage import SweepStage
-from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.follow.followed_session import rewind
 from scalarviz.training.session.actions import nothing
 from scalarviz.training.session.reading import names_of_cells
@@ -60,15 +56,11 @@ LAST = 1.0  # seconds for which the final frame is held
 MOVES = ("still", "orbit", "approach")
 
 
-@with_fields(RenderOptions())
+@with_fields(RenderOptions(), gone=NO_SWEEPS)
 def picture(
     session: object,
     path: object = None,
     *,
-    networks: str | None = None,
-    order: str | None = None,
-    group: str | None = None,
-    against: int | None = None,
     look: RenderOptions | None = None,
     **view: Unpack[RenderArgs],
 ) -> Frame:
@@ -77,17 +69,8 @@ def picture(
     Args:
         session: a Session, a Show or a fitted estimator; or a list of 1 to 6 of them, or a dict
             from names to them, drawn side by side on common scales, with a table and all loss
-            curves below; or a Sweep, whose settings are drawn side by side. The options from camera
-            to past do not apply to a Sweep
+            curves below
         path: output file, .png; by default None, no file is written
-        networks: for a Sweep, how each network is drawn: "cubes", the default, a wall of cubes;
-            "maps", a map of the plane; "swatches" of its colors; or "losses", by its loss
-        order: for a Sweep, table column by which settings and networks are sorted, such as "loss",
-            or "-success" for descending order; by default settings in grid order and networks by
-            the ranking of the sweep
-        group: for a Sweep, column by whose values settings are grouped; by default None, no groups
-        against: for a Sweep, index of the setting with which the others are compared; by default
-            None, the best
         look: a RenderOptions that replaces the defaults of the options below
         **view: options of the view, fields of RenderOptions
 
@@ -107,15 +90,7 @@ def picture(
             f"a picture is saved as .png, not as {place.name!r}: rename it",
         )
         check_place(place)
-    seen = sweep_look(session, networks, order, group, against)
-    if isinstance(session, Sweep):
-        session.check_trained()
-        drawer: AbstractContextManager[Stages | SweepStage] = nullcontext(
-            SweepStage(session, look.in_theme("dark").theme, seen)
-        )
-    else:
-        drawer = look.on(shown(session))
-    with look.canvas() as canvas, drawer as stage:
+    with look.canvas() as canvas, look.on(shown(session)) as stage:
         frame = drawn(canvas, stage, look)
     if place is not None:
         replace_file(place, png(frame))

@@ -24,7 +24,6 @@ from scalarviz.stage.stages import Pin, Stages, stages_of
 
 if TYPE_CHECKING:
     from scalarviz.scene.picture import Canvas
-    from scalarviz.stage.sweep_stage import SweepStage
 
 
 LARGEST = 8192  # maximum pixels along a side
@@ -198,6 +197,6 @@ def shown(given: object) -> Show | Several:
     return several if len(several.shows) > 1 else several.shows[0]
 
 
-def drawn(canvas: Canvas, stage: Stages | SweepStage, look: RenderOptions) -> Frame:
+def drawn(canvas: Canvas, stage: Stages, look: RenderOptions) -> Frame:
     """Return the stage as rendered pixels."""
     return canvas.frame(stage.draw, look.ratio, look.samples)

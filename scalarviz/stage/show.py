@@ -34,9 +34,14 @@ from scalarviz.training.session.value_session import session_of
 A_SESSION = "write sv.Session(network, data)"
 INSTEAD = (
     (Model, A_SESSION),
-    (Replicas, "write sv.sweep(make, {}, seeds), which shows its networks"),
+    (Replicas, "write sv.Session(replicas.networks[0], data)"),
     (Part, "show the session that trains it, and pass pin="),
     (object, A_SESSION),
+)
+
+NO_SWEEP = "runs.table() compares the settings of a sweep, and runs[4, 17] is one run as a Session"
+NO_SWEEPS = dict.fromkeys(
+    ("networks", "order", "group", "against"), f"sweeps have no picture: {NO_SWEEP}"
 )
 
 STEPS = 2000
@@ -188,7 +193,10 @@ class Show:
             f"this is a {type(shown).__name__}: pass one of them",
         )
         if not isinstance(shown, Show):
-            remedy = next(words for kind, words in INSTEAD if isinstance(shown, kind))
+            from scalarviz.sweeps.sweep import Sweep  # slow to import
+
+            rows = ((Sweep, NO_SWEEP), *INSTEAD)
+            remedy = next(words for kind, words in rows if isinstance(shown, kind))
             raise InputError(
                 f"a Session, a Show or a Value can be shown, not {shorten(shown)}: {remedy}"
             )

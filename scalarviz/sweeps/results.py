@@ -22,7 +22,7 @@ from scalarviz.core.program import columns
 from scalarviz.errors import InputError, OrderError
 from scalarviz.files.atomic import as_path, replace_file, save_text
 from scalarviz.sweeps.sweep_arguments import Ranking
-from scalarviz.sweeps.tasks import NEVER, Outcome
+from scalarviz.sweeps.tasks import NEVER
 from scalarviz.training.session.measurements import csv_of, data_frame
 from scalarviz.training.session.replicas import mean_of
 
@@ -182,53 +182,18 @@ def row_of_setting(sweep: Sweep, number: int) -> dict[str, Any]:
         outcome = sweep.outcome(number)
     except OrderError:
         return {**row, "runs": 0, "rank": None}
-    return row | cells_of(outcome, sweep.ranking, judged=bool(sweep.success), sure=True)
-
-
-def cells_of(
-    outcome: Outcome, ranking: Ranking, *, judged: bool = True, sure: bool = False
-) -> dict[str, Any]:
-    """Return the results of a setting as a mapping from column name to cell.
-
-    Args:
-        judged: whether there is a success criterion; `sure`: whether to add confidence intervals
-
-    The cell "rank" contains the number to rank by; the smallest is best.
-    """
-    row: dict[str, Any] = {
-        "runs": len(outcome.seeds),
-        "rank": float(interquartile_mean(outcome.scores(ranking))),
-    }
-    if judged:
+    row |= {"runs": len(outcome.seeds), "rank": None}
+    if sweep.success:
         steps = outcome.succeeded[outcome.succeeded != NEVER]
-        row |= spread("success", rate_of(outcome))
+        row |= spread("success", rate(len(steps), len(outcome.seeds)))
         row["steps to success"] = float(np.median(steps)) if len(steps) else None
-    for each in dict.fromkeys([Ranking(), ranking]):
+    for each in dict.fromkeys([Ranking(), sweep.ranking]):
         values = outcome.scores(each) * (-1.0 if each.rises else 1.0)
-        row[each.name] = float(interquartile_mean(values))
-        if sure:
-            row |= spread(each.name, mean_with_interval(values))
+        row |= spread(each.name, mean_with_interval(values))
     row["failed"] = int((outcome.failed != NEVER).sum())
     row |= {name: mean_of(outcome.last(name)) for name in outcome.metrics if name not in row}
     row["seconds"] = outcome.seconds
     return row
-
-
-def value_of(
-    setting: Mapping[str, Any], outcome: Outcome | None, column: str, ranking: Ranking
-) -> Any:
-    """Return the cell of a setting in a column of `table_of_settings`, or None if missing.
-
-    `outcome` contains the results of the setting, or is None if there are no results yet.
-    """
-    if column in setting:
-        return plain(setting[column])
-    return None if outcome is None else cells_of(outcome, ranking).get(column)
-
-
-def rate_of(outcome: Outcome) -> Interval:
-    """Return the fraction of successful networks with its confidence interval."""
-    return rate(int((outcome.succeeded != NEVER).sum()), len(outcome.seeds))
 
 
 def table_of_runs(sweep: Sweep) -> SweepTable:
@@ -260,11 +225,6 @@ def table_of_runs(sweep: Sweep) -> SweepTable:
 def spread(name: str, interval: Interval) -> dict[str, float]:
     """Return the cells of an interval: its value, its lower end and its upper end."""
     return {name: interval.value, f"{name} low": interval.low, f"{name} high": interval.high}
-
-
-def words_of(setting: Mapping[str, Any]) -> str:
-    """Return a setting as text, such as "hidden 4, lr 1"."""
-    return ", ".join(f"{visible(name)} {in_words(plain(value))}" for name, value in setting.items())
 
 
 def plain(value: object) -> object:

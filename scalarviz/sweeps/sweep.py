@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -15,14 +14,12 @@ from scalarviz.base.checks import (
     FloatArray,
     answered,
     not_copied,
-    require,
     shorten,
     size,
     true_or_false,
 )
 from scalarviz.base.messages import caution, visible
 from scalarviz.base.progress import Progress
-from scalarviz.base.texts import text
 from scalarviz.core.formulas.metric_formulas import is_one_hot, rows_of_metrics
 from scalarviz.errors import FileError, InputError, OrderError
 from scalarviz.files.atomic import as_path, shown
@@ -34,7 +31,6 @@ from scalarviz.sweeps.results import (
     beats,
     table_of_runs,
     table_of_settings,
-    words_of,
 )
 from scalarviz.sweeps.sweep_arguments import (
     RIGHT,
@@ -59,14 +55,10 @@ from scalarviz.sweeps.tasks import (
 )
 from scalarviz.training.session.measurements import has_all_targets
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.threads import Background
 
-STEPS = 2000  # steps of `play`
-REST = 1e-3  # seconds after a check, in which others can read
 CHECKS = 40  # checks of a training run, unless `every` is given
 SOME = 20  # settings made to examine them
 MOST_JUDGED = 1000  # samples of data for which "all right" is the default success
-MOST_KEPT = 256 * 2**20  # bytes of the final weights of all networks
 
 
 class Progressed(NamedTuple):
@@ -126,10 +118,6 @@ class Sweep:
             raise InputError("stop='success' needs success=, such as success=0.05")
         self.step = 0
         self.errors: dict[int, BaseException] = {}
-        self._lock = threading.RLock()  # while a network is trained or read
-        self._thread = Background()
-        self._live: Iterator[Progressed] | None = None  # of `play`, which continues after `pause`
-        self._plan = 0, 0  # its steps and checks
         self._outcomes: dict[int, list[Outcome]] = {}
         self._trainings: list[tuple[SweepTask, TaskTraining]] = []  # those in progress
 
@@ -147,7 +135,7 @@ class Sweep:
         """Names of the measured metrics."""
         return list(self._metrics)
 
-    __reduce_ex__ = not_copied("a sweep, which may be training", "save its table instead")
+    __reduce_ex__ = not_copied("a sweep", "save its table instead")
 
     @property
     def success(self) -> str:
@@ -184,54 +172,6 @@ class Sweep:
         asked = self._asked(steps, every)
         return self._by_tasks(*asked) if self._executor is not None else self._by_checks(*asked)
 
-    def play(self, steps: int = STEPS, every: int | None = None) -> None:
-        """Start training in a background thread, or continue after `pause`; return immediately.
-
-        Args:
-            steps: number of training steps of each network; 2,000 by default
-            every: number of steps between checks; None (default) makes 40 checks
-
-        Raises the error that ended the previous `play`, unless `pause` has already raised it.
-        """
-        self._thread.raise_error()
-        asked = self._asked(steps, every)
-        if self._live is None or asked != self._plan:
-            self.pause()
-            self._live, self._plan = self.train(*asked), asked
-        self._thread.start(self._portions(self._live))
-
-    def pause(self) -> None:
-        """Stop `play` after the current check; if it ended with an error, raise that error."""
-        self.stop()
-        self._thread.raise_error()
-
-    def stop(self) -> None:
-        """Stop `play` after the current check, without raising an error that ended it."""
-        self._thread.stop(threading.TIMEOUT_MAX)
-
-    @property
-    def playing(self) -> bool:
-        """Whether `play` is running."""
-        return self._thread.busy
-
-    @property
-    def done(self) -> bool:
-        """Whether all networks have been trained for the requested number of steps."""
-        now = self.progressed
-        return self.step > 0 and now.done == now.total
-
-    def _portions(self, live: Iterator[Progressed]) -> Iterator[float]:
-        """Train in the background thread; yield the number of seconds to sleep after each check.
-
-        After an error, the next `play` starts from the beginning.
-        """
-        try:
-            for _ in live:
-                yield REST
-        except Exception:
-            self._live = None
-            raise
-
     def _asked(self, steps: int, every: int | None) -> tuple[int, int]:
         steps = size(steps, "steps")
         every = max(1, steps // CHECKS) if every is None else size(every, "every")
@@ -239,7 +179,7 @@ class Sweep:
 
     def _tasks(self, steps: int, every: int) -> list[SweepTask]:
         """Return the tasks of all settings; errors raised by `make` are stored in `errors`."""
-        plan = Plan(steps, every, self._success, self._stop, self._metrics, self._keeps())
+        plan = Plan(steps, every, self._success, self._stop, self._metrics)
         tasks: list[SweepTask] = []
         as_files = self._executor is not None or self._store is not None
         self.errors = {}
@@ -252,11 +192,6 @@ class Sweep:
             raise next(iter(self.errors.values()))
         self._outcomes, self._trainings, self.step = {}, [], steps
         return tasks
-
-    def _keeps(self) -> bool:
-        """Return whether the final weights of all networks fit into memory."""
-        sizes = [int(each.network.bank.value.nbytes) for each in self._some_sessions()]
-        return max(sizes, default=0) * len(self) <= MOST_KEPT
 
     def _known(self, tasks: list[SweepTask]) -> list[SweepTask]:
         """Load the results stored in the folder, and return the tasks without stored results."""
@@ -303,28 +238,25 @@ class Sweep:
         self._trainings = trainings = [(task, task.start()) for task in left]
         while trainings:
             for _, training in trainings:
-                with self._lock:
-                    training.advance()
-            with self._lock:
-                for ended in [each for each in trainings if each[1].done]:
-                    trainings.remove(ended)
-                    self._finish(ended[0], ended[1].outcome())
+                training.advance()
+            for ended in [each for each in trainings if each[1].done]:
+                trainings.remove(ended)
+                self._finish(ended[0], ended[1].outcome())
             yield self.progressed
         self._check_results()
 
     @property
     def progressed(self) -> Progressed:
         """Current progress of training."""
-        with self._lock:
-            running = [training for _, training in self._trainings]
-            ended = [part for parts in self._outcomes.values() for part in parts]
-            lost = len(set(self.errors) - set(self._outcomes)) * len(self.seeds)
-            failed = lost + sum(int((part.failed != NEVER).sum()) for part in ended)
-            failed += sum(int((training.failed != NEVER).sum()) for training in running)
-            done = lost + sum(len(part.seeds) for part in ended)
-            done += sum(int((~training.running).sum()) for training in running)
-            step = min((training.step for training in running), default=self.step if ended else 0)
-            return Progressed(step, done, failed, len(self))
+        running = [training for _, training in self._trainings]
+        ended = [part for parts in self._outcomes.values() for part in parts]
+        lost = len(set(self.errors) - set(self._outcomes)) * len(self.seeds)
+        failed = lost + sum(int((part.failed != NEVER).sum()) for part in ended)
+        failed += sum(int((training.failed != NEVER).sum()) for training in running)
+        done = lost + sum(len(part.seeds) for part in ended)
+        done += sum(int((~training.running).sum()) for training in running)
+        step = min((training.step for training in running), default=self.step if ended else 0)
+        return Progressed(step, done, failed, len(self))
 
     def _check_results(self) -> None:
         """Warn if results do not depend on the seed, or come from different processors."""
@@ -348,42 +280,20 @@ class Sweep:
     def outcome(self, setting: int) -> Outcome:
         """Return the results of a setting, one row per seed; raise OrderError if missing."""
         number = self._number(setting)
-        found = self.outcomes([number]).get(number)
-        if found is None:
+        parts = [*self._outcomes.get(number, [])]
+        parts += [training.outcome() for task, training in self._trainings if task.number == number]
+        if not parts:
             if number in self.errors:
                 raise self.errors[number]
             raise OrderError(
                 f"setting {number} has no results yet: call advance(2000) on the sweep first"
             )
-        return found
-
-    def outcomes(self, settings: Iterable[int] | None = None) -> dict[int, Outcome]:
-        """Return the available results as a mapping from setting number to Outcome.
-
-        Args:
-            settings: numbers of the settings; None (default) means all
-        """
-        with self._lock:
-            known = range(len(self.settings)) if settings is None else settings
-            parts = {number: [*self._outcomes.get(number, [])] for number in known}
-            for task, training in self._trainings:
-                if task.number in parts:
-                    parts[task.number].append(training.outcome())
-        return {number: joined(found) for number, found in parts.items() if found}
-
-    def check_trained(self) -> None:
-        """Raise OrderError if no setting has results yet."""
-        require(
-            any(self.knows(number) for number in range(len(self.settings))),
-            "this sweep has no results yet: call advance(2000) on it first",
-            OrderError,
-        )
+        return joined(parts)
 
     def knows(self, setting: int) -> bool:
         """Return whether a setting has results or an error."""
-        with self._lock:
-            under_way = [task.number for task, _ in self._trainings]
-            return any(setting in each for each in (self._outcomes, under_way, self.errors))
+        under_way = [task.number for task, _ in self._trainings]
+        return any(setting in each for each in (self._outcomes, under_way, self.errors))
 
     def _number(self, setting: object) -> int:
         count = len(self.settings)
@@ -424,11 +334,6 @@ class Sweep:
             )
             caution(f"run {number}, {seed} has {why}")
         return session
-
-    def name_of(self, setting: int, seed: int) -> str:
-        """Return a description of a run, such as "hidden 4, lr 1, seed 17"."""
-        named = words_of(self.settings[self._number(setting)])
-        return ", ".join([*filter(None, [named]), text("sweep.seed", seed=seed)])
 
     def table(self) -> SweepTable:
         """Return a table with one row per setting, in the order of `settings`.

@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from scalarviz.base.checks import FloatArray, check_signature, number, require, shorten
-from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
 from scalarviz.engines.custom.user_functions import digest
@@ -198,12 +197,6 @@ class Ranking:
 
     name: str = LOSS
     rises: bool = False
-
-    @property
-    def words(self) -> str:
-        """Name of the quantity as displayed in pictures."""
-        known = self.name.removeprefix(HELD_OUT)
-        return known if known == self.name else text("chart.held_out.metric", name=known)
 
 
 Measured = Mapping[str, MetricRow | None]  # metrics measured at checks; None: the loss

@@ -201,7 +201,7 @@ def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
     """Return a digest of everything the result depends on, except the processor."""
     goals = [goal.key if goal else "" for goal in (plan.success, plan.stop)]
     metrics = [f"{name} {row and code_of(row.value)}" for name, row in plan.metrics.items()]
-    parts = [plan.steps, plan.every, plan.keep, *goals, *metrics, sorted(versions_here().items())]
+    parts = [plan.steps, plan.every, *goals, *metrics, sorted(versions_here().items())]
     found = hashlib.sha256(repr(parts).encode())
     found.update(np.array(seeds, np.uint64).tobytes())
     for file in files:
@@ -228,7 +228,6 @@ class Plan:
         success: the Goal that counts as success, or None
         stop: the Goal that stops a network early, or None
         metrics: mapping from name to metric; None as the metric means the loss
-        keep: whether to keep the final weights
     """
 
     steps: int
@@ -236,7 +235,6 @@ class Plan:
     success: Goal | None = None
     stop: Goal | None = None
     metrics: Measured = field(default_factory=dict)
-    keep: bool = True
 
 
 @final
@@ -404,13 +402,10 @@ class TaskTraining:
 
     def outcome(self) -> Outcome:
         """Return the results so far."""
-        banks = self.networks.banks
-        values = [bank.value for bank in banks] if self.plan.keep else []
         return Outcome(
             np.array(self.seeds, np.uint64).view(np.int64), self.checks[: self._checked],
             self.losses[:, : self._checked], self.succeeded, self.ended, self.failed,
-            np.array(values) if values else np.zeros((0, len(banks[0])), banks[0].dtype),
-            tuple(bits_of(bank) for bank in banks),
+            tuple(bits_of(bank) for bank in self.networks.banks),
             {name: table[:, : self._checked] for name, table in self.metrics.items()},
             self.seconds, processor_here(),
         )  # fmt: skip
@@ -503,7 +498,6 @@ class Outcome:
         succeeded: step of the check at which each network first succeeded, or NEVER; int64
         ended: step at which the criterion `stop` ended each network, or NEVER; int64
         failed: step at which each network got a non-finite number, or NEVER; int64
-        values: final weights, shape (networks, parameters); no rows if the plan does not keep them
         digests: first 16 hexadecimal digits of the SHA-256 of each network's weights
         metrics: values of each metric, shape (networks, checks)
         seconds: time for training and measurements, in seconds
@@ -516,7 +510,6 @@ class Outcome:
     succeeded: Steps
     ended: Steps
     failed: Steps
-    values: FloatArray
     digests: tuple[str, ...]
     metrics: Mapping[str, FloatArray] = field(default_factory=dict)
     seconds: float = 0.0
@@ -558,7 +551,6 @@ class Outcome:
         arrays: dict[str, Array] = {
             "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
             "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
-            "values": self.values,
         }  # fmt: skip
         arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
         about = {
@@ -596,12 +588,10 @@ def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
     good &= all(len(array) == count for array in steps) and len(digests) == count
     for table in (arrays["losses"], *metrics.values()):
         good &= table.shape == (count, times) and table.dtype == np.float64
-    values = arrays["values"]
-    good &= values.ndim == 2 and len(values) in (0, count)
     if not good:
         raise ValueError("the arrays do not belong together")
     return Outcome(
-        seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], values, digests, metrics,
+        seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], digests, metrics,
         float(about["seconds"]), str(about["processor"]),
     )  # fmt: skip
 
@@ -622,11 +612,9 @@ def joined(parts: list[Outcome]) -> Outcome:
     def whole(name: str) -> Any:
         return np.concatenate([getattr(part, name) for part in parts])
 
-    kept = [part.values for part in parts] if all(len(part.values) for part in parts) else []
     return Outcome(
         whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
         whole("succeeded"), whole("ended"), whole("failed"),
-        np.concatenate(kept) if kept else parts[0].values[:0],
         tuple(digest for part in parts for digest in part.digests),
         {
             name: np.concatenate([wide(part.metrics[name]) for part in parts])

@@ -113,7 +113,7 @@ def most_alike(session: sv.Session) -> float:
     network, rows, maps = session.network.copy().to("python"), [], []
     training = getattr(session.data, "training", None)
     plane = training and plane_points(session.data, training)
-    values = plane.grid(20) if plane else None
+    values = plane.grid() if plane else None
     for layer in network.layers:
         values = None if values is None else np.asarray(layer.forward(values))
         if isinstance(layer, (sv.Dense, sv.Conv2d)):

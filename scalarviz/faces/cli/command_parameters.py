@@ -247,24 +247,6 @@ def sweep_command() -> Callable[..., None]:
         folder: str | None = typer.Option(
             None, metavar="FOLDER", help="Folder for results; default: next to the file."
         ),
-        picture: str | None = typer.Option(None, metavar="FILE", help="Draw the sweep as .png."),
-        watched: bool = typer.Option(
-            False, "--watch", help="Open a window in which all networks learn."
-        ),
-        networks: str | None = typer.Option(
-            None,
-            metavar="WHAT",
-            help="How the picture shows each network: cubes, maps, swatches or losses.",
-            autocompletion=beginning(("cubes", "maps", "swatches", "losses")),
-        ),
-        order: str | None = typer.Option(
-            None,
-            metavar="COLUMN",
-            help="Sort by a column, such as rank, or by -success, largest first.",
-        ),
-        group: str | None = typer.Option(
-            None, metavar="COLUMN", help="Group the settings by a column."
-        ),
     ) -> None:
         from scalarviz.faces.cli.sweep_scene import sweep_scene
 
@@ -281,9 +263,6 @@ def sweep_command() -> Callable[..., None]:
                 executor,
                 out,
                 folder,
-                picture,
-                watched,
-                {"networks": networks, "order": order, "group": group},
             )
         )
 

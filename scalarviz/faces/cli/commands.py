@@ -54,6 +54,11 @@ GONE = {
     "--terminal": "--terminal was removed: `{program} train` shows a progress bar in "
     "the terminal, and `{program} watch --browser` a page in a browser",
     "--language": "--language was removed: all texts are in English",
+    **dict.fromkeys(
+        ("--picture", "--watch", "--networks", "--order", "--group"),
+        "sweeps have no picture: `{program} sweep` prints a table of the settings, and -o runs.csv "
+        "writes the runs",
+    ),
 }
 ABOUT = "See a neural network learn."
 EXAMPLES = (

@@ -24,12 +24,8 @@ from scalarviz.faces.scene_options import (
     make_show,
     own_options,
 )
-from scalarviz.faces.watch import watch
 from scalarviz.files.atomic import as_path, check_place
-from scalarviz.stage.render import picture as draw
 from scalarviz.stage.show import Show
-from scalarviz.stage.sweep_look import sweep_look
-from scalarviz.stage.sweep_stage import SweepStage
 from scalarviz.sweeps.executors import ADDRESSES
 from scalarviz.sweeps.results import CSV, PARQUET
 from scalarviz.sweeps.sweep import Sweep, sweep
@@ -65,9 +61,6 @@ def sweep_scene(
     executor: str,
     out: str | None,
     folder: str | None,
-    picture: str | None = None,
-    watched: bool = False,
-    look: Mapping[str, str | None] | None = None,
 ) -> int:
     """Run a sweep over a scene, print its table and write its runs; return the exit code.
 
@@ -83,9 +76,6 @@ def sweep_scene(
         executor: here, processes, dask or the address of a scheduler
         out: .csv or .parquet file for the runs, or None
         folder: folder for results; None means a folder next to `out`, if `out` is given
-        picture: .png file for a picture, or None
-        watched: whether to open a window with all networks; closing it stops training
-        look: options of the picture and the window: networks, order and group; None: defaults
     """
     path = find(name)
     values = grid_of(grid, options_of(scene_of(path)))
@@ -96,12 +86,6 @@ def sweep_scene(
         )
         check_place(as_path(out))
         folder = folder or str(as_path(out).with_suffix(".runs"))
-    if picture is not None:
-        require(
-            as_path(picture).suffix.lower() == ".png",
-            f"a picture is saved as .png, not as {shorten(picture)}",
-        )
-        check_place(as_path(picture))
     if not executor.startswith(ADDRESSES):
         executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
     more = {} if success is None else {"success": as_kind(success, float, "success")}
@@ -115,19 +99,12 @@ def sweep_scene(
         folder=folder,
         **more,
     )
-    seen: dict[str, Any] = dict(look or {})
-    SweepStage(runs, "dark", sweep_look(runs, **seen))  # raises errors of the look
     stopped = False
     try:
-        if watched:
-            stopped = watch(runs, steps, **seen) != 0 or runs.progressed.done < len(runs)
-        else:
-            runs.advance(steps, every)
+        runs.advance(steps, every)
     except KeyboardInterrupt:
         stopped = True
     report(runs, out, folder, stopped)
-    if picture is not None and not stopped:
-        draw(runs, picture, **seen)
     return INTERRUPTED if stopped else int(bool(runs.errors))
 
 

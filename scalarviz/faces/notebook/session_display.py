@@ -1,12 +1,10 @@
-"""Show a session or a sweep in a notebook: as a live page, a page that trains, or a picture."""
+"""Show a session in a notebook: as a live page, a page that trains, or a picture."""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import asdict
 from html import escape
 from importlib.util import find_spec
-from time import monotonic
 from typing import Any, final
 
 from scalarviz.base.shell_commands import pip_command
@@ -23,8 +21,6 @@ from scalarviz.stage.encoders import png
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.stage.render import picture
 from scalarviz.stage.show import Several, Show
-from scalarviz.stage.sweep_look import SweepLook
-from scalarviz.sweeps.sweep import Sweep
 from scalarviz.training.session.session import Session
 
 FRAME = "width: 100%; height: 800px; border: 0; border-radius: 6px"
@@ -145,52 +141,3 @@ def image_of(image: bytes, width: int, title: str) -> str:
     look = "display: block; max-width: 100%; margin-bottom: 6px"
     seen = f'alt="{escape(title)}" width="{width}" style="{look}"'
     return f'<img {seen} src="data:image/png;base64,{b64encode(image).decode()}">'
-
-
-# A sweep: its picture below the cell, redrawn while it trains.
-
-BETWEEN = 0.5  # seconds between two pictures
-
-
-def show_sweep(
-    sweep: Sweep,
-    steps: int,
-    theme: str,
-    size: tuple[int, int],
-    look: SweepLook,
-    *,
-    play: bool,
-) -> None:
-    """Train a sweep and redraw it during training; interrupting the cell pauses training.
-
-    Args:
-        sweep: the sweep
-        steps: number of training steps of each run
-        theme: name of a theme, or "auto"
-        size: width and height of the picture in pixels
-        look: display options of the sweep
-        play: if False, only draw the current state of the sweep
-    """
-    from IPython.display import Image, display
-
-    place: Any = None
-
-    def draw() -> None:
-        nonlocal place
-        frame = picture(
-            sweep, size=size, theme="light" if theme == "auto" else theme, **asdict(look)
-        )
-        image = Image(png(frame), width=size[0])  # type: ignore[no-untyped-call]  # of IPython
-        if place is None:
-            place = display(image, display_id=True)  # type: ignore[no-untyped-call]  # of IPython
-        else:
-            place.update(image)
-
-    last = 0.0
-    if sweep.progressed.done:
-        draw()
-    if play:
-        for now in sweep.train(steps):
-            if monotonic() - last >= BETWEEN or now.done == now.total:
-                last = monotonic()
-                draw()

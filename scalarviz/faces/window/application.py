@@ -10,12 +10,11 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QEventLoop, QSize, Qt, QTimer
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtWidgets import (
     QApplication,
     QLayout,
-    QMainWindow,
     QMenuBar,
     QPushButton,
     QStyle,
@@ -23,12 +22,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from scalarviz.base.interrupt import Stop
 from scalarviz.base.messages import inform
 from scalarviz.base.processes import end_all
 from scalarviz.base.texts import text
 from scalarviz.scene.canvas.palette import THEMES, ControlColors
-from scalarviz.training.session.actions import nothing
 
 
 def application() -> QApplication:
@@ -45,11 +42,7 @@ def application() -> QApplication:
     return made
 
 
-# Appearance of windows: their size, themes, and icons in the text color.
-
-TITLE_BAR = 40  # maximum height of a window title in pixels
-SIZE = 1280, 800  # preferred and minimum size of a window
-SMALLEST = 640, 420
+# Appearance of windows: themes, and icons in the text color.
 
 
 def theme_of(name: str) -> str:
@@ -57,25 +50,6 @@ def theme_of(name: str) -> str:
     if name != "auto":
         return name
     return "light" if QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Light else "dark"
-
-
-class LoopWindow(QMainWindow):
-    """A window with its own event loop; an error in drawing or training closes it."""
-
-    def __init__(self, stop: Stop) -> None:
-        super().__init__()
-        self.stop = stop
-        self.error: Exception | None = None
-        self.loop = QEventLoop()
-        self.setMinimumSize(*SMALLEST)
-        room = self.screen().availableSize() - QSize(0, TITLE_BAR)
-        self.resize(QSize(*SIZE).boundedTo(room))
-
-    def fail(self, error: Exception) -> None:
-        """Close the window after an error; the function that opened it raises the first error."""
-        if self.error is None:
-            self.error = error
-            QTimer.singleShot(0, self.close)
 
 
 def palette_of(look: ControlColors) -> QPalette:
@@ -170,7 +144,7 @@ PATIENCE = 6  # checks after which the drawing thread is given up
 
 
 @contextmanager
-def ending_without_display(save: Callable[[], None] = nothing) -> Iterator[None]:
+def ending_without_display(save: Callable[[], None]) -> Iterator[None]:
     """If this context hangs because its X server was lost, call `save` and exit with code 1."""
     application: Any = QGuiApplication.instance()
     native = application.nativeInterface() if sys.platform == "linux" else None

@@ -14,8 +14,10 @@ import shiboken6
 from PySide6.QtCore import (
     QCoreApplication,
     QEvent,
+    QEventLoop,
     QKeyCombination,
     QObject,
+    QSize,
     Qt,
     QTimer,
 )
@@ -43,6 +45,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
+    QMainWindow,
     QMenu,
     QMenuBar,
     QMessageBox,
@@ -67,13 +70,16 @@ from scalarviz.faces.controller.export import (
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.controller.keys import controls_for, keys_of, written_key
 from scalarviz.faces.controller.train import Autosave
-from scalarviz.faces.window.application import LoopWindow, dress, having, spaced
+from scalarviz.faces.window.application import dress, having, spaced
 from scalarviz.faces.window.control_bar import STYLE, WIDTH, ControlBar, edit
 from scalarviz.faces.window.picture_widget import View
 from scalarviz.scene.layout.division import Division
 from scalarviz.stage.commands import COMMANDS
 from scalarviz.training.session.timeline import Position
 
+TITLE_BAR = 40  # maximum height of a window title in pixels
+SIZE = 1280, 800  # preferred and minimum size of a window
+SMALLEST = 640, 420
 FRAME = 33  # milliseconds between updates
 REST = 5.0  # pause after a picture while training at full speed, relative to its duration
 LONGEST_REST = 1000.0  # milliseconds: the first picture of a scene is slow
@@ -110,11 +116,17 @@ MOVED_BY_KEYS = (QAbstractButton, QComboBox, QSlider)  # focused only by Tab
 
 
 @final
-class MainWindow(LoopWindow):
-    """The main window of a user interface."""
+class MainWindow(QMainWindow):
+    """The main window of a user interface; an error in drawing or training closes it."""
 
     def __init__(self, face: Face, stop: Stop, keep: Autosave | None = None) -> None:
-        super().__init__(stop)
+        super().__init__()
+        self.stop = stop
+        self.error: Exception | None = None
+        self.loop = QEventLoop()
+        self.setMinimumSize(*SMALLEST)
+        room = self.screen().availableSize() - QSize(0, TITLE_BAR)
+        self.resize(QSize(*SIZE).boundedTo(room))
         self.face = face
         self.keep = keep or Autosave()
         self._state: FaceState | None = None
@@ -141,6 +153,12 @@ class MainWindow(LoopWindow):
         self._timer = QTimer(self, singleShot=True)
         self._timer.timeout.connect(self._tick)
         self._timer.start(0)
+
+    def fail(self, error: Exception) -> None:
+        """Close the window after an error; the function that opened it raises the first error."""
+        if self.error is None:
+            self.error = error
+            QTimer.singleShot(0, self.close)
 
     def _make_body(self) -> QWidget:
         body = QWidget()

@@ -258,18 +258,14 @@ def image_bytes(colors: object) -> npt.NDArray[np.uint8]:
     return pixels
 
 
-def sheet_of(tiles: npt.NDArray[Any], columns: int, gap: int = 0) -> npt.NDArray[Any]:
-    """Tile images, shape (n, rows, columns, channels), in `columns` columns; return one image.
-
-    Args:
-        gap: zero pixels to the right of and below each image; default 0
-    """
+def sheet_of(tiles: npt.NDArray[Any], columns: int) -> npt.NDArray[Any]:
+    """Tile images, shape (n, rows, columns, channels), in `columns` columns; return one image."""
     count, high, wide, depth = tiles.shape
     columns = min(columns, count)
     rows = -(-count // columns)
-    whole = np.pad(tiles, ((0, rows * columns - count), (0, gap), (0, gap), (0, 0)))
-    placed = whole.reshape(rows, columns, high + gap, wide + gap, depth).swapaxes(1, 2)
-    return placed.reshape(rows * (high + gap), columns * (wide + gap), depth)
+    whole = np.pad(tiles, ((0, rows * columns - count), (0, 0), (0, 0), (0, 0)))
+    placed = whole.reshape(rows, columns, high, wide, depth).swapaxes(1, 2)
+    return placed.reshape(rows * high, columns * wide, depth)
 
 
 def joins(xy: npt.NDArray[np.float64], width: float) -> npt.NDArray[np.float64]:

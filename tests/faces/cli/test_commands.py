@@ -340,6 +340,12 @@ def test_the_terminal_that_is_gone_is_answered_with_what_to_use(words: tuple[str
     refused(Exception, "--terminal").by(commands.application(given), given, standalone_mode=False)
 
 
+@pytest.mark.parametrize("option", ["--picture", "--watch", "--networks", "--order", "--group"])
+def test_pictures_of_sweeps_that_are_gone_are_answered_with_what_to_use(option: str) -> None:
+    given = ["sweep", "xor", option]
+    refused(Exception, "-o runs.csv").by(commands.application(given), given, standalone_mode=False)
+
+
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
 def test_frequent_names_of_options_are_answered_with_ours(run, wrong: str, meant: str) -> None:
     ran = run("train", "rgb", wrong, "1")
@@ -464,13 +470,11 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
     words = (
         "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --stop-at-success "
         "--goal mae "
-        "--executor processes --out a.csv --folder runs --picture a.png --watch --networks maps "
-        "--order loss --group hidden"
+        "--executor processes --out a.csv --folder runs"
     )
     assert run("sweep", "xor", *words.split()).code == 0
     assert given == [
         "xor", ["hidden=2,4"], "3", 20, 5, "0.1", "mae", True, "processes", "a.csv", "runs",
-        "a.png", True, {"networks": "maps", "order": "loss", "group": "hidden"},
     ]  # fmt: skip
 
 

@@ -116,9 +116,3 @@ def test_a_screen_that_refuses_for_a_moment_is_asked_again(monkeypatch: pytest.M
     assert connects(":4242")
     assert xcb.xcb_disconnect.call_count == 2  # the connection that succeeded stays
     connects.cache_clear()
-
-
-@pytest.mark.some(1)
-@pytest.mark.parametrize("case", cases_of("sweep_cases"))
-def test_the_window_of_a_sweep(case: str, screen: Mapping[str, str]) -> None:
-    output_of("-m", "tests.faces.window.sweep_cases", case, env=screen)
