@@ -12,7 +12,7 @@ A file is read in these steps, one module for each:
     reading     the layers from input to output, and their network
 
 `writing` writes the nodes of a network, with a row of WRITERS for each layer. `training_step`
-writes a whole training step, with a row of KINDS for each operation.
+writes a whole training step of dense and convolution layers.
 """
 
 from __future__ import annotations
@@ -87,19 +87,22 @@ def save(net: Network, path: object, *, progress: bool = True) -> None:
 def save_step(session: Session, path: object) -> None:
     """Save one training step of a session as an ONNX graph of standard operators.
 
+    The network consists of dense and convolution layers, the loss is mse, sigmoid_cross_entropy or
+    softmax_cross_entropy, and the optimizer is SGD or Adam.
+
     The inputs of the graph are "inputs" and "targets", a batch of any size with one row per sample,
-    the state of training (parameters such as "0.weight", optimizer slots such as "0.weight m",
-    running statistics and "steps") and "learning_rate". The outputs are "loss" and the updated
-    state, such as "new 0.weight". The state and the learning rate default to their current values,
-    so a program without support for gradients trains the network by passing outputs back as inputs.
-    Node names describe the computation: "backward/affine 0/Gemm".
+    the state of training (parameters such as "0.weight", optimizer slots such as "0.weight m", and
+    "steps") and "learning_rate". The outputs are "loss" and the updated state, such as
+    "new 0.weight". The state and the learning rate default to their current values, so a program
+    without support for gradients trains the network by passing outputs back as inputs. Node names
+    describe the computation: "backward/affine 0/Gemm".
 
     Args:
         session: a Session of a Network; class labels must be passed to the graph as one-hot rows
         path: the file, .onnx
 
-    Raises InputError for random operations such as dropout, partially frozen arrays, `clip_norm`,
-    and custom formulas without equivalent operators; FileError if the file cannot be written.
+    Raises InputError for other layers, losses and optimizers, for frozen parameters, clipping,
+    penalties and weights of samples; FileError if the file cannot be written.
     """
     from scalarviz.files.onnx.training_step import save_step_model
 

@@ -251,7 +251,7 @@ def test_captions_have_the_weight_and_their_arithmetic_is_right(loss: Any) -> No
 def test_what_does_not_know_weights_says_so() -> None:
     s = session(weighted(), dtype="float32")
     assert "sample weights" in why_not(s)
-    refused(InputError, "samples have weights").by(sv.onnx.save_step, s, "step.onnx")
+    refused(InputError, "weights of samples").by(sv.onnx.save_step, s, "step.onnx")
     w = sv.Value(0.5, label="w")
     straight: Any = sv.compile(lambda x: w * x, inputs=1)
     table = sv.data.Arrays([[1.0], [2.0]], [[2.0], [3.0]], sample_weight=[1.0, 2.0])
