@@ -108,7 +108,6 @@ GROWTH = 8  # factor by which a run file may always grow: a stored byte becomes 
 # Prices of slow items, in bytes of the limit. LIMIT pays for
 LAYER = LIMIT // 40_000  # layers of a network
 NODE = LIMIT // 4096  # nodes of an ONNX graph
-WAVE = LIMIT // 2**21  # numbers of the frequency encodings in one
 PART = LIMIT // 2**19  # names, lists and other parts of an ONNX file
 
 # Fixed limits: files beyond them are not accepted.

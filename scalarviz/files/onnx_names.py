@@ -2,8 +2,8 @@
 
     {"graph": ..., "input": ..., "output": ..., "layers": [one for each layer, in order]}
 
-The entry of a layer has the names of its nodes ("node", "activation", ...) and arrays ("weight",
-"bias", ...) by role, and "form", the operators used to write it; for a Residual also "layers".
+The entry of a layer has the names of its nodes ("node", "activation") and arrays ("weight", "bias",
+...) by role; for a Residual also "layers".
 "shape" is the shape of a sample in the file, if it differs from the input of the first layer.
 """
 

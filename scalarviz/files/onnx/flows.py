@@ -15,8 +15,7 @@ import numpy as np
 
 from scalarviz.base.checks import Shape, require, shorten
 from scalarviz.base.limits import Budget
-from scalarviz.core.formulas.elementary import pi
-from scalarviz.core.layers import Affine, Flatten, FrequencyEncoding, Layer, Reshape
+from scalarviz.core.layers import Affine, Flatten, Layer, Reshape
 from scalarviz.core.layers.elementwise_layers import Activation
 from scalarviz.core.layers.nested import Residual, TwoBranches
 from scalarviz.core.layers.shapes import layer_size
@@ -26,23 +25,9 @@ from scalarviz.files.onnx.onnx_graph import Constant, GraphNode
 from scalarviz.files.onnx_names import MOST_DIMENSIONS, Names
 
 LARGEST_SAMPLE = 2**24  # maximum count of numbers
-MOST_OCTAVES = 64
 SCALED = 32  # maximum bytes of an Affine per number
 PICTURE = 3  # dimensions: channels, height, width
-# Supported products, for errors about other ones.
-READ = (
-    "a Mul is read by a number for each feature or channel, in sin and cos of pi x, 2 pi x, 4 pi x "
-    "and so on, for each input x in turn, and in Swish, Gelu and RMSNorm"
-)
 SAME = 1e-5  # relative tolerance for constants of a formula
-
-
-class UnsupportedNode(InputError):
-    """A node other than the current one has no equivalent; `node` is that node."""
-
-    def __init__(self, why: str, node: GraphNode) -> None:
-        super().__init__(why)
-        self.node = node
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,34 +69,6 @@ def nothing(shape: Shape) -> LayerStep:
 
 
 @dataclass(frozen=True, eq=False)
-class Waves:
-    """The numbers of a frequency encoding while it is assembled from nodes.
-
-    Each number is f(factor * x[place]), in which f is "sin", "cos" or, if not known yet, "". The
-    arrays have the shape of the value.
-    """
-
-    place: Array
-    factor: Array
-    f: Array
-    nodes: tuple[GraphNode, ...]
-    stored: str = ""  # name of the frequencies in the file
-
-    def encoding(self, inputs: int) -> FrequencyEncoding | None:
-        """Return the layer that computes these numbers in this order, or None if impossible."""
-        octaves, rest = divmod(self.place.size, 2 * inputs)
-        if rest or not 0 < octaves <= MOST_OCTAVES or self.place.ndim != 1:
-            return None
-        frequencies = pi * 2.0 ** np.arange(octaves)
-        same = (
-            (self.place == np.repeat(np.arange(inputs), 2 * octaves)).all()
-            and np.allclose(self.factor, np.tile(np.repeat(frequencies, 2), inputs), SAME)
-            and (self.f == np.tile(["sin", "cos"], inputs * octaves)).all()
-        )
-        return FrequencyEncoding(inputs, octaves) if same else None
-
-
-@dataclass(frozen=True, eq=False)
 class Flow:
     """A value of the graph: its shape for one sample, and the steps that compute it.
 
@@ -123,7 +80,6 @@ class Flow:
     seen: Shape
     steps: tuple[LayerStep, ...] = ()
     view: Names = field(default_factory=dict)
-    waves: Waves | None = None
 
     def then(
         self,
@@ -159,17 +115,11 @@ class Flow:
             prod(shape) == prod(self.shape),
             f"{shorten(self.shape)} has a different number of values than {shorten(shape)}",
         )
-        waves = self.waves
-        if waves is not None:
-            place, factor, f = (a.reshape(shape) for a in (waves.place, waves.factor, waves.f))
-            waves = Waves(place, factor, f, (*waves.nodes, node), waves.stored)
-        return replace(self, shape=shape, view={"node": node.name}, waves=waves)
+        return replace(self, shape=shape, view={"node": node.name})
 
     @cached_property
     def settled(self) -> Flow:
-        """The flow with layers appended for any pending reshape or frequency encoding."""
-        if self.waves is not None:
-            return self._encoded(self.waves)
+        """The flow with a layer appended for a pending reshape."""
         seen, shape = layer_size(self.seen), layer_size(self.shape)
         ranks = {len(self.seen), len(self.shape)}
         is_other = ranks <= {1, PICTURE} or (PICTURE in ranks and seen != shape)
@@ -177,33 +127,6 @@ class Flow:
             return self
         layer = Flatten(self.seen) if len(self.shape) == 1 else Reshape(seen, shape)
         return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, self.view)))
-
-    @property
-    def is_wave(self) -> bool:
-        """Whether some of the numbers are sines or cosines of a frequency encoding."""
-        return self.waves is not None and bool((self.waves.f != "").any())
-
-    def _encoded(self, waves: Waves) -> Flow:
-        inputs = prod(self.seen)
-        of_all = waves.f.ravel()[0] if (waves.f == waves.f.ravel()[:1]).all() else "both"
-        if of_all in ("", "sin") and np.array_equal(waves.place.ravel(), np.arange(inputs)):
-            names: Names = {"node": waves.nodes[0].name, "weight": waves.stored}
-            scaled = replace(self, waves=None).scaled(waves.factor, np.zeros(1), names)
-            if not of_all:
-                return scaled
-            sine = Activation(layer_size(scaled.shape), of_all)
-            return scaled.then(sine, {"node": waves.nodes[-1].name}, shape=scaled.shape)
-        layer = waves.encoding(inputs)
-        if layer is None or len(self.seen) != 1:
-            raise UnsupportedNode(f"it is not a frequency encoding: {READ}", waves.nodes[0])
-        names = {"frequencies": waves.stored}
-        for node in waves.nodes:
-            names[ROLES.get(node.operator, "node")] = node.name
-        return Flow(self.shape, self.shape, (*self.steps, LayerStep(layer, names)))
-
-
-ROLES = {"Mul": "node", "Sin": "sin", "Cos": "cos", "Concat": "concat", "Flatten": "flatten",
-         "Reshape": "flatten"}  # fmt: skip
 
 
 def checked(shape: Shape) -> Shape:
@@ -346,11 +269,10 @@ class NodeContext:
 
     @property
     def names(self) -> Names:
-        """The names of this node, and of the nodes fused into it."""
-        return {"node": self.node.name, **self.node.parts}
+        """The name of this node."""
+        return {"node": self.node.name}
 
-    def activated(self, name: str, **names: str) -> Flow:
-        """Append an activation to the only computed input; `names` are its names in the file."""
+    def activated(self, name: str) -> Flow:
+        """Append an activation to the only computed input."""
         flow = self.flow.settled
-        layer = Activation(layer_size(flow.shape), name)
-        return flow.then(layer, {**self.names, **names}, shape=flow.shape)
+        return flow.then(Activation(layer_size(flow.shape), name), self.names, shape=flow.shape)

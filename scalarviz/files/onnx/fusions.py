@@ -9,9 +9,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from math import pi, sqrt
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -39,19 +37,12 @@ class Pattern:
     """A pattern, and the operator that replaces its nodes.
 
     Attributes:
-        roles: the role of each node's name in the layer, from the left; "-" drops the name, and
-            nodes beyond the end of `roles` are also dropped
-        attributes: attributes that the operator has in addition to the attributes of the nodes;
-            beta is added if some names are not inputs
         inputs: names in the pattern that become inputs of the operator after x. Other names
-            are single numbers that must all be equal, except that `minus` has the other sign;
-            these names are kept
+            are single numbers that must all be equal, which becomes the attribute beta
     """
 
     operator: str
     text: str
-    roles: str = "node"
-    attributes: Mapping[str, Any] = field(default_factory=dict)
     inputs: str = ""
 
     @property
@@ -61,28 +52,15 @@ class Pattern:
         return tree
 
 
-def gelus(kind: str, *gates: str) -> Iterator[Pattern]:
-    """Yield the patterns of x * 0.5 * gate, in any order of the factors."""
-    for gate in gates:
-        for text in (f"Mul(Mul(0.5, x), {gate})", f"Mul(Mul(0.5, {gate}), x)"):
-            yield Pattern("Gelu", text, attributes={"approximate": kind})
-        yield Pattern("Gelu", f"Mul(Mul(x, {gate}), 0.5)", attributes={"approximate": kind})
-
-
 def rms_norms() -> Iterator[Pattern]:
-    """Yield the patterns of x / sqrt(mean(x * x) + eps), times a gain.
-
-    `save` writes RMSNorm in one of these forms, and PyTorch in several.
-    """
-    for square in ("Mul(x, x)", "Pow(x, 2.0)"):
-        for mean in (f"ReduceMean({square})", f"ReduceMean({square}, axes)"):
-            root, roles = f"Sqrt(Add({mean}, eps))", "root sum mean square"
-            for kind, text, first in (
-                ("RMSNorm", f"Mul(Div(x, {root}), gain)", "node quotient"),
-                ("RMSNorm", f"Mul(Mul(x, Reciprocal({root})), gain)", "node quotient -"),
-                ("RMSNorm without gain", f"Div(x, {root})", "node"),
-            ):
-                yield Pattern(kind, text, f"{first} {roles}", inputs="gain eps axes")
+    """Yield the patterns of x / sqrt(mean(x * x) + eps), times a gain, of `save` and PyTorch."""
+    root = "Sqrt(Add(ReduceMean({}, axes), eps))"
+    for norm in (
+        f"Div(x, {root.format('Mul(x, x)')})",
+        f"Mul(x, Reciprocal({root.format('Pow(x, 2.0)')}))",
+    ):
+        yield Pattern("RMSNorm", f"Mul({norm}, gain)", "gain eps axes")
+        yield Pattern("RMSNorm without gain", norm, "eps axes")
 
 
 def attentions() -> Iterator[Pattern]:
@@ -91,16 +69,12 @@ def attentions() -> Iterator[Pattern]:
         f"Gather(Reshape(x, heads), {each}, axis=2)" for each in ("query", "key", "value")
     ]
     product = f"MatMul(Transpose({query}, perm=[0, 1, 3, 2]), {key})"
-    for scores, role in (
-        (f"Mul({product}, factor)", ""),
-        (f"Add(Mul({product}, factor), mask)", "add "),
-    ):
+    for scores in (f"Mul({product}, factor)", f"Add(Mul({product}, factor), mask)"):
         shares = f"Transpose(Softmax({scores}, axis=-1), perm=[0, 1, 3, 2])"
         yield Pattern(
             "Attention",
             f"Reshape(MatMul({value}, {shares}), shape)",
-            f"shape node value reshape turn_back shares {role}scaled scores turn query - key",
-            inputs="heads query key value factor shape mask",
+            "heads query key value factor shape mask",
         )
 
 
@@ -108,66 +82,38 @@ ROWS = (  # of an Embedding, as `save` writes them
     "Reshape(Transpose(Reshape(Gather(Concat(rows, zeros, axis=0), Cast(x, to=7), axis=0), "
     "places), perm=[0, 2, 1]), shape)"
 )
-CUBES = (
-    "Mul(0.044715, Pow(x, 3.0))",
-    "Mul(0.044715, Mul(x, Mul(x, x)))",
-    "Mul(x, Mul(x, Mul(x, 0.044715)))",
-)
+ANGLES = "Mul(x, frequencies)"  # of a FrequencyEncoding
 SCALED = "Div(Softplus(Mul(x, mul1)), div1)"
-SIXTH = "alpha=0.1666667"
 PATTERNS = (
-    *gelus("none", f"Add(1.0, Erf(Div(x, {sqrt(2.0)})))", f"Add(1.0, Erf(Mul(x, {sqrt(0.5)})))"),
-    *gelus("tanh", *(f"Add(1.0, Tanh(Mul({sqrt(2.0 / pi)}, Add(x, {cube}))))" for cube in CUBES)),
-    Pattern("Mish", "Mul(x, Tanh(Softplus(x)))"),
-    Pattern("HardSwish", f"Mul(x, HardSigmoid(x, {SIXTH}))"),
-    Pattern("HardSwish", f"Mul(x, HardSigmoid(x, {SIXTH}, beta=0.5))"),
     Pattern("Softsign", "Div(x, Add(1.0, Abs(x)))"),
     Pattern("LogSigmoid", "Log(Sigmoid(x))"),
-    Pattern("LogSigmoid", "Neg(Softplus(Neg(x)))", "behind node before"),
-    Pattern("Softplus", SCALED, "behind node before"),
+    Pattern("LogSigmoid", "Neg(Softplus(Neg(x)))"),
+    Pattern("Softplus", SCALED),
     # PyTorch's Softplus is the identity from 20.
-    Pattern("Softplus", "Where(Greater(x, 20.0), x, Softplus(x))", "- - node"),
-    Pattern(
-        "Softplus",
-        f"Where(Greater(Mul(x, mul1), 20.0), x, {SCALED})",
-        "- - before behind node before",
-    ),
+    Pattern("Softplus", "Where(Greater(x, 20.0), x, Softplus(x))"),
+    Pattern("Softplus", f"Where(Greater(Mul(x, mul1), 20.0), x, {SCALED})"),
     *[
-        Pattern(row.onnx.name, f"Mul(x, {row.onnx.gate}(x))", f"node {row.onnx.gate.lower()}")
+        Pattern(row.onnx.name, f"Mul(x, {row.onnx.gate}(x))")
         for row in ACTIVATIONS.values()
         if row.onnx and row.onnx.gate  # such as swish
     ],
     *rms_norms(),
-    *[  # as written by `save` and PyTorch: groups are the channels of a sequence
-        Pattern(
-            "GroupNormalization",
-            "Add(Mul(Reshape(InstanceNormalization(Reshape(x, sizes), ones, zeros), "
-            f"{back}), gain), shift)",
-            "add node - norm",
-            inputs="gain shift ones zeros sizes back",
-        )
-        for back in ("back", "Shape(x)")
-    ],
-    Pattern(
-        "Softshrink",
-        "Add(Where(Greater(x, at), Sub(x, by), 0.0), Where(Less(x, minus), Add(x, add), 0.0))",
+    Pattern(  # as written by `save` and PyTorch: groups are the channels of a sequence
+        "GroupNormalization",
+        "Add(Mul(Reshape(InstanceNormalization(Reshape(x, sizes), ones, zeros), back), gain), "
+        "shift)",
+        "gain shift ones zeros sizes back",
     ),
-    Pattern("Hardshrink", "Where(Or(Cast(Greater(x, at)), Cast(Less(x, minus))), x, 0.0)"),
-    Pattern("MatMul", "Add(MatMul(x, weights), bias)", "add node", inputs="weights bias"),
+    Pattern("MatMul", "Add(MatMul(x, weights), bias)", "weights bias"),
     *attentions(),
-    Pattern("Embedding", ROWS, "shape turn reshape node", inputs="rows zeros places shape"),
-    Pattern(
-        "Embedding",
-        f"Add({ROWS}, position)",
-        "add shape turn reshape node",
-        inputs="rows zeros places shape position",
-    ),
+    Pattern("Embedding", ROWS, "rows zeros places shape"),
+    Pattern("Embedding", f"Add({ROWS}, position)", "rows zeros places shape position"),
+    Pattern("FrequencyEncoding", f"Concat(Sin({ANGLES}), Cos({ANGLES}))", "frequencies"),
     Pattern(
         "LayerNorm of places",
         "Transpose(LayerNormalization(Transpose(x, perm=[0, 2, 3, 1]), gain, shift), "
         "perm=[0, 3, 1, 2])",
-        "turn_back node turn",
-        inputs="gain shift",
+        "gain shift",
     ),
 )
 
@@ -188,22 +134,14 @@ def written_out(node: GraphNode, uses: Uses) -> Fused | None:
         is_alone = all(uses.counts[name] == count for name, count in times.items())
         if not is_alone or not uses.constants.keys() >= set(inputs):
             continue
-        given = *[each.attributes for each in nodes], pattern.attributes
-        attributes = {name: value for each in given for name, value in each.items()}
+        attributes = {name: value for each in nodes for name, value in each.attributes.items()}
         if numbers:
             first = numbers[0]
-            if first is None or not all(
-                uses.is_number(name, -first if role == "minus" else first)
-                for role, name in named.items()
-            ):
+            if first is None or not all(uses.is_number(name, first) for name in named.values()):
                 continue
             attributes["beta"] = shortest(first)
-        roles = zip(pattern.roles.split(), nodes, strict=False)
-        parts = {role: each.name for role, each in roles if role != "-"}
-        name = parts.pop("node")
-        return GraphNode(
-            pattern.operator, name, (x, *inputs), node.outputs, attributes, parts | named
-        ), inner
+        made = replace(node, operator=pattern.operator, inputs=(x, *inputs), attributes=attributes)
+        return made, inner
     return None
 
 

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from scalarviz.base.checks import Shape, require, shorten
-from scalarviz.base.limits import WAVE
 from scalarviz.core.formulas.activations import (
     ACTIVATIONS,
     FAMILIES,
@@ -33,6 +32,7 @@ from scalarviz.core.layers import (
     Dense,
     Dropout,
     Embedding,
+    FrequencyEncoding,
     GroupNorm,
     LayerNorm,
     LogSoftmax,
@@ -50,14 +50,12 @@ from scalarviz.errors import InputError
 from scalarviz.files.checked_safetensors import Array
 from scalarviz.files.onnx.flows import (
     PICTURE,
-    READ,
     SAME,
     SCALED,
     Flow,
     LayerStep,
     NodeContext,
     Parameter,
-    Waves,
     checked,
     nothing,
 )
@@ -104,19 +102,6 @@ def reshape(at: NodeContext) -> Flow:
     return flow.seen_as(tuple(rest), at.node)
 
 
-def transpose(at: NodeContext) -> Flow:
-    """A Transpose that only moves axes of size 1."""
-    flow = at.flow
-    rank = len(flow.shape) + 1
-    order = at.get("perm", list(range(rank))[::-1])
-    moved = [axis for axis in order if axis == 0 or (0 < axis < rank and flow.shape[axis - 1] > 1)]
-    require(
-        sorted(order) == list(range(rank)) and order[0] == 0 and moved == sorted(moved),
-        f"its perm is {shorten(order)}, which puts the numbers in another order",
-    )
-    return flow.seen_as(tuple(flow.shape[axis - 1] for axis in order[1:]), at.node)
-
-
 def axes_of(at: NodeContext, rank: int) -> list[int]:
     """Return the axes of a node, from its attribute or input; the batch is axis 0."""
     found: Any = at.few(1) if at.constant(1) else at.get("axes", [])
@@ -161,12 +146,7 @@ def dropout(at: NodeContext) -> Flow:
     )
     stored = at.constant(1)
     rate = float(stored.array.ravel()[0]) if stored and stored.array.size == 1 else 0.5
-    rate = at.get("ratio", rate)
-    layer = Dropout(layer_size(flow.shape), rate)
-    names = at.names
-    if stored:
-        names["ratio"] = stored.name
-    return flow.then(layer, names, shape=flow.shape)
+    return flow.then(Dropout(layer_size(flow.shape), rate), at.names, shape=flow.shape)
 
 
 # Operators with windows: Conv, MaxPool, AveragePool, and global averages.
@@ -194,7 +174,8 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
         )
     extents = [(n - 1) * gap + 1 for n, gap in zip(given, gaps, strict=True)]
     sides = list(zip(lengths, extents, strides, strict=True))
-    pads = pads_of(at, sides)
+    at.only("auto_pad", "NOTSET")
+    pads = at.get("pads", [0] * 2 * at.sides)
     edges = pads[: at.sides]
     require(
         pads == edges * 2 and len(edges) == at.sides and min(pads) >= 0,
@@ -208,24 +189,6 @@ def windows_of(at: NodeContext, kernel: Sequence[int] = ()) -> list[list[int]]:
         "its ceil_mode lets windows reach beyond the edge",
     )
     return [given, strides, edges, gaps]
-
-
-def pads_of(at: NodeContext, sides: Sequence[tuple[int, int, int]]) -> list[int]:
-    """Return the padding of all edges, in the order of the attribute `pads`.
-
-    Args:
-        sides: length, extent of a window, and stride of each side
-    """
-    auto, none = at.get("auto_pad", "NOTSET"), [0] * 2 * len(sides)
-    if auto in ("NOTSET", "VALID", ""):
-        return none if auto == "VALID" else list(at.get("pads", none))
-    at.only("auto_pad", "NOTSET", "SAME_UPPER", "SAME_LOWER")
-    totals = [max((-(-n // step) - 1) * step + extent - n, 0) for n, extent, step in sides]
-    require(
-        not any(total % 2 for total in totals),
-        f"its auto_pad {auto} pads one side more than the other",
-    )
-    return [total // 2 for total in totals] * 2
 
 
 def convolution(at: NodeContext) -> Flow:
@@ -265,8 +228,7 @@ def global_pool(kind: Callable[..., Pool], at: NodeContext) -> Flow:
     """GlobalAveragePool or GlobalMaxPool: one number per channel, as an image of one pixel."""
     flow = at.picture
     layer = kind(layer_size(flow.shape), layer_size(flow.shape)[1:])
-    names = at.names | ({"form": "GlobalAveragePool"} if kind is AvgPool2d else {})
-    return flow.then(layer, names, shape=shape_behind(layer, flow.shape))
+    return flow.then(layer, at.names, shape=shape_behind(layer, flow.shape))
 
 
 def reduced(kind: Callable[..., Pool], at: NodeContext) -> Flow:
@@ -293,145 +255,107 @@ def reduce_sum(at: NodeContext, each: float = 1.0) -> Flow:
     return at.row.then(Dense(count, 1, bias=False), at.names, weight, shape=(1,))
 
 
-# A FrequencyEncoding, from the nodes Mul, Sin, Cos and Concat.
+# Products and sums.
 
 
-def weigh(at: NodeContext, shape: Shape) -> None:
-    """Raise InputError if an encoding has too many numbers for the budget."""
-    at.budget.allow(prod(shape), "numbers of frequency encodings", WAVE)
+def one_of_each(at: NodeContext) -> tuple[Flow, Constant]:
+    """Return the inputs of a node with one computed value and one constant, in either order."""
+    flows = [each for each in at.inputs if isinstance(each, Flow)]
+    stored = [each for each in at.inputs if isinstance(each, Constant)]
+    require(len(flows) == 1 and len(stored) == 1, "it needs one computed value and stored numbers")
+    return flows[0], stored[0]
 
 
-def waves_of(at: NodeContext, flow: Flow) -> Waves:
-    """Return a value as numbers of a frequency encoding that has no sine or cosine yet."""
-    if flow.waves is not None:
-        return flow.waves
-    weigh(at, flow.shape)
-    place = np.arange(prod(flow.shape)).reshape(flow.shape)
-    return Waves(place, np.ones(flow.shape), np.full(flow.shape, "", "U3"), ())
+def two_flows(at: NodeContext) -> list[Flow]:
+    """Return both inputs of a node that joins two computed values, otherwise []."""
+    flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
+    return flows if len(flows) == len(at.inputs) == 2 else []
 
 
 def multiply(at: NodeContext) -> Flow:
-    """Mul by a constant: the frequencies of a frequency encoding, or an Affine."""
-    flows = [each for each in at.inputs if isinstance(each, Flow)]
-    stored = [each for each in at.inputs if isinstance(each, Constant)]
-    if len(flows) != 1 or len(stored) != 1:
-        kind = "computed" if flows else "stored"
-        raise InputError(f"it multiplies two {kind} values: {READ}")
-    flow, numbers, name = flows[0], stored[0].array, stored[0].name
-    if len(flow.seen) != 1 and flow.waves is None:
-        return at.scaled(flow, numbers, np.zeros(1), {"node": at.node.name, "weight": name})
-    waves = waves_of(at, flow)
-    require(
-        numbers.dtype.kind == "f" and not flow.is_wave and len(flow.seen) == 1,
-        f"it multiplies by numbers that are not frequencies: {READ}",
-    )
-    require(
-        numbers.ndim <= len(flow.shape) + 1 and prod(numbers.shape[: -len(flow.shape)]) == 1,
-        f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}",
-    )
-    if numbers.ndim > len(flow.shape):
-        numbers = numbers[0]
-    try:
-        shape = np.broadcast_shapes(flow.shape, numbers.shape)
-    except ValueError:
-        raise InputError(
-            f"it multiplies {shorten(flow.shape)} by the shape {numbers.shape}"
-        ) from None
-    weigh(at, checked(shape))
-    factor = waves.factor * numbers
-    place = np.broadcast_to(waves.place, factor.shape)
-    made = Waves(place, factor, np.full(factor.shape, "", "U3"), (*waves.nodes, at.node), name)
-    return Flow(factor.shape, flow.seen, flow.steps, waves=made)
+    """Mul of two values, or by constants: a Product or an Affine."""
+    if flows := two_flows(at):
+        return joined(Product, flows, at)
+    flow, stored = one_of_each(at)
+    require(stored.array.dtype.kind == "f", "it multiplies by whole numbers")
+    names = {**at.names, "weight": stored.name}
+    return at.scaled(flow, stored.array, np.zeros(1), names)
 
 
-def wave(f: str, at: NodeContext) -> Flow:
-    """Sin or Cos: part of a frequency encoding, or an activation, where Cos is a shifted Sin."""
-    flow = at.flow
-    if flow.waves is None or flow.is_wave:
-        quarter, names = np.full(1, pi / 2.0), {"shift": at.node.name}
-        turned = flow if f == "sin" else at.scaled(flow, np.ones(1), quarter, names)
-        return replace(at, inputs=(turned,)).activated("sin")
-    waves = flow.waves
-    weigh(at, flow.shape)
-    f_of_all = np.full(flow.shape, f, "U3")
-    made = Waves(waves.place, waves.factor, f_of_all, (*waves.nodes, at.node), waves.stored)
-    return Flow(flow.shape, flow.seen, flow.steps, waves=made)
+def cosine(at: NodeContext) -> Flow:
+    """Cos: a shifted Sin."""
+    turned = at.scaled(at.flow, np.ones(1), np.full(1, pi / 2.0), {"shift": at.node.name})
+    return replace(at, inputs=(turned,)).activated("sin")
 
 
 def concat(at: NodeContext) -> Flow:
-    """Concat of the parts of a frequency encoding."""
-    flows = [each for each in at.inputs if isinstance(each, Flow) and each.waves is not None]
+    """Concat of two values."""
+    flows = two_flows(at)
+    require(flows, "it puts other than two computed values side by side")
+    at.only("axis", 1, 1, -len(flows[0].shape))
+    return joined(Concatenate, flows, at)
+
+
+MOST_OCTAVES = 64
+
+
+def encoding(at: NodeContext) -> Flow:
+    """FrequencyEncoding, as written by `save`: sines and cosines of multiples of each number."""
+    flow, stored = at.flow, at.needed(1, "frequencies").array
+    count, octaves = prod(flow.shape), min(stored.size, MOST_OCTAVES)
+    layer = FrequencyEncoding(count, octaves)
+    frequencies = (pi * 2.0 ** np.arange(octaves)).reshape(octaves, 1)
     require(
-        flows and len(flows) == len(at.inputs),
-        "it puts values side by side, which is supported only for an encoding",
+        len(flow.seen) == 1
+        and flow.shape == (count, 1, 1)
+        and stored.shape == frequencies.shape
+        and np.allclose(stored, frequencies, SAME)
+        and at.get("axis", -1) in (-1, 3),
+        "it is not a FrequencyEncoding as sv.onnx.save writes it",
     )
-    require(
-        all(flow.steps == flows[0].steps for flow in flows),
-        "it puts values of different layers side by side",
-    )
-    rank = len(flows[0].shape) + 1
-    axis = at.get("axis", 1)
-    parts = [flow.waves for flow in flows if flow.waves is not None]
-    require(-rank < axis < rank and axis % rank, f"its axis is {axis}")
-    weigh(at, (sum(part.place.size for part in parts),))
-    try:
-        place, factor, f = (
-            np.concatenate([getattr(part, name) for part in parts], axis % rank - 1)
-            for name in ("place", "factor", "f")
-        )
-    except ValueError:
-        raise InputError("the shapes of what it puts side by side do not fit") from None
-    nodes = dict.fromkeys(node for part in parts for node in part.nodes)
-    made = Waves(place, factor, f, (*nodes, at.node), parts[0].stored)
-    return Flow(factor.shape, flows[0].seen, flows[0].steps, waves=made)
+    row = replace(flow, shape=flow.seen)
+    names = {**at.names, "frequencies": at.needed(1, "frequencies").name}
+    made = row.then(layer, names, shape=(layer.outputs,))
+    return made.seen_as((count, octaves, 2), at.node)
 
 
 LARGEST = 3e38  # larger bounds of a Clip have no effect
 CLIPPED = {(0.0, inf): "relu", (0.0, 6.0): "relu6"}
 MOST_ROWS = 2**16  # of the coefficients
-SOFTMAX_IS_OF_ONE_AXIS = 13  # by opset; earlier ones flatten from an axis on
+SOFTMAX_IS_OF_ONE_AXIS = 13  # by opset
 
 # ---- sums ---------------------------------------------------------------------------------------
 
 
 def gemm(at: NodeContext) -> Flow:
-    """Gemm: a Dense with weights of shape (out, in) or (in, out), times alpha and beta."""
-    at.only("transA", 0)
-    form = "Gemm" if at.get("transB", 0) else "Gemm (in, out)"
-    return dense(at, form, at.get("alpha", 1.0), at.get("beta", 1.0))
+    """Gemm: a Dense with weights of shape (out, in) or (in, out)."""
+    for name, number in (("transA", 0), ("alpha", 1.0), ("beta", 1.0)):
+        at.only(name, number)
+    return dense(at, turned=not at.get("transB", 0))
 
 
-def dense(at: NodeContext, form: str = "MatMul", alpha: float = 1.0, beta: float = 1.0) -> Flow:
+def dense(at: NodeContext, *, turned: bool = True) -> Flow:
     """A Dense layer: by default MatMul, with the following Add if it was fused.
 
     Args:
-        alpha: factor of the weights
-        beta: factor of the biases
+        turned: whether the weights have the shape (in, out)
     """
     flow, weights = at.row, at.needed(1, "weights")
     require(
         len(weights.shape) == 2,
         f"its weights {shorten(weights.name)} have the shape {weights.shape}",
     )
-    matrix = weights.array if form == "Gemm" else weights.array.T
+    matrix = weights.array.T if turned else weights.array
     outputs, inputs = matrix.shape
     require(
         inputs == flow.shape[0],
         f"its weights {shorten(weights.name)} are for {inputs} inputs, and it is given "
         f"{flow.shape[0]}",
     )
-    if weights.turned:
-        form = "Gemm" if form != "Gemm" else "Gemm (in, out)"
-    bias = [times(each, beta) for each in at.bias(outputs)]
-    weight = times(Parameter("weight", weights.name, matrix, tied=True), alpha)
+    bias = at.bias(outputs)
+    weight = Parameter("weight", weights.name, matrix, tied=True)
     layer = Dense(inputs, outputs, bias=bool(bias))
-    return flow.then(layer, {**at.names, "form": form}, weight, *bias, shape=(outputs,))
-
-
-def times(parameter: Parameter, factor: float) -> Parameter:
-    """Return a parameter multiplied by a factor."""
-    with np.errstate(all="ignore"):  # non-finite results are rejected
-        return parameter if factor == 1.0 else replace(parameter, values=parameter.values * factor)
+    return flow.then(layer, at.names, weight, *bias, shape=(outputs,))
 
 
 def linear_regressor(at: NodeContext) -> Flow:
@@ -480,10 +404,9 @@ def linear(at: NodeContext, coefficients: list[float], intercepts: list[float]) 
         and all(np.isfinite(each).all() for each in numbers),
         f"its coefficients are not {outputs} rows of {inputs}",
     )
-    names = {**at.names, "form": "Gemm"}
     roles = (("weight", numbers[0], True), ("bias", numbers[1], False))
     parameters = [Parameter(role, f"{at.node.name}.{role}", v, m) for role, v, m in roles]
-    return flow.then(Dense(inputs, outputs), names, *parameters, shape=(outputs,))
+    return flow.then(Dense(inputs, outputs), at.names, *parameters, shape=(outputs,))
 
 
 def normalizer(at: NodeContext) -> Flow:
@@ -499,8 +422,8 @@ def normalizer(at: NodeContext) -> Flow:
 
 def add(at: NodeContext) -> Flow:
     """Add of two values: a Residual, with a skip branch unless one is computed from the other."""
-    flows = [each.settled for each in at.inputs if isinstance(each, Flow)]
-    if len(flows) != 2 or len(at.inputs) != 2:
+    flows = two_flows(at)
+    if not flows:
         return moved(at)
     before, after = sorted(flows, key=lambda flow: len(flow.steps))
     count = len(before.steps)
@@ -518,20 +441,15 @@ def add(at: NodeContext) -> Flow:
 
 
 def moved(at: NodeContext) -> Flow:
-    """Add or Sub of constants, in either order: an Affine."""
-    flows = [each for each in at.inputs if isinstance(each, Flow)]
-    stored = [each for each in at.inputs if isinstance(each, Constant)]
-    if len(flows) == 2 and at.node.operator == "Sub":
+    """Add or Sub of constants, in either order: an Affine. Sub of two values: a Residual."""
+    if at.node.operator == "Sub" and (flows := two_flows(at)):
         less = at.scaled(flows[1], np.full(1, -1.0), np.zeros(1), {"node": f"{at.node.name}.minus"})
         return add(replace(at, inputs=(flows[0], less)))
-    require(
-        len(flows) == 1 and len(stored) == 1,
-        "it needs one computed value and stored numbers",
-    )
+    flow, stored = one_of_each(at)
     sign = -1.0 if at.node.operator == "Sub" else 1.0
-    scale = sign if at.inputs[0] is stored[0] else 1.0
-    names = {"add": at.node.name} | ({"bias": stored[0].name} if sign > 0.0 else {})
-    return at.scaled(flows[0], np.full(1, scale), scale * sign * stored[0].array, names)
+    scale = sign if at.inputs[0] is stored else 1.0
+    names = at.names | ({"bias": stored.name} if sign > 0.0 else {})
+    return at.scaled(flow, np.full(1, scale), scale * sign * stored.array, names)
 
 
 def divide(at: NodeContext) -> Flow:
@@ -548,16 +466,6 @@ def scaler(at: NodeContext) -> Flow:
     return centred.scaled(scale, np.zeros(1), {"node": at.node.name})
 
 
-def branches(
-    kind: type[TwoBranches], otherwise: Callable[[NodeContext], Flow], at: NodeContext
-) -> Flow:
-    """Mul or Concat of two values: a Product or Concatenate of two branches."""
-    flows = [each for each in at.inputs if isinstance(each, Flow) and not each.is_wave]
-    if len(flows) != 2 or len(at.inputs) != 2:
-        return otherwise(at)
-    return joined(kind, [each.settled for each in flows], at)
-
-
 def expand(at: NodeContext) -> Flow:
     """Expand of one number per channel to a picture."""
     flow, given = at.picture, at.few(1)
@@ -566,7 +474,7 @@ def expand(at: NodeContext) -> Flow:
         given in (size, [1, *size]) and flow.shape == (*size[:1], 1, 1),
         f"it makes {shorten(given)} of {shorten(flow.shape)}",
     )
-    return flow.then(Spread(size), {**at.names, **constant_names(at, shape=1)}, shape=tuple(size))
+    return flow.then(Spread(size), at.names, shape=tuple(size))
 
 
 def part(at: NodeContext) -> Flow:
@@ -585,9 +493,8 @@ def part(at: NodeContext) -> Flow:
     length = flow.shape[axes[0] % rank - 1]
     first, end = (each + length * (each < 0) for each in (starts[0], ends[0]))
     first, end = max(first, 0), min(end, length)
-    names = {**at.names, **constant_names(at, starts=1, ends=2, axes=3)}
     if axes[0] % rank == 1:
-        return sliced(flow, first, end, names)
+        return sliced(flow, first, end, at.names)
     return cropped(at, axes[0] % rank, first, end)
 
 
@@ -611,7 +518,7 @@ def split(at: NodeContext) -> Flow:
     flow, count = at.flow.settled, len(at.node.outputs)
     at.only("axis", 0, 1, -len(flow.shape))
     at.only("num_outputs", count)
-    sizes = at.few(1) if at.constant(1) else at.get("split", [flow.shape[0] // count] * count)
+    sizes = at.few(1) if at.constant(1) else [flow.shape[0] // count] * count
     require(
         len(sizes) == count and sum(sizes) == flow.shape[0],
         f"it has {count} outputs of the sizes {shorten(sizes)}, for {shorten(flow.shape)} a sample",
@@ -636,8 +543,6 @@ def joined(kind: type[TwoBranches], flows: list[Flow], at: NodeContext) -> Flow:
     a, b = flows
     if kind is Product and a.shape != b.shape:
         a, b = of_pixels(a, b.shape), of_pixels(b, a.shape)
-    if kind is Concatenate:
-        at.only("axis", 1, 1, -len(a.shape))
     sizes = [each.shape[1:] if kind is Concatenate else each.shape for each in (a, b)]
     require(
         sizes[0] == sizes[1] and len(a.shape) == len(b.shape),
@@ -679,9 +584,9 @@ def is_same(given: float | str, here: float | str) -> bool:
     return abs(given - here) <= SAME * abs(here)
 
 
-def with_beta(name: str, at: NodeContext) -> Flow:
-    """An activation whose setting is the number from a fused pattern."""
-    return at.activated(activation_row(f"{name}({at.get('beta', 1.0)!r})").name)
+def softplus(at: NodeContext) -> Flow:
+    """Softplus, with the number from a fused pattern."""
+    return at.activated(activation_row(f"softplus({at.get('beta', 1.0)!r})").name)
 
 
 def shrink(at: NodeContext) -> Flow:
@@ -697,25 +602,22 @@ def shrink(at: NodeContext) -> Flow:
 
 def clip(at: NodeContext) -> Flow:
     """Clip: relu, relu6, or hard_tanh with the bounds as settings."""
-    bounds = bound(at, 1, "min", -inf), bound(at, 2, "max", inf)
+    bounds = bound(at, 1, -inf), bound(at, 2, inf)
     require(
         bounds in CLIPPED or inf not in map(abs, bounds),
         "it has one bound, and hard_tanh has two; a single lower bound of 0 is relu",
     )
     name = CLIPPED.get(bounds) or activation_row("hard_tanh({},{})".format(*bounds)).name
-    return at.activated(name, **constant_names(at, clip1=1, clip2=2))
+    return at.activated(name)
 
 
-def bound(at: NodeContext, place: int, name: str, none: float) -> float:
-    """Return a bound of a Clip, from an input or an attribute; infinity if it has no effect."""
-    stored = at.constant(place)
-    require(
-        stored is not None or place >= len(at.inputs) or at.inputs[place] is None,
-        f"its {name} is computed, and must be a number",
-    )
-    if stored is not None and stored.array.size != 1:
-        raise InputError(f"its {name} {shorten(stored.name)} is not one number")
-    number = at.get(name, none) if stored is None else shortest(float(stored.array.ravel()[0]))
+def bound(at: NodeContext, place: int, none: float) -> float:
+    """Return a bound of a Clip, or `none` if it has no effect."""
+    if place >= len(at.inputs) or at.inputs[place] is None:
+        return none
+    stored = at.needed(place, "bounds")
+    require(stored.array.size == 1, f"its bound {shorten(stored.name)} is not one number")
+    number = shortest(float(stored.array.ravel()[0]))
     return none if abs(number) >= LARGEST else number
 
 
@@ -725,13 +627,12 @@ def bound(at: NodeContext, place: int, name: str, none: float) -> float:
 def softmax(kind: type[Softmax] | type[LogSoftmax], at: NodeContext) -> Flow:
     """Softmax or LogSoftmax over all numbers of a sample; LogSoftmax also at each place."""
     flow = at.flow.settled
-    rank = len(flow.shape) + 1
+    rank, axis = len(flow.shape) + 1, at.get("axis", -1)
     newer = at.opset >= SOFTMAX_IS_OF_ONE_AXIS
-    axis = at.get("axis", -1 if newer else 1)
     if kind is LogSoftmax and newer and rank == PICTURE + 1 and axis in (1, 1 - rank):
         return flow.then(LogSoftmax(flow.shape), at.names, shape=flow.shape)
     require(
-        axis in (1, 1 - rank) and (not newer or rank == 2),
+        axis in (1, 1 - rank) and rank == 2,
         f"it is over axis {axis} of {rank}, and here it takes all numbers",
     )
     return flow.then(kind(prod(flow.shape)), at.names, shape=flow.shape)
@@ -742,7 +643,6 @@ def batch_norm(at: NodeContext) -> Flow:
     flow = at.flow.settled
     require(0 < len(flow.shape) <= PICTURE, f"it is given {shorten(flow.shape)} a sample")
     at.only("training_mode", 0)
-    at.only("spatial", 1)
     channels = flow.shape[:1]
     weight, bias = at.parameter("weight", 1, channels), at.parameter("bias", 2, channels)
     mean, variance = at.parameter("mean", 3, channels), at.parameter("variance", 4, channels)
@@ -787,16 +687,12 @@ def group_norm(at: NodeContext) -> Flow:
     return flow.then(layer, at.names, *parameters, shape=flow.shape)
 
 
-PARTS_OF_RMS_NORM = "square", "mean", "sum", "root", "quotient"
-
-
 def rms_norm(at: NodeContext, gains: int = 1) -> Flow:
     """RMSNorm, as written by `save`, also at each place; `gains` is 1 if it has gains, or 0."""
     flow = at.flow.settled
-    eps, axes = at.needed(1 + gains, "eps").array, at.constant(2 + gains)
-    found = at.few(2 + gains) if axes else at.get("axes", [])
+    eps, axes = at.needed(1 + gains, "eps").array, at.few(2 + gains)
     require(
-        eps.size == 1 and (found == [1] or (found == [-1] and len(flow.shape) == 1)),
+        eps.size == 1 and (axes == [1] or (axes == [-1] and len(flow.shape) == 1)),
         "it is not an RMSNorm over all numbers of a sample, or of each place",
     )
     number = float(eps.ravel()[0])
@@ -804,9 +700,7 @@ def rms_norm(at: NodeContext, gains: int = 1) -> Flow:
     layer = RMSNorm(layer_size(flow.shape), number, gain=bool(gains))
     shape = (layer.features, *[1] * (len(flow.shape) - 1))
     weight = [replace(at.parameter("weight", 1, shape), tied=False)] if gains else []
-    nodes = {role: at.names.get(role, at.node.name) for role in ("node", *PARTS_OF_RMS_NORM)}
-    names = constant_names(at, eps=1 + gains, axes=2 + gains)
-    return flow.then(layer, nodes | names, *weight, shape=flow.shape)
+    return flow.then(layer, at.names, *weight, shape=flow.shape)
 
 
 def embedding(at: NodeContext) -> Flow:
@@ -862,12 +756,6 @@ def prelu(at: NodeContext) -> Flow:
     return flow.then(layer, at.names, weight, shape=flow.shape)
 
 
-def constant_names(at: NodeContext, **places: int) -> dict[str, str]:
-    """Return the names of constants that are not parameters."""
-    found = {role: at.constant(place) for role, place in places.items()}
-    return {role: constant.name for role, constant in found.items() if constant is not None}
-
-
 OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Gemm": gemm,
     "MatMul": dense,
@@ -897,7 +785,7 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Split": split,
     "Softmax": partial(softmax, Softmax),
     "LogSoftmax": partial(softmax, LogSoftmax),
-    "Softplus": partial(with_beta, "softplus"),
+    "Softplus": softplus,
     "Shrink": shrink,
     "Clip": clip,
     "Identity": lambda at: at.flow,
@@ -905,24 +793,21 @@ OPERATORS: dict[str, Callable[[NodeContext], Flow]] = {
     "Dropout": dropout,
     "Flatten": flatten,
     "Reshape": reshape,
-    "Transpose": transpose,
     "Unsqueeze": unsqueeze,
     "Squeeze": squeeze,
-    "Mul": partial(branches, Product, multiply),
-    "Sin": partial(wave, "sin"),
-    "Cos": partial(wave, "cos"),
-    "Concat": partial(branches, Concatenate, concat),
+    "Mul": multiply,
+    "Cos": cosine,
+    "Concat": concat,
 }
 
 # Results of fusions, except RMSNorm.
 FUSED: dict[str, Callable[[NodeContext], Flow]] = {
     "LogSigmoid": partial(NodeContext.activated, name="log_sigmoid"),
-    "Softshrink": partial(with_beta, "softshrink"),
-    "Hardshrink": partial(with_beta, "hardshrink"),
     "RMSNorm without gain": partial(rms_norm, gains=0),
     "LayerNorm of places": partial(layer_norm, at_places=True),
     "Embedding": embedding,
     "Attention": attention,
+    "FrequencyEncoding": encoding,
 }
 
 # Index of the output to use, for operators where it is not the first.

@@ -35,6 +35,7 @@ MOST_TOLD = 40  # lines about unsupported nodes
 # Advice for frequent unsupported operators.
 ZIP_MAP = "ai.onnx.ml.ZipMap"
 HINTS = {
+    "Erf": "export it with opset 20, which has Gelu",
     "If": "export the model in evaluation mode",
     "Neg": "move it into the weights or biases of the neighbouring layer",
 }
@@ -142,8 +143,8 @@ def told(found: tuple[GraphNode, str]) -> str:
     return f"    {found[0]}: {found[1]}"
 
 
-def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) -> tuple[int, ...]:
-    """Return the shape of one sample, found from the declared input or the first weights."""
+def sample_shape(source: Port) -> tuple[int, ...]:
+    """Return the declared shape of one sample."""
     sizes = source.sizes
     require(
         sizes is None or len(sizes) >= 2,
@@ -153,11 +154,6 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
     known = tuple(n for n in (sizes or ())[1:] if n is not None)
     if sizes is not None and len(known) == len(sizes) - 1:
         return checked(known)
-    if sizes is None or len(sizes) == 2:
-        for node in nodes:
-            weights = graph.constants.get(node.inputs[1]) if len(node.inputs) > 1 else None
-            if node.operator in ("Gemm", "MatMul") and weights and len(weights.shape) == 2:
-                return (weights.shape[1 if node.attributes.get("transB") else 0],)
     raise InputError(
         f"the shape of a sample of its input {shorten(source.name)} is not known, only "
         f"{shorten(sizes)}: export it with fixed sizes"
@@ -167,11 +163,9 @@ def sample_shape(graph: ModelGraph, source: Port, nodes: Iterable[GraphNode]) ->
 # ---- the walk -----------------------------------------------------------------------------------
 
 
-def begin(
-    graph: ModelGraph, nodes: Sequence[GraphNode]
-) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
+def begin(graph: ModelGraph) -> tuple[dict[str, Shape], dict[str, Flow | None]]:
     """Return the sample shape and the flow of each input; several inputs are slices of one row."""
-    shapes = {port.name: sample_shape(graph, port, nodes) for port in graph.inputs}
+    shapes = {port.name: sample_shape(port) for port in graph.inputs}
     if len(shapes) == 1:
         (start,) = shapes.values()
         return shapes, dict.fromkeys(shapes, Flow(start, start))
@@ -201,7 +195,7 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
     """
     nodes, sizes = fuse(graph, needed(graph, target), target), graph.inputs[0].sizes
     batch = sizes[0] if sizes else None
-    shapes, flows = begin(graph, nodes)  # a flow is None if it depends on an unsupported node
+    shapes, flows = begin(graph)  # a flow is None if it depends on an unsupported node
     row = (sum(map(prod, shapes.values())),)
     odd: list[tuple[GraphNode, str]] = []
     for node in nodes:
@@ -215,19 +209,14 @@ def walk(graph: ModelGraph, target: str) -> tuple[dict[str, Shape], tuple[LayerS
                 elif name and (place == usual or node.operator == "Split"):
                     flows[name] = run(node, graph, flows, batch, place)
         except InputError as error:
-            odd.append((getattr(error, "node", node), str(error)))
-    found = flows.get(target)
-    steps: tuple[LayerStep, ...] = ()
-    try:
-        steps = (found.settled.steps or (nothing(found.shape),)) if found else ()
-    except InputError as error:
-        odd.append((getattr(error, "node", nodes[-1]), str(error)))
+            odd.append((node, str(error)))
     if odd:
         raise InputError(*all_of(odd))
+    found = flows.get(target)
     if found is None:
         raise InputError(f"no path leads from its input to {shorten(target)}")
     check_output(graph, target, found)
-    return shapes, join(steps)
+    return shapes, join(found.settled.steps or (nothing(found.shape),))
 
 
 def needed(graph: ModelGraph, target: str) -> tuple[GraphNode, ...]:

@@ -157,40 +157,36 @@ class LayerContext(Generic[LayerT]):
     names: Names
     name: str
 
-    def called(self, role: str, ending: str) -> str:
-        """Return the name of a part in the original file, or the layer name with `ending`."""
-        found = self.names.get(role)
-        return found if isinstance(found, str) and found else f"{self.name}{ending}"
-
     def numbers(self, role: str, array: Array) -> str:
-        """Store an array of the layer and return its name."""
-        return self.writer.store_once(self.layer, role, self.called(role, f".{role}"), array)
+        """Store an array of the layer under its original name, and return its name."""
+        name = self.names.get(role) or f"{self.name}.{role}"
+        return self.writer.store_once(self.layer, role, name, array)
 
     def rows(self, role: str, shape: Shape) -> str:
         """Store the parameters that have the given role, reshaped to `shape`; return their name."""
         return self.numbers(role, own_parameters(self.layer)[role].value.reshape(shape))
 
-    def activate(self, role: str, ending: str) -> None:
+    def activate(self, name: str) -> None:
         """Write the activation of the layer, unless it is linear."""
         if self.layer.activation == "linear":
             return
         row = ACTIVATIONS[self.layer.activation]
         operator, writer, x = row.onnx, self.writer, self.writer.current
         if operator is None:
-            writer.place = self.called(role, ending)
+            writer.place = name
             writer.current = writer.formula(row.value, x)
             return
         if operator.gate:
-            role_of_gate = operator.gate.lower()
-            gate = writer.node(operator.gate, self.called(role_of_gate, f".{role_of_gate}"))
-            writer.node("Mul", self.called(role, ending), x, gate)
+            gate = writer.node(operator.gate, f"{self.name}.{operator.gate.lower()}")
+            writer.node("Mul", name, x, gate)
             return
         attributes: dict[str, Any] = {name: here for name, (here, _) in operator.attributes.items()}
         for before, numbers in operator.around[:1]:
-            self.apply(before, self.called("before", f"{ending}.before"), numbers)
-        self.apply(operator.name, self.called(role, ending), operator.inputs, **attributes)
+            self.apply(before, f"{name}.before", numbers)
+        inner = f"{name}.inner" if operator.around else name
+        self.apply(operator.name, inner, operator.inputs, **attributes)
         for behind, numbers in operator.around[1:]:
-            self.apply(behind, self.called("behind", f"{ending}.behind"), numbers)
+            self.apply(behind, name, numbers)
 
     def apply(
         self, operator: str, name: str, numbers: tuple[float, ...], **attributes: Any
@@ -201,9 +197,9 @@ class LayerContext(Generic[LayerT]):
         stored = map(self.numbers, roles, map(np.array, numbers))
         self.writer.node(operator, name, x, *stored, **attributes)
 
-    @property
-    def ending(self) -> str:
-        return f".{self.layer.activation}"
+    def end(self) -> None:
+        """Write the activation that ends a layer."""
+        self.activate(self.names.get("activation") or f"{self.name}.{self.layer.activation}")
 
 
 def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
@@ -217,22 +213,13 @@ def write_layer(writer: GraphWriter, layer: Layer, names: Names) -> None:
 
 
 def dense(at: LayerContext[Dense]) -> None:
-    """Write a Dense in the form of its original file: Gemm, or MatMul followed by Add."""
     layer, writer = at.layer, at.writer
     writer.flat(at.name)
-    matrix = layer.kernel
-    form = at.names.get("form", "Gemm")
-    weight = at.numbers("weight", matrix if form == "Gemm" else matrix.T)
-    bias = [at.rows("bias", (layer.outputs,))] if layer.has_bias else []
-    out: Shape = (layer.outputs,)
-    if form == "MatMul":
-        writer.node("MatMul", at.name, writer.current, weight, shape=out)
-        if bias:
-            writer.node("Add", at.called("add", ".add"), writer.current, *bias)
-    else:
-        turned = int(form == "Gemm")
-        writer.node("Gemm", at.name, writer.current, weight, *bias, shape=out, transB=turned)
-    at.activate("activation", at.ending)
+    inputs = [writer.current, at.numbers("weight", layer.kernel)]
+    if layer.has_bias:
+        inputs.append(at.rows("bias", (layer.outputs,)))
+    writer.node("Gemm", at.name, *inputs, shape=(layer.outputs,), transB=1)
+    at.end()
 
 
 def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
@@ -244,7 +231,7 @@ def convolution(at: LayerContext[Conv1d | Conv2d]) -> None:
         inputs.append(at.rows("bias", (layer.channels,)))
     made, more = (layer.channels, *layer.output_shape[-sides:]), windows(layer.windows, sides)
     at.writer.node("Conv", at.name, *inputs, shape=made, group=layer.groups, **more)
-    at.activate("activation", at.ending)
+    at.end()
 
 
 def windows(w: Windows, sides: int = 2) -> dict[str, list[int]]:
@@ -258,13 +245,10 @@ def windows(w: Windows, sides: int = 2) -> dict[str, list[int]]:
 
 
 def pool(operator: str, at: LayerContext[MaxPool2d | AvgPool2d]) -> None:
-    layer, shape = at.layer, at.layer.output_shape
-    whole = layer.kernel == layer.shape[1:] and not any(layer.padding)
+    layer = at.layer
     more: dict[str, Any] = {"count_include_pad": 1} if operator == "AveragePool" else {}
-    if whole and at.names.get("form") == "GlobalAveragePool":
-        at.writer.node("GlobalAveragePool", at.name, shape=shape)
-    else:
-        at.writer.node(operator, at.name, shape=shape, **more, **windows(layer.windows))
+    more |= windows(layer.windows)
+    at.writer.node(operator, at.name, shape=layer.output_shape, **more)
 
 
 def flatten(at: LayerContext[Layer]) -> None:
@@ -296,27 +280,27 @@ def affine(at: LayerContext[Affine | GroupNorm]) -> None:
     if not layer.input_shape:
         writer.flat(at.name)
     of_each: Shape = (layer.features, 1, 1) if layer.input_shape else (layer.features,)
-    writer.node("Mul", at.name, writer.current, at.rows("weight", of_each))
-    shift = at.rows("bias", of_each)
-    writer.node("Add", at.called("add", ".add"), writer.current, shift)
+    writer.node("Mul", f"{at.name}.scale", writer.current, at.rows("weight", of_each))
+    writer.node("Add", at.name, writer.current, at.rows("bias", of_each))
 
 
 def layer_norm(at: LayerContext[LayerNorm]) -> None:
     writer, layer = at.writer, at.layer
     shape, is_sequence = writer.shape, len(writer.shape) > 1 and bool(layer.input_shape)
+    name = f"{at.name}.norm" if is_sequence else at.name
     if is_sequence:
-        turned(at, "turn", (0, 2, 3, 1))
+        turned(at, f"{at.name}.turn", (0, 2, 3, 1))
     inside = shape[:1] if is_sequence else shape
     inputs = writer.current, at.rows("weight", inside), at.rows("bias", inside)
-    writer.node("LayerNormalization", at.name, *inputs, axis=-len(inside), epsilon=layer.eps)
+    writer.node("LayerNormalization", name, *inputs, axis=-len(inside), epsilon=layer.eps)
     if is_sequence:
-        turned(at, "turn_back", (0, 3, 1, 2))
+        turned(at, at.name, (0, 3, 1, 2))
 
 
-def turned(at: LayerContext[Any], role: str, axes: Shape) -> None:
+def turned(at: LayerContext[Any], name: str, axes: Shape) -> None:
     """Write a Transpose to these axes, of which the first one is the batch."""
     shape = tuple([at.writer.shape[axis - 1] for axis in axes[1:]])
-    at.writer.node("Transpose", at.called(role, f".{role}"), shape=shape, perm=[*axes])
+    at.writer.node("Transpose", name, shape=shape, perm=[*axes])
 
 
 def embedding(at: LayerContext[Embedding]) -> None:
@@ -329,41 +313,40 @@ def embedding(at: LayerContext[Embedding]) -> None:
     rows = at.rows("weight", (layer.count, layer.features))
     zeros = at.numbers("zeros", np.zeros((1, layer.features)))
     table = writer.put("Concat", rows, zeros, axis=0)
-    writer.node("Gather", at.name, table, indices, shape=size, axis=0)
-    writer.reshape((layer.places, layer.features), at.called("reshape", ".places"))
-    turned(at, "turn", (0, 2, 1))
-    writer.reshape(shape, at.called("shape", ".sequence"))
+    writer.node("Gather", f"{at.name}.rows", table, indices, shape=size, axis=0)
+    writer.reshape((layer.places, layer.features), f"{at.name}.places")
+    turned(at, f"{at.name}.turn", (0, 2, 1))
+    writer.reshape(shape, f"{at.name}.sequence" if layer.positions else at.name)
     if layer.positions:
-        position = at.rows("position", shape)
-        writer.node("Add", at.called("add", ".positions"), writer.current, position)
+        writer.node("Add", at.name, writer.current, at.rows("position", shape))
 
 
 def attention(at: LayerContext[Attention]) -> None:
     """Write the products, the mask and the softmax of all heads."""
     writer, layer, shape = at.writer, at.layer, at.layer.output_shape
     heads, size, places = layer.heads, layer.features // layer.heads, layer.places
-    writer.reshape((heads, 3, size, places), at.called("reshape", ".heads"))
+    writer.reshape((heads, 3, size, places), f"{at.name}.heads")
     parts = []
     for i, role in enumerate(("query", "key", "value")):
         index = at.numbers(f"index_of_{role}", np.array(i))
-        inputs, name = (writer.current, index), at.called(role, f".{role}")
+        inputs, name = (writer.current, index), f"{at.name}.{role}"
         parts.append(writer.node("Gather", name, *inputs, shape=(heads, size, places), axis=2))
         writer.current, writer.shape = inputs[0], (heads, 3, size, places)
     query, key, value = parts
     writer.current, writer.shape = query, (heads, size, places)
-    turned(at, "turn", (0, 1, 3, 2))
+    turned(at, f"{at.name}.turn", (0, 1, 3, 2))
     square = heads, places, places
-    writer.node("MatMul", at.called("scores", ".scores"), writer.current, key, shape=square)
+    writer.node("MatMul", f"{at.name}.scores", writer.current, key, shape=square)
     factor = at.numbers("factor", np.array(layer.numbers[-1]))
-    writer.node("Mul", at.called("scaled", ".scaled"), writer.current, factor)
+    writer.node("Mul", f"{at.name}.scaled", writer.current, factor)
     if layer.causal:
         mask = at.numbers("mask", np.triu(np.full((places, places), HIDDEN), 1))
-        writer.node("Add", at.called("add", ".masked"), writer.current, mask)
-    writer.node("Softmax", at.called("shares", ".shares"), axis=-1)
-    turned(at, "turn_back", (0, 1, 3, 2))
+        writer.node("Add", f"{at.name}.masked", writer.current, mask)
+    writer.node("Softmax", f"{at.name}.shares", axis=-1)
+    turned(at, f"{at.name}.turn_back", (0, 1, 3, 2))
     made = heads, size, places
-    writer.node("MatMul", at.name, value, writer.current, shape=made)
-    writer.reshape(shape, at.called("shape", ".sequence"))
+    writer.node("MatMul", f"{at.name}.values", value, writer.current, shape=made)
+    writer.reshape(shape, at.name)
 
 
 def group_norm(at: LayerContext[GroupNorm]) -> None:
@@ -371,7 +354,7 @@ def group_norm(at: LayerContext[GroupNorm]) -> None:
     writer, layer, ones = at.writer, at.layer, np.ones(at.layer.groups)
     shape, plain = writer.shape, (at.numbers("ones", ones), at.numbers("zeros", 0.0 * ones))
     writer.reshape((layer.groups, layer.inputs // layer.groups), f"{at.name}.groups")
-    name = at.called("norm", ".norm")
+    name = f"{at.name}.norm"
     writer.node("InstanceNormalization", name, writer.current, *plain, epsilon=layer.eps)
     writer.reshape(shape, f"{at.name}.channels")
     affine(at)
@@ -384,12 +367,12 @@ def rms_norm(at: LayerContext[RMSNorm]) -> None:
         writer.flat(at.name)
     x, row = writer.current, writer.shape
     axes, eps = at.numbers("axes", np.array([1])), at.numbers("eps", np.array(layer.eps))
-    writer.node("Mul", at.called("square", ".square"), x, x)
-    mean, shape = at.called("mean", ".mean"), (1, *row[1:])
+    writer.node("Mul", f"{at.name}.square", x, x)
+    mean, shape = f"{at.name}.mean", (1, *row[1:])
     writer.node("ReduceMean", mean, writer.current, axes, shape=shape, keepdims=1)
-    writer.node("Add", at.called("sum", ".sum"), writer.current, eps)
-    root = writer.node("Sqrt", at.called("root", ".root"))
-    writer.node("Div", at.called("quotient", ".quotient"), x, root, shape=row)
+    writer.node("Add", f"{at.name}.sum", writer.current, eps)
+    root = writer.node("Sqrt", f"{at.name}.root")
+    writer.node("Div", f"{at.name}.quotient" if layer.size else at.name, x, root, shape=row)
     if layer.size:
         gains = at.rows("weight", (row[0], *[1] * (len(row) - 1)))
         writer.node("Mul", at.name, writer.current, gains)
@@ -422,7 +405,7 @@ def part(at: LayerContext[Slice]) -> None:
 
 
 def activation(at: LayerContext[Layer]) -> None:
-    at.activate("node", "")
+    at.activate(at.name)
 
 
 def prelu(at: LayerContext[PReLU]) -> None:
@@ -460,15 +443,15 @@ def encoding(at: LayerContext[FrequencyEncoding]) -> None:
     writer.flat(at.name)
     n, octaves = layer.inputs, layer.octaves
     frequencies = (pi * 2.0 ** np.arange(octaves)).reshape(octaves, 1)
-    writer.reshape((n, 1, 1), at.called("reshape", ".inputs"))
+    writer.reshape((n, 1, 1), f"{at.name}.inputs")
     stored = at.numbers("frequencies", frequencies)
-    angles = writer.node("Mul", at.name, writer.current, stored, shape=(n, octaves, 1))
+    angles = writer.node("Mul", f"{at.name}.angles", writer.current, stored, shape=(n, octaves, 1))
     waves = (
-        writer.node("Sin", at.called("sin", ".sin"), angles),
-        writer.node("Cos", at.called("cos", ".cos"), angles),
+        writer.node("Sin", f"{at.name}.sin", angles),
+        writer.node("Cos", f"{at.name}.cos", angles),
     )
-    writer.node("Concat", at.called("concat", ".waves"), *waves, shape=(n, octaves, 2), axis=-1)
-    writer.node("Flatten", at.called("flatten", ".row"), shape=(layer.outputs,), axis=1)
+    writer.node("Concat", at.name, *waves, shape=(n, octaves, 2), axis=-1)
+    writer.node("Flatten", f"{at.name}.row", shape=(layer.outputs,), axis=1)
 
 
 def residual(at: LayerContext[Residual]) -> None:

@@ -1,4 +1,4 @@
-"""Make the models that the tests load: what PyTorch's and scikit-learn's exporters write today.
+"""Make the models that the tests load: what PyTorch's and scikit-learn's exporters write.
 
     python -m tests.files.onnx.make_models
 
@@ -220,7 +220,6 @@ MODELS: dict[str, Callable[[str], None]] = {
     "torch_batchnorm_newer": lambda name: newer(name, normed_pictures(), (2, 6, 6)),
     "torch_depthwise": lambda name: older(name, depthwise(), (2, 7, 6)),
     "torch_depthwise_newer": lambda name: newer(name, depthwise(), (2, 7, 6)),
-    "torch_layernorm": lambda name: older(name, normed(), (4,)),
     "torch_layernorm_newer": lambda name: newer(name, normed(), (4,), opset=20),
     "torch_residual": lambda name: older(name, residual(), (3,)),
     "torch_residual_newer": lambda name: newer(name, residual(), (3,)),

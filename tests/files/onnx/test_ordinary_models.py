@@ -1,4 +1,7 @@
-"""How many of 55 ordinary PyTorch models become networks, by themselves and by a file of ONNX."""
+"""How many of 55 ordinary PyTorch models become networks, by themselves and by a file of ONNX.
+
+PyTorch writes files by the package onnxscript; `make test-all` installs both.
+"""
 
 import warnings
 from collections.abc import Callable
@@ -17,7 +20,8 @@ NEITHER = {
     "Threshold", "lstm", "transposed convolution", "powers and roots",
     "logarithm and maximum", "embedding",
 }  # fmt: skip
-NOT_EXPORTED = NEITHER | {"attention", "rms norm", "transformer"}  # by torch.onnx in opset 20
+# In forms that are read, by torch.onnx in opset 20.
+NOT_EXPORTED = NEITHER | {"attention", "transformer", "Softshrink", "Hardshrink"}
 
 
 def built(forward: Callable[..., Any], kind: str = "Model", /, **parts: Any) -> Any:
@@ -120,7 +124,7 @@ def exported(model: Any, batches: tuple[Any, ...], path: Path) -> sv.Network:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(model, batches, path, dynamo=False)
+        torch.onnx.export(model, batches, path, verbose=False)
     return sv.onnx.load(path)
 
 
@@ -135,6 +139,8 @@ def test_most_ordinary_models_are_read_and_the_others_are_known(
 ) -> None:
     import torch
 
+    if way is exported:
+        pytest.importorskip("onnxscript", reason="torch.onnx.export writes files by onnxscript")
     known, failed = models(), set()
     for name, (model, shapes) in known.items():
         batches = tuple(torch.rand(3, *shape) for shape in shapes)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ def test_an_activation_joins_the_layer_before_it(operator: str, tmp_path: Path) 
     assert net.layers[0].activation == operator.lower()
 
 
-def test_gelu_and_swish_are_found_in_their_parts(tmp_path: Path) -> None:
+def test_a_gelu_in_its_parts_names_the_opset_that_has_it(tmp_path: Path) -> None:
     numbers = W | {"r": np.float32(math.sqrt(2)), "h": np.float32(0.5), "i": np.float32(1)}
     nodes = [
         MATMUL,
@@ -39,12 +40,9 @@ def test_gelu_and_swish_are_found_in_their_parts(tmp_path: Path) -> None:
         node("Erf", "a", "e"),
         node("Add", "i e", "p"),
         node("Mul", "h z", "half"),
-        node("Mul", "half p", "g", name="product"),
-        node("Sigmoid", "g", "s"),
-        node("Mul", "s g", "y", name="swish"),
+        node("Mul", "half p", "y", name="product"),
     ]
-    net = same(graph(*nodes, numbers=numbers), tmp_path)
-    assert [layer.activation for layer in net.layers] == ["gelu", "swish"]
+    refused(FileError, "'erf' (Erf)").by(read, graph(*nodes, numbers=numbers), tmp_path)
 
 
 def part(operator: str, inputs: str, output: str, **attributes: Any) -> onnx.NodeProto:
@@ -55,36 +53,16 @@ def part(operator: str, inputs: str, output: str, **attributes: Any) -> onnx.Nod
 NUMBERS = {
     name: np.float32(number)
     for name, number in {
-        "one": 1.0, "half": 0.5, "two": 2.0, "three": 3.0, "six": 6.0, "low": -1.0, "zero": 0.0,
-        "twenty": 20.0, "minus": -0.5, "third": 0.044715, "root": math.sqrt(2.0 / math.pi),
+        "one": 1.0, "half": 0.5, "two": 2.0, "six": 6.0, "low": -1.0, "zero": 0.0, "twenty": 20.0,
     }.items()
 }  # fmt: skip
-SIGMOID, SOFTPLUS = part("Sigmoid", "z", "s"), part("Softplus", "z", "s")
+SIGMOID = part("Sigmoid", "z", "s")
 TWICE = [part("Mul", "z two", "d"), part("Softplus", "d", "s"), part("Div", "s two", "q")]
-LARGE, SMALL = part("Greater", "z half", "over"), part("Less", "z minus", "under")
-OUTSIDE = [
-    LARGE, SMALL, part("Cast", "over", "o", to=9), part("Cast", "under", "u", to=9),
-    part("Or", "o u", "out"), part("Where", "out z zero", "y"),
-]  # fmt: skip
-SOFT = [
-    LARGE, part("Sub", "z half", "less"), part("Where", "over less zero", "p"),
-    SMALL, part("Add", "z half", "more"), part("Where", "under more zero", "q"),
-    part("Add", "p q", "y"),
-]  # fmt: skip
-CUBE = part("Mul", "z z", "square"), part("Mul", "z square", "cube")
-TANH = [
-    part("Mul", "third cube", "c"), part("Add", "z c", "a"), part("Mul", "root a", "u"),
-    part("Tanh", "u", "t"), part("Add", "one t", "p"), part("Mul", "z p", "g"),
-    part("Mul", "half g", "y"),
-]  # fmt: skip
 WRITTEN = {
-    "gelu_tanh, products": ([*CUBE, *TANH], "gelu_tanh"),
-    "gelu_tanh, a power": ([part("Pow", "z three", "cube"), *TANH], "gelu_tanh"),
     "gelu_tanh": ([part("Gelu", "z", "y", approximate="tanh")], "gelu_tanh"),
-    "mish": ([SOFTPLUS, part("Tanh", "s", "t"), part("Mul", "z t", "y")], "mish"),
-    "hard_swish": (
-        [part("HardSigmoid", "z", "s", alpha=1.0 / 6.0), part("Mul", "z s", "y")], "hard_swish"
-    ),
+    "mish": ([part("Mish", "z", "y")], "mish"),
+    "hard_swish": ([part("HardSwish", "z", "y")], "hard_swish"),
+    "swish": ([SIGMOID, part("Mul", "s z", "y")], "swish"),
     "hard_sigmoid": ([part("HardSigmoid", "z", "y", alpha=1.0 / 6.0)], "hard_sigmoid"),
     "hard_sigmoid of ONNX": ([part("HardSigmoid", "z", "y")], "hard_sigmoid(0.2,0.5)"),
     "softsign": (
@@ -105,9 +83,7 @@ WRITTEN = {
     "hard_tanh": ([part("Clip", "z low one", "y")], "hard_tanh"),
     "hard_tanh, other bounds": ([part("Clip", "z low half", "y")], "hard_tanh(-1,0.5)"),
     "softshrink": ([part("Shrink", "z", "y", lambd=0.3, bias=0.3)], "softshrink(0.3)"),
-    "softshrink, of PyTorch": (SOFT, "softshrink"),
     "hardshrink": ([part("Shrink", "z", "y", lambd=0.3)], "hardshrink(0.3)"),
-    "hardshrink, of PyTorch": (OUTSIDE, "hardshrink"),
     "relu6": ([part("Clip", "z zero six", "y")], "relu6"),
     "relu": ([part("Clip", "z zero", "y")], "relu"),
 }  # fmt: skip
@@ -125,22 +101,12 @@ def test_an_activation_is_found_in_its_parts(name: str, tmp_path: Path) -> None:
     assert [layer.activation for layer in again.layers] == [activation]
 
 
-def test_the_bounds_of_an_old_clip_are_attributes(tmp_path: Path) -> None:
-    clip = node("Clip", "z", "y", min=-2.0, max=0.5)
-    net = same(graph(MATMUL, clip, numbers=W, opset=9), tmp_path)
-    assert net.layers[0].activation == "hard_tanh(-2,0.5)"
-
-
 @pytest.mark.parametrize(
     "nodes",
     [
-        [*CUBE, *TANH[:4], part("Add", "two t", "p"), *TANH[5:]],
-        [part("HardSigmoid", "z", "s"), part("Mul", "z s", "y")],
         [*TWICE[:2], part("Div", "s half", "y")],
         [*TWICE, part("Greater", "z twenty", "over"), part("Where", "over z q", "y")],
         [part("Softplus", "z", "s"), part("Neg", "s", "y")],
-        [LARGE, part("Less", "z half", "under"), *OUTSIDE[2:]],
-        [*SOFT[:3], part("Less", "z low", "under"), *SOFT[4:]],
         [part("Abs", "z", "m"), part("Add", "m two", "p"), part("Div", "z p", "y")],
     ],
 )
@@ -149,20 +115,8 @@ def test_what_only_resembles_an_activation_is_not_taken_for_it(
 ) -> None:
     used = {each for made in nodes for each in made.input} & NUMBERS.keys()
     model = graph(MATMUL, *nodes, numbers=W | {each: NUMBERS[each] for each in used}, opset=20)
-    try:
-        net = same(model, tmp_path)
-    except FileError:
-        return
-    assert {layer.activation for layer in net.layers} & {"gelu_tanh", "hard_swish"} == set()
-
-
-@pytest.mark.parametrize("form", ["Gemm", "Gemm (in, out)"])
-def test_the_factors_of_a_gemm_become_those_of_its_numbers(form: str, tmp_path: Path) -> None:
-    turned = form == "Gemm"
-    numbers = {"w": floats(2, 3) if turned else floats(3, 2), "b": floats(2)}
-    made = node("Gemm", "x w b", "y", alpha=0.5, beta=-2.0, transB=int(turned))
-    net = same(graph(made, numbers=numbers), tmp_path)
-    assert net.layers[0].bias == pytest.approx(-2.0 * numbers["b"])
+    with suppress(FileError):
+        same(model, tmp_path)
 
 
 def test_rms_norm_is_found_as_pytorch_writes_it(tmp_path: Path) -> None:
@@ -179,35 +133,25 @@ def test_rms_norm_is_found_as_pytorch_writes_it(tmp_path: Path) -> None:
     assert repr(sv.onnx.load(tmp_path / "again.onnx").layers[0]) == repr(net.layers[0])
 
 
-def test_flatten_reshape_and_transpose_are_read_where_they_are_plain(tmp_path: Path) -> None:
+def test_flatten_reshape_and_squeeze_are_read(tmp_path: Path) -> None:
     nodes = [
-        node("Transpose", "x", "t", perm=[0, 3, 1, 2]),  # one channel: nothing changes its place
-        node("Reshape", "t to", "r"),
+        node("Reshape", "x to", "r"),
         node("Squeeze", "r axes", "s"),
         node("Flatten", "s", "f"),
         node("MatMul", "f w", "y"),
     ]
     numbers = {"to": np.array([0, 1, -1]), "axes": np.array([1]), "w": floats(8, 2)}
-    model = graph(*nodes, numbers=numbers, shape=("batch", 2, 4, 1))
+    model = graph(*nodes, numbers=numbers, shape=("batch", 1, 2, 4))
     assert [repr(layer) for layer in same(model, tmp_path).layers] == [
-        "Flatten(shape=[2, 4, 1])",
+        "Flatten(shape=[1, 2, 4])",
         "Dense(inputs=8, outputs=2, activation='linear', bias=False)",
     ]
 
 
-@pytest.mark.parametrize("opset", [9, 11, 13, 17, 21])
-def test_old_and_new_opsets_say_things_in_other_places(opset: int, tmp_path: Path) -> None:
-    newer = opset >= 12
-    numbers = W | ({"rate": np.float32(0.25)} if newer else {})
-    drop = (
-        node("Dropout", "z rate", "d")
-        if newer
-        else node("Dropout", "z", "d", ratio=0.25)
-    )  # fmt: skip
-    net = same(
-        graph(MATMUL, drop, node("Softmax", "d", "y"), numbers=numbers, opset=opset), tmp_path
-    )
-    assert repr(net.layers[1]) == "Dropout(shape=2, rate=0.25)"
+@pytest.mark.parametrize("opset", [9, 13, 17, 21])
+def test_old_and_new_opsets_are_read(opset: int, tmp_path: Path) -> None:
+    nodes = [MATMUL, node("Relu", "z", "r"), node("Softmax", "r", "y")]
+    assert len(same(graph(*nodes, numbers=W, opset=opset), tmp_path).layers) == 2
 
 
 def test_vectors_that_were_stored_once_become_two(tmp_path: Path) -> None:
@@ -218,11 +162,6 @@ def test_vectors_that_were_stored_once_become_two(tmp_path: Path) -> None:
     assert [each["bias"] for each in net.names["layers"]] == ["b", "b_2"]
     net.layers[0].bank.value[net.layers[0].rows] = 0.0
     assert net.bank.value[net.layers[1].rows].any()
-
-
-def test_the_shape_of_a_sample_may_come_from_the_first_weights(tmp_path: Path) -> None:
-    model = graph(MATMUL, node("Relu", "z", "y"), numbers=W, shape=("batch", "features"))
-    assert read(model, tmp_path).inputs == 3
 
 
 def test_numbers_in_other_forms_are_read(tmp_path: Path) -> None:
@@ -368,6 +307,9 @@ CONV = {"k": floats(2, 3, 3, 3)}
         ),
         ([MATMUL], W, (1, 3)),
         ([node("Relu", "x", "y")], {}, (3,)),
+        ([node("MatMul", "x w", "y")], W, (1, None)),
+        ([node("Gemm", "x w", "y", alpha=0.5)], W, (1, 3)),
+        ([node("Conv", "x k", "y", auto_pad="SAME_UPPER")], CONV, PICTURE),
         ([node("Conv", "x k", "y")], CONV, (1, 3, None, None)),
         ([node("Div", "x c", "y")], {"c": np.float32(1e-44)}, (1, 3)),
         ([node("Scaler", "x", "y", domain="ai.onnx.ml", offset=[1.0, 2.0])], {}, (1, 3)),
@@ -407,7 +349,7 @@ def test_only_the_octaves_are_an_encoding(off: float, tmp_path: Path) -> None:
     if off == 1.0:
         assert repr(same(model, tmp_path).layers[0]) == "FrequencyEncoding(inputs=2, octaves=3)"
     else:
-        refused(FileError, "'waves'").by(read, model, tmp_path)
+        refused(FileError, "'concat'").by(read, model, tmp_path)
 
 
 def test_weights_of_two_layers_that_differ_are_refused(tmp_path: Path) -> None:
@@ -520,7 +462,6 @@ def test_a_part_of_a_row_is_read(start: int, end: int, outputs: int, tmp_path: P
     [
         ({}, 20, {"num_outputs": 2}),
         ({}, 11, {}),
-        ({}, 11, {"split": [1, 3]}),
         ({"sizes": [3, 1]}, 20, {}),
     ],
 )
@@ -546,7 +487,7 @@ def test_the_parts_of_a_split_are_all_read(
     [
         (node("Conv", "x k", "y", strides=[2], pads=[2, 2], dilations=[2]), (3, 9)),
         (node("MaxPool", "x", "y", kernel_shape=[3], strides=[2], pads=[1, 1]), (2, 8)),
-        (node("AveragePool", "x", "y", kernel_shape=[2], auto_pad="VALID"), (2, 5)),
+        (node("AveragePool", "x", "y", kernel_shape=[2]), (2, 5)),
         (node("GlobalAveragePool", "x", "y"), (2, 5)),
         (node("ReduceMean", "x", "y", axes=[-1]), (2, 5)),
         (node("MaxPool", "x", "y", kernel_shape=[2, 3], pads=[1, 0, 1, 0]), (1, 4, 7)),
@@ -621,17 +562,6 @@ def test_all_inputs_put_side_by_side_are_the_row(axis: int, tmp_path: Path) -> N
     assert net.input_widths == {"x": 3, "q": 3}
 
 
-def test_sizes_of_a_reshape_may_be_put_together_of_constants(tmp_path: Path) -> None:
-    made = [
-        node("Concat", "a b", "s", axis=0),
-        node("Reshape", "x s", "z"),
-        node("Flatten", "z", "y"),
-    ]
-    sizes = {"a": np.array([-1]), "b": np.array([8])}
-    net = same(graph(*made, numbers=sizes, out=None, shape=("batch", 2, 2, 2)), tmp_path)
-    assert net.outputs == 8
-
-
 # ---- attributes of another type -----------------------------------------------------------------
 
 ONE_CHANNEL = ("batch", 1, 4, 4)
@@ -647,8 +577,6 @@ POOL = {"kernel_shape": [2, 2]}
         (node("MaxPool", "x", "y", strides=["a", "a"], **POOL), ONE_CHANNEL),
         (node("Conv", "x k", "y", pads=["a"] * 4), ONE_CHANNEL),
         (node("Conv", "x k", "y", pads=[0.5] * 4), ONE_CHANNEL),
-        (node("Transpose", "x", "y", perm=["a", "b"]), (1, 3)),
-        (node("Transpose", "x", "y", perm=[0.0, 1.0]), (1, 3)),
         (node("Squeeze", "x", "y", axes=["a"]), ONE_CHANNEL),
         (node("Unsqueeze", "x", "y", axes=[1.0]), (1, 3)),
         (node("LeakyRelu", "x", "y", alpha=float("nan")), (1, 3)),
@@ -674,9 +602,11 @@ def own(operator: str, **attributes: Any) -> onnx.NodeProto:
     return helper.make_node(operator, ["x"], ["y"], name="own", domain="ai.onnx.ml", **attributes)
 
 
-def split(**attributes: Any) -> onnx.ModelProto:
-    made = node("Split", "x", "a b", **attributes), node("Concat", "b a", "y", axis=1)
-    return graph(*made, opset=11, out=None, shape=("batch", 5))
+def split(sizes: Sequence[int] = (), axis: int = 1, **attributes: Any) -> onnx.ModelProto:
+    given = "x sizes" if sizes else "x"
+    made = node("Split", given, "a b", axis=axis, **attributes), node("Concat", "b a", "y", axis=1)
+    numbers = {"sizes": np.array(sizes)} if sizes else {}
+    return graph(*made, numbers=numbers, out=None, shape=("batch", 5))
 
 
 def sliced(**other: int) -> onnx.ModelProto:
@@ -688,7 +618,6 @@ def sliced(**other: int) -> onnx.ModelProto:
 
 SLOPES = [MATMUL, node("PRelu", "z s", "y")]
 FLAT = node("Flatten", "z", "y")
-SUMS = [node("Concat", "a b", "s", axis=0), node("Reshape", "x s", "z"), FLAT]
 CUBES = {"out": None, "shape": ("batch", 2, 2, 2)}
 TURNED = [node("Gemm", "x w", "z", name="there"), node("Gemm", "z w", "y", transB=1)]
 WRONG = {
@@ -730,9 +659,6 @@ WRONG = {
         ),
         "it makes",
     ),
-    "sizes": (
-        graph(*SUMS, numbers={"a": np.array([-1]), "b": np.array([[8]])}, **CUBES), "Concat"
-    ),
     "a group": (
         graph(
             node("GroupNormalization", "x g s", "y", num_groups=2),
@@ -747,11 +673,11 @@ WRONG = {
     "axis 0": (sliced(c=0), "axes [0]"),
     "every second": (sliced(d=2), "steps of [2]"),
     "nothing": (sliced(a=3), "none from 3"),
-    "halves": (split(axis=1), "2 outputs of the sizes [2, 2], for (5,)"),
-    "too many": (split(axis=1, split=[2, 4]), "2 outputs of the sizes [2, 4]"),
-    "one part": (split(axis=1, split=[5]), "2 outputs of the sizes [5]"),
-    "less than none": (split(axis=1, split=[6, -1]), "none from 0"),
-    "three parts": (split(axis=1, num_outputs=3), "its num_outputs must be 2"),
+    "halves": (split(), "2 outputs of the sizes [2, 2], for (5,)"),
+    "too many": (split([2, 4]), "2 outputs of the sizes [2, 4]"),
+    "one part": (split([5]), "2 outputs of the sizes [5]"),
+    "less than none": (split([6, -1]), "none from 0"),
+    "three parts": (split(num_outputs=3), "its num_outputs must be 2"),
     "samples": (split(axis=0), "its axis must be 1"),
 }  # fmt: skip
 
@@ -793,14 +719,8 @@ def test_a_bias_may_be_one_number_for_all(
     np.testing.assert_array_equal(sv.onnx.load(tmp_path / "again.onnx").bank.value, net.bank.value)
 
 
-# onnxruntime pads nothing by itself where there are dilations.
-@pytest.mark.parametrize(
-    ("auto_pad", "dilations"), [("SAME_UPPER", [1, 1]), ("SAME_LOWER", [1, 1]), ("VALID", [2, 1])]
-)
-def test_a_convolution_may_have_groups_dilations_and_two_strides(
-    auto_pad: str, dilations: list[int], tmp_path: Path
-) -> None:
-    about = {"auto_pad": auto_pad, "group": 2, "dilations": dilations, "strides": [1, 3]}
+def test_a_convolution_may_have_groups_dilations_and_two_strides(tmp_path: Path) -> None:
+    about = {"pads": [2, 1, 2, 1], "group": 2, "dilations": [2, 1], "strides": [1, 3]}
     conv, numbers = node("Conv", "x k", "y", **about), {"k": floats(6, 2, 5, 5)}
     net = same(graph(conv, numbers=numbers, shape=("batch", 4, 9, 7), out=None), tmp_path)
     assert net.layers[0].settings()["groups"] == 2
