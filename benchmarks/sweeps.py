@@ -75,7 +75,7 @@ def ours(case: str) -> list[float]:
     import scalarviz as sv
 
     def train() -> None:
-        runs = sv.sweep(MAKERS[case], {"hidden": WIDTHS}, range(SEEDS), success=None)
+        runs = sv.sweep(MAKERS[case], {"hidden": WIDTHS}, range(SEEDS))
         runs.advance(STEPS, progress=False)
 
     return twice(train)
@@ -166,7 +166,7 @@ def cluster(steps: str) -> list[float]:
     grid = {"hidden": [16, 17, 18, 19, 20, 21]}
 
     def train(executor: object) -> float:
-        runs = sv.sweep(rgb, grid, range(100), success=None, executor=executor)
+        runs = sv.sweep(rgb, grid, range(100), executor=executor)
         return seconds_of(runs.advance, int(steps), progress=False)
 
     with (

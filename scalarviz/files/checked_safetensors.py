@@ -43,7 +43,6 @@ KINDS = {
     "network": "sv.load(path)",
     "expression": "sv.load(path)",
     "run": "sv.Session.load(path)",
-    "sweep": "sv.sweep(..., folder=path)",
 }
 # An extension of letters is a format; one with a digit is a version or a date, except for these.
 WITH_DIGITS = (".7z", ".bz2", ".h5", ".hdf5", ".mp4")

@@ -1,12 +1,11 @@
 """Results of a sweep: tables with one row per setting or per run, and statistics over seeds.
 
-A table is shown as text or HTML, and exported as CSV, parquet or pandas. The statistics over the
+A table is shown as text or HTML, and exported as CSV or pandas. The statistics over the
 seeds of a setting are success rates, means and confidence intervals.
 """
 
 from __future__ import annotations
 
-import io
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
@@ -17,10 +16,9 @@ import numpy as np
 
 from scalarviz.base.checks import FloatArray, shorten
 from scalarviz.base.messages import visible
-from scalarviz.base.shell_commands import needed
 from scalarviz.core.program import columns
 from scalarviz.errors import InputError, OrderError
-from scalarviz.files.atomic import as_path, replace_file, save_text
+from scalarviz.files.atomic import as_path, save_text
 from scalarviz.sweeps.sweep_arguments import Ranking
 from scalarviz.sweeps.tasks import NEVER
 from scalarviz.training.session.measurements import csv_of, data_frame
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from scalarviz.sweeps.sweep import Sweep
 
 
-CSV, PARQUET = ".csv", ".parquet"
+CSV = ".csv"
 SHOWN = 60  # rows shown at a prompt
 LONGEST_CELL = 24
 LONGEST_ERROR = 160
@@ -84,22 +82,11 @@ class SweepTable:
         return data_frame(self.columns, "save a .csv file")
 
     def save(self, path: object) -> None:
-        """Save the table as `.csv`, or as `.parquet`, which requires pandas and pyarrow."""
+        """Save the table as `.csv`."""
         found = as_path(path)
-        if found.suffix == CSV:
-            save_text(self.csv(), found)
-        elif found.suffix == PARQUET:
-            replace_file(found, self._parquet())
-        else:
-            raise InputError(
-                f"a table of a sweep is saved as .csv or .parquet, not as {shorten(found.suffix)}"
-            )
-
-    def _parquet(self) -> bytes:
-        needed("pyarrow", "parquet is written by pyarrow", "cluster", ", or save a .csv file")
-        file = io.BytesIO()
-        self.to_pandas().to_parquet(file, engine="pyarrow", index=False)
-        return file.getvalue()
+        if found.suffix != CSV:
+            raise InputError(f"a table of a sweep is saved as .csv, not as {shorten(found.suffix)}")
+        save_text(self.csv(), found)
 
     def __repr__(self) -> str:
         lines = columns([[*map(visible, self.columns)], *self._shown()], str.rjust)
@@ -168,7 +155,7 @@ def table_of_settings(sweep: Sweep) -> SweepTable:
     names += [ERROR] * any(ERROR in row for row in rows)
     columns = {name: [row.get(name) for row in rows] for name in names}
     first = "largest" if goal.rises else "smallest"
-    notes = [f"success: {sweep.success}"] if sweep.success else []
+    notes = [f"success: loss below {sweep.success:g}"] if sweep.success else []
     return SweepTable(columns, [*notes, f"rank: by {goal.name}, the {first} first"])
 
 
@@ -296,21 +283,6 @@ def mean_with_interval(values: FloatArray) -> Interval:
     )
 
 
-def beats(ours: FloatArray, theirs: FloatArray) -> Interval:
-    """Return the probability that a run from `ours` has a smaller loss than one from `theirs`.
-
-    Ties count half. The bootstrap interval resamples both groups of runs.
-    """
-    random = np.random.Generator(np.random.PCG64(SEED))
-    theirs = np.sort(theirs)
-
-    def resampled(some: int) -> FloatArray:
-        drawn = [drawn_times(random, len(each), some) for each in (ours, theirs)]
-        return shares_below(ours, theirs, *drawn)
-
-    return with_interval(share_below(ours, theirs), len(ours) + len(theirs), resampled)
-
-
 def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray]) -> Interval:
     """Return a statistic with its bootstrap interval.
 
@@ -324,34 +296,3 @@ def with_interval(value: float, runs: int, resampled: Callable[[int], FloatArray
     found = np.concatenate([resampled(some) for some in counts])
     low, high = np.percentile(found, [SIDE, 100 - SIDE], method="nearest")
     return Interval(value, float(low), float(high))
-
-
-def share_below(ours: FloatArray, theirs: FloatArray) -> float:
-    """Return the fraction of pairs in which the number from `ours` is smaller; ties count half."""
-    once = np.ones((1, len(ours))), np.ones((1, len(theirs)))
-    return float(shares_below(ours, np.sort(theirs), *once)[0])
-
-
-def shares_below(
-    ours: FloatArray, ordered: FloatArray, times: FloatArray, others: FloatArray
-) -> FloatArray:
-    """Return `share_below` for each of several resamples.
-
-    Args:
-        ordered: the second group of numbers, ascending
-        times: how often each number of `ours` occurs in each resample; `others`: same for `ordered`
-    """
-    above = np.zeros((len(others), len(ordered) + 1))  # number of theirs from each index
-    above[:, :-1] = others[:, ::-1].cumsum(axis=1)[:, ::-1]
-    larger = above[:, np.searchsorted(ordered, ours, side="right")]
-    at_least = above[:, np.searchsorted(ordered, ours, side="left")]
-    pairs = times.sum(axis=1) * others.sum(axis=1)
-    return np.asarray((times * (larger + at_least) / 2).sum(axis=1) / pairs)
-
-
-def drawn_times(random: np.random.Generator, count: int, resamples: int) -> FloatArray:
-    """Return how often each of `count` items occurs in each resample of `count` random draws."""
-    drawn = random.integers(0, count, (resamples, count))
-    places = drawn + count * np.arange(resamples)[:, np.newaxis]
-    times = np.bincount(places.ravel(), minlength=count * resamples)
-    return times.reshape(resamples, count).astype(np.float64)

@@ -1,24 +1,20 @@
-"""Check the arguments of a sweep: settings, seeds, ranking and success criteria."""
+"""Check the arguments of a sweep: settings, seeds and ranking."""
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import itertools
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, final
 
 import numpy as np
-import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, check_signature, number, require, shorten
+from scalarviz.base.checks import number, require, shorten
 from scalarviz.core.formulas.formula import pick
-from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow, is_one_hot
-from scalarviz.engines.custom.user_functions import digest
+from scalarviz.core.formulas.metric_formulas import HELD_OUT, LOSS, METRICS, MetricRow
 from scalarviz.errors import InputError, UnknownNameError
 from scalarviz.training.session.replicas import checked_seeds
 from scalarviz.training.session.session import Session
@@ -182,8 +178,6 @@ def session_of(make: Make, setting: Setting, seed: int) -> Session:
 
 # Ranking of networks and settings.
 
-FALLING = "-"  # prefix of a name: largest first
-
 
 @final
 @dataclass(frozen=True)
@@ -219,12 +213,11 @@ def ranking_of(
     found: dict[str, MetricRow | None] = {**rows}
     if held_out:
         found |= {HELD_OUT + LOSS: None, **{HELD_OUT + name: row for name, row in rows.items()}}
-    asked = HELD_OUT * held_out + LOSS if goal is None else goal
-    name = asked.removeprefix(FALLING) if isinstance(asked, str) else asked
+    name = HELD_OUT * held_out + LOSS if goal is None else goal
     known = {LOSS: MetricRow(LOSS, min), **METRICS, **rows}
     names = {prefix + each: row for prefix in ("", HELD_OUT) for each, row in known.items()}
     row = pick(names, name, "goal of a sweep")
-    ranking = Ranking(str(name), row.rises or asked != name)
+    ranking = Ranking(str(name), row.rises)
     require(
         not ranking.name.startswith(HELD_OUT) or held_out,
         f"goal={goal!r} needs held-out samples, which this data does not have: write "
@@ -233,95 +226,8 @@ def ranking_of(
     return ranking, found if row.name == LOSS else {ranking.name: row} | found
 
 
-# Success criteria, and criteria to stop a network early.
-
-Judge = Callable[[FloatArray, FloatArray], object]
-
-RIGHT = "all right"
-ARGUMENTS = ["outputs", "targets"]
-
-
-@final
-@dataclass(frozen=True)
-class Goal:
-    """A criterion tested at every check of a training run.
-
-    Attributes:
-        bound: upper bound on the mean loss since the previous check; NaN if `judge` is set
-        judge: function that takes the outputs and targets of all samples and returns whether they
-            meet the criterion; None if `bound` is set
-        words: description of the criterion for tables
-    """
-
-    bound: float
-    judge: Judge | None
-    words: str
-
-    @property
-    def key(self) -> str:
-        """Text that identifies the criterion, including the source of its function."""
-        return f"{self.bound!r} {code_of(self.judge) if self.judge else ''}"
-
-    def reached(
-        self, losses: FloatArray, answers: Callable[[], Sequence[tuple[Any, Any, Any]]]
-    ) -> npt.NDArray[np.bool_]:
-        """Return a mask of the networks that meet the criterion.
-
-        Args:
-            losses: mean loss of each network since the previous check
-            answers: function that returns, for each network, the predictions, targets and weights
-                of all samples
-        """
-        if self.judge is None:
-            return losses < self.bound
-        predictions, targets, _ = zip(*answers(), strict=True)
-        if self.judge is right_side and all(each is targets[0] for each in targets):
-            return np.asarray(right_side(np.array(predictions), targets[0]))  # for all together
-        return np.array([bool(self.judge(p, t)) for p, t in zip(predictions, targets, strict=True)])
-
-
-def right_side(outputs: FloatArray, targets: FloatArray) -> Any:
-    """Return whether each output and its target are on the same side of the targets' midpoint.
-
-    The midpoint is halfway between the smallest and the largest target. For one-hot targets, return
-    whether the largest output of every sample is the right class. `outputs` has the shape of the
-    targets, or (networks, samples, outputs) for one result per network.
-    """
-    if is_one_hot(targets):
-        return (outputs.argmax(axis=-1) == targets.argmax(axis=-1)).all(axis=-1)
-    middle = float(targets.min() + targets.max()) / 2
-    return ((outputs > middle) == (targets > middle)).all(axis=(-2, -1))
-
-
-def goal_of(wanted: object, what: str) -> Goal | None:
-    """Return the Goal for a bound on the loss, "all right" or a function; None for None."""
-    if wanted is None:
+def bound_of(success: object) -> float | None:
+    """Return the bound on the loss below which a network succeeds; raise InputError if invalid."""
+    if success is None:
         return None
-    if isinstance(wanted, str):
-        if wanted == RIGHT:
-            return Goal(np.nan, right_side, "every sample right")
-        raise InputError(
-            f"{what} is a bound on the loss, such as 0.05, {RIGHT!r}, or a function of outputs and "
-            f"targets, not {shorten(wanted)}"
-        )
-    if callable(wanted):
-        check_signature(wanted, ARGUMENTS, what, f"def {what}(outputs, targets): ...")
-        return Goal(np.nan, wanted, getattr(wanted, "__name__", type(wanted).__name__))
-    bound = number(wanted, f"{what}, a bound on the loss,", 0.0, open_low=True)
-    return Goal(bound, None, f"loss below {bound:g}")
-
-
-def code_of(function: Any) -> str:
-    """Return a string that identifies the source of a function and of the functions it calls."""
-    with suppress(InputError, TypeError, OSError, SyntaxError):  # source not allowed in formulas
-        return digest(function)
-    code = getattr(function, "__code__", None)
-    parts = [
-        getattr(function, "__module__", ""),
-        getattr(function, "__qualname__", repr(type(function))),
-    ]
-    if code is not None:
-        closure = [repr(cell.cell_contents) for cell in function.__closure__ or ()]
-        parts += [code.co_code.hex(), repr(code.co_consts), repr(code.co_names), repr(closure)]
-        parts += [repr(function.__defaults__), repr(function.__kwdefaults__)]
-    return hashlib.sha256("|".join(map(str, parts)).encode()).hexdigest()
+    return number(success, "success, a bound on the loss,", 0.0, open_low=True)

@@ -1,13 +1,11 @@
 """Tasks: the units of work of a sweep, which run in this or another process or on another machine.
 
 A task trains networks of one setting with several seeds and measures them at regular checks. Its
-outcome consists of arrays, which can be stored in a file.
+outcome consists of arrays.
 """
 
 from __future__ import annotations
 
-import hashlib
-import platform
 import sys
 import tempfile
 import time
@@ -23,7 +21,7 @@ from typing import Any, final
 import numpy as np
 import numpy.typing as npt
 
-from scalarviz.base.checks import FloatArray, require
+from scalarviz.base.checks import FloatArray
 from scalarviz.core.bank import Bank
 from scalarviz.core.formulas.losses import Weights
 from scalarviz.core.formulas.metric_formulas import (
@@ -36,9 +34,8 @@ from scalarviz.core.formulas.randomness import SealedSeed
 from scalarviz.core.layers.parameters import named_layers
 from scalarviz.data.batches import GeneratedBatches
 from scalarviz.engines.engine import ORDER_OF_SUMS
-from scalarviz.errors import EngineError, FileError, GradientError, InputError, UpdateError
-from scalarviz.files.atomic import replace_file
-from scalarviz.files.checked_safetensors import Array, encode, read
+from scalarviz.errors import EngineError, GradientError, InputError, UpdateError
+from scalarviz.files.checked_safetensors import encode
 from scalarviz.files.networks import describe
 from scalarviz.files.run_settings import SettingsWriter
 from scalarviz.files.runs import (
@@ -49,13 +46,10 @@ from scalarviz.files.runs import (
     own_of,
 )
 from scalarviz.sweeps.sweep_arguments import (
-    Goal,
     Make,
     Measured,
     Ranking,
     Setting,
-    code_of,
-    right_side,
     session_of,
 )
 from scalarviz.training.network.network import Network
@@ -79,7 +73,6 @@ class SweepTask:
         number: number of the setting in the sweep
         seeds: seeds of the networks
         plan: Plan of the training steps and measurements
-        key: digest of everything the result depends on; "" if a run file cannot store all of it
         together: whether the networks differ only in their seed, so that one session suffices for
             all
         files: contents of run files, one for all networks or one per seed; if empty, `make` is used
@@ -91,7 +84,6 @@ class SweepTask:
     number: int
     seeds: tuple[int, ...]
     plan: Plan
-    key: str
     together: bool
     files: tuple[bytes, ...]
     make: Make | None
@@ -139,12 +131,11 @@ def tasks_of(
     """Return the tasks of one setting; its seeds are split over several tasks if they take long.
 
     With `as_files` they contain run files, if possible, instead of `make`.
-    The split does not depend on the number of workers, so stored results fit any executor.
+    The split does not depend on the number of workers.
     """
     first = session_of(make, setting, seeds[0])
     compared = [name for name, row in plan.metrics.items() if row is not None and not row.is_own]
-    goals = [goal.words for goal in (plan.success, plan.stop) if goal and goal.judge is right_side]
-    check_compared([*compared, *goals], first.trainer.settings)
+    check_compared(compared, first.trainer.settings)
     together = trains_together(first, seeds, partial(session_of, make, setting))
     saved = as_files and can_be_saved(first)
     common: tuple[bytes, ...] = (file_of(first),) if together and saved else ()
@@ -155,13 +146,10 @@ def tasks_of(
         files = common
         if saved and not together:
             files = tuple(file_of(session_of(make, setting, seed)) for seed in part)
-        key = key_of(files, part, plan) if saved else ""
+        sent = None if saved else make
         tasks.append(
-            SweepTask(
-                number, part, plan, key, together, files,
-                None if saved else make, setting, dict(versions_here()),
-            )
-        )  # fmt: skip
+            SweepTask(number, part, plan, together, files, sent, setting, dict(versions_here()))
+        )
     return tasks
 
 
@@ -197,21 +185,9 @@ def session_in(file: bytes) -> Session:
         return Session.load(path)
 
 
-def key_of(files: Sequence[bytes], seeds: Sequence[int], plan: Plan) -> str:
-    """Return a digest of everything the result depends on, except the processor."""
-    goals = [goal.key if goal else "" for goal in (plan.success, plan.stop)]
-    metrics = [f"{name} {row and code_of(row.value)}" for name, row in plan.metrics.items()]
-    parts = [plan.steps, plan.every, *goals, *metrics, sorted(versions_here().items())]
-    found = hashlib.sha256(repr(parts).encode())
-    found.update(np.array(seeds, np.uint64).tobytes())
-    for file in files:
-        found.update(hashlib.sha256(file).digest())
-    return found.hexdigest()[:32]
-
-
 # The networks of one task, trained together and measured at some steps.
 
-MOST_ROWS = 4096  # maximum number of samples for goals and metrics
+MOST_ROWS = 4096  # maximum number of samples for metrics
 APART = 4  # checks between measurements on held-out samples
 MOST_LOSSES = 2**19  # losses of all networks between two measurements
 MEMORY = 2**20  # bytes of keyframes of a session in a sweep
@@ -225,15 +201,13 @@ class Plan:
     Attributes:
         steps: number of training steps
         every: number of steps between checks
-        success: the Goal that counts as success, or None
-        stop: the Goal that stops a network early, or None
+        success: bound on the loss below which a network succeeds, or None
         metrics: mapping from name to metric; None as the metric means the loss
     """
 
     steps: int
     every: int
-    success: Goal | None = None
-    stop: Goal | None = None
+    success: float | None = None
     metrics: Measured = field(default_factory=dict)
 
 
@@ -269,9 +243,6 @@ class OneByOne:
 
     def ask(self, ask: Callable[[Network], Any], which: npt.NDArray[np.bool_]) -> list[Any]:
         return [ask(session.network) for session in compress(self.sessions, which)]
-
-    def end(self, which: npt.NDArray[np.bool_]) -> None:
-        self._ended |= which
 
     @property
     def taken(self) -> Steps:
@@ -313,14 +284,14 @@ class TaskTraining:
         count, times = len(self.seeds), len(self.checks)
         self.losses = np.full((count, times), np.nan)
         self.metrics = {name: np.full((count, times), np.nan) for name in plan.metrics}
-        self.succeeded, self.ended, self.failed = np.full((3, count), NEVER, np.int64)
+        self.succeeded, self.failed = np.full((2, count), NEVER, np.int64)
         self.seconds = 0.0
         self._checked = 0  # number of checks so far
 
     @property
     def running(self) -> npt.NDArray[np.bool_]:
-        """Mask of the networks that have neither failed nor stopped early."""
-        return np.asarray((self.ended == NEVER) & (self.failed == NEVER))
+        """Mask of the networks that have not failed."""
+        return np.asarray(self.failed == NEVER)
 
     @property
     def done(self) -> bool:
@@ -330,7 +301,7 @@ class TaskTraining:
     @property
     def checks_at_once(self) -> int:
         """Number of checks to pass in one call: one, unless only losses are measured there."""
-        if self.plan.success or self.plan.stop or self.metrics or not self._is_shared:
+        if self.metrics or not self._is_shared:
             return 1
         return max(1, MOST_LOSSES // (len(self.seeds) * self.plan.every))
 
@@ -348,7 +319,7 @@ class TaskTraining:
         self.seconds += time.perf_counter() - start
 
     def measure(self, step: int, losses: FloatArray) -> None:
-        """Record losses, metrics, successes and early stops at a check."""
+        """Record losses, metrics and successes at a check."""
         taken = self.networks.taken
         broken = self.running & (taken < step)
         self.failed[broken] = taken[broken]
@@ -356,9 +327,8 @@ class TaskTraining:
         mean = np.full(len(losses), np.nan)
         mean[running] = losses[running].mean(axis=1)
         self.losses[:, self._checked] = mean
-        asked = running  # the networks whose outputs matter
-        if not self._rows[""] and self.plan.stop is None:
-            asked = running & (self.succeeded == NEVER)
+        if self.plan.success is not None:
+            self.succeeded[(mean < self.plan.success) & (self.succeeded == NEVER)] = step
         answers = cache(
             lambda prefix, which: self._ask(
                 lambda x, t, w, net: (
@@ -370,19 +340,8 @@ class TaskTraining:
                 np.array(which),
             )
         )
-        reached = {}
-        for goal in filter(None, {self.plan.success, self.plan.stop}) if asked.any() else ():
-            reached[goal] = np.zeros(len(asked), np.bool_)
-            reached[goal][asked] = goal.reached(mean[asked], partial(answers, "", tuple(asked)))
-        if self.plan.success in reached:
-            self.succeeded[reached[self.plan.success] & (self.succeeded == NEVER)] = step
-        if self.plan.stop in reached:
-            ended = reached[self.plan.stop]
-            self.ended[ended] = step
-            self.networks.end(ended)
         is_due = (self._checked + 1) % APART == 0 or step == self.plan.steps
-        last = running & (is_due | ~self.running)  # otherwise those that ended here
-        for prefix, which in (("", asked), (HELD_OUT, last)):
+        for prefix, which in (("", running), (HELD_OUT, running & is_due)):
             for name, row in self._rows[prefix].items() if which.any() else ():
                 self.metrics[name][which, self._checked] = (
                     self._ask(lambda x, t, w, net: net.loss_on(x, t, w, self.loss)(), prefix, which)
@@ -404,10 +363,10 @@ class TaskTraining:
         """Return the results so far."""
         return Outcome(
             np.array(self.seeds, np.uint64).view(np.int64), self.checks[: self._checked],
-            self.losses[:, : self._checked], self.succeeded, self.ended, self.failed,
+            self.losses[:, : self._checked], self.succeeded, self.failed,
             tuple(bits_of(bank) for bank in self.networks.banks),
             {name: table[:, : self._checked] for name, table in self.metrics.items()},
-            self.seconds, processor_here(),
+            self.seconds,
         )  # fmt: skip
 
 
@@ -477,9 +436,8 @@ def all_but_seed(session: Session) -> tuple[object, ...]:
     )
 
 
-# Results of the networks of one task, as arrays and as a file.
+# Results of the networks of one task.
 
-KIND = "sweep"  # of the files
 NEVER = -1  # instead of a step
 
 Steps = npt.NDArray[np.int64]
@@ -496,24 +454,20 @@ class Outcome:
         losses: mean training loss since the previous check, shape (networks, checks); NaN after a
             network has stopped
         succeeded: step of the check at which each network first succeeded, or NEVER; int64
-        ended: step at which the criterion `stop` ended each network, or NEVER; int64
         failed: step at which each network got a non-finite number, or NEVER; int64
         digests: first 16 hexadecimal digits of the SHA-256 of each network's weights
         metrics: values of each metric, shape (networks, checks)
         seconds: time for training and measurements, in seconds
-        processor: name of the processor that ran the task; see `processor_here`
     """
 
     seeds: Steps
     checks: Steps
     losses: FloatArray
     succeeded: Steps
-    ended: Steps
     failed: Steps
     digests: tuple[str, ...]
     metrics: Mapping[str, FloatArray] = field(default_factory=dict)
     seconds: float = 0.0
-    processor: str = ""
 
     def last(self, name: str = LOSS) -> FloatArray:
         """Return the last measured loss or metric of each network; NaN if missing."""
@@ -541,59 +495,7 @@ class Outcome:
     @property
     def lasted(self) -> Steps:
         """Number of training steps of each network."""
-        through = np.full(len(self.seeds), self.checks[-1] if len(self.checks) else 0, np.int64)
-        for stopped in (self.ended, self.failed):
-            through = np.where(stopped == NEVER, through, stopped)
-        return through
-
-    def save(self, path: Path, key: str) -> None:
-        """Save the results and the key of their task to a file, written atomically."""
-        arrays: dict[str, Array] = {
-            "seeds": self.seeds.view(np.int64), "checks": self.checks, "losses": self.losses,
-            "succeeded": self.succeeded, "ended": self.ended, "failed": self.failed,
-        }  # fmt: skip
-        arrays |= {f"metric {name}": values for name, values in self.metrics.items()}
-        about = {
-            "key": key,
-            "digests": list(self.digests),
-            "metrics": list(self.metrics),
-            "seconds": self.seconds,
-            "processor": self.processor,
-        }
-        replace_file(path, encode(KIND, about, arrays))
-
-    @staticmethod
-    def load(path: Path, key: str) -> Outcome:
-        """Load results written by `save`; raise FileError if damaged or from another task."""
-        about, arrays = read(path, KIND)
-        require(
-            about.get("key") == key,
-            f"{path.name} is the result of another setting or other seeds",
-            FileError,
-        )
-        try:
-            return checked(about, arrays)
-        except (KeyError, TypeError, ValueError) as error:
-            raise FileError(f"{path.name} is not a result of a sweep: remove it") from error
-
-
-def checked(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> Outcome:
-    """Return the Outcome stored in a file; raise KeyError, TypeError or ValueError if invalid."""
-    names = ("seeds", "checks", "succeeded", "ended", "failed")
-    seeds, checks, *steps = (arrays[name] for name in names)
-    count, times = len(seeds), len(checks)
-    metrics = {str(name): arrays[f"metric {name}"] for name in about["metrics"]}
-    digests = tuple(str(digest) for digest in about["digests"])
-    good = all(array.dtype == np.int64 and array.ndim == 1 for array in (seeds, checks, *steps))
-    good &= all(len(array) == count for array in steps) and len(digests) == count
-    for table in (arrays["losses"], *metrics.values()):
-        good &= table.shape == (count, times) and table.dtype == np.float64
-    if not good:
-        raise ValueError("the arrays do not belong together")
-    return Outcome(
-        seeds, checks, arrays["losses"], steps[0], steps[1], steps[2], digests, metrics,
-        float(about["seconds"]), str(about["processor"]),
-    )  # fmt: skip
+        return np.where(self.failed == NEVER, self.checks[-1], self.failed)
 
 
 def joined(parts: list[Outcome]) -> Outcome:
@@ -614,18 +516,17 @@ def joined(parts: list[Outcome]) -> Outcome:
 
     return Outcome(
         whole("seeds"), longest.checks, np.concatenate([wide(part.losses) for part in parts]),
-        whole("succeeded"), whole("ended"), whole("failed"),
+        whole("succeeded"), whole("failed"),
         tuple(digest for part in parts for digest in part.digests),
         {
             name: np.concatenate([wide(part.metrics[name]) for part in parts])
             for name in longest.metrics
         },
         sum(part.seconds for part in parts),
-        ", ".join(dict.fromkeys(part.processor for part in parts)),
     )  # fmt: skip
 
 
-# Dependencies of the bits of a result besides the session: versions, and the processor.
+# Versions, on which the bits of a result depend besides the session.
 
 LIBRARIES = ("scalarviz", "numpy", "numba", "llvmlite")
 
@@ -645,13 +546,3 @@ def difference(theirs: dict[str, str]) -> str:
         if theirs.get(name) != here:
             return f"{name} {here} in place of {theirs.get(name)}"
     return ""
-
-
-@cache
-def processor_here() -> str:
-    """Return the name of this processor and a digest of its features, which affect rounding."""
-    from llvmlite import binding  # slow to import
-
-    features = binding.get_host_cpu_features().flatten()
-    digest = hashlib.sha256(features.encode()).hexdigest()[:8]
-    return f"{platform.machine()} {binding.get_host_cpu_name()} {digest}"

@@ -3,7 +3,6 @@
 import os
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -43,8 +42,7 @@ def test_a_client_and_an_address_give_the_same_bits(cluster: Any) -> None:
     by_address.advance(30)
     assert digests(by_address) == digests_here()
     with distributed.Client(cluster) as client:
-        runs = sv.sweep(xor, GRID, seeds=range(4), executor=client)
-        assert [now.done for now in runs.train(30)] == [0, 4, 8, 12]
+        runs = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=client), 30)
         assert client.status == "running"  # the user's own stays open
     assert digests(runs) == digests_here()
 
@@ -60,13 +58,13 @@ def test_a_setting_that_raises_is_named_and_the_others_go_on(cluster: Any) -> No
 
 @pytest.mark.slow  # workers are started again
 def test_a_task_that_kills_its_workers_is_named_and_the_others_go_on(
-    cluster: Any, tmp_path: Path
+    cluster: Any,
 ) -> None:
     with distributed.Client(cluster) as client:
-        deadly = sv.sweep(xor, {"hidden": [2]}, executor=client, success=always_killing)
+        deadly = sv.sweep(xor, {"hidden": [2]}, executor=client, metrics=always_killing)
         deadly.advance(5)
         assert "without an answer" in deadly.table().columns["error"][0]
-        well = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=client, folder=tmp_path), 30)
+        well = advanced(sv.sweep(xor, GRID, seeds=range(4), executor=client), 30)
     assert digests(well) == digests_here()
 
 

@@ -218,17 +218,13 @@ def sweep_command() -> Callable[..., None]:
         success: str | None = typer.Option(
             None,
             metavar="LOSS",
-            help="A run succeeds when its loss is below this; default: when every sample is "
-            "right, for few samples of two classes.",
+            help="A run succeeds when its loss is below this.",
         ),
         goal: str | None = typer.Option(
             None,
             metavar="NAME",
             help="Rank by loss, held_out_loss, accuracy, held_out_accuracy or another metric; "
             "default: the held-out loss, or the loss without held-out samples.",
-        ),
-        ends: bool = typer.Option(
-            False, "--stop-at-success", help="End each network when it succeeds."
         ),
         executor: str = typer.Option(
             "here",
@@ -242,10 +238,7 @@ def sweep_command() -> Callable[..., None]:
             "-o",
             "--out",
             metavar="FILE",
-            help="One run per line, as .csv or .parquet; the table of settings is printed.",
-        ),
-        folder: str | None = typer.Option(
-            None, metavar="FOLDER", help="Folder for results; default: next to the file."
+            help="One run per line, as .csv; the table of settings is printed.",
         ),
     ) -> None:
         from scalarviz.faces.cli.sweep_scene import sweep_scene
@@ -259,10 +252,8 @@ def sweep_command() -> Callable[..., None]:
                 every,
                 success,
                 goal,
-                ends,
                 executor,
                 out,
-                folder,
             )
         )
 

@@ -27,7 +27,7 @@ from scalarviz.faces.scene_options import (
 from scalarviz.files.atomic import as_path, check_place
 from scalarviz.stage.show import Show
 from scalarviz.sweeps.executors import ADDRESSES
-from scalarviz.sweeps.results import CSV, PARQUET
+from scalarviz.sweeps.results import CSV
 from scalarviz.sweeps.sweep import Sweep, sweep
 
 EXECUTORS = {"here": None, "processes": "processes", "dask": "dask"}
@@ -57,10 +57,8 @@ def sweep_scene(
     every: int | None,
     success: str | None,
     goal: str | None,
-    ends: bool,
     executor: str,
     out: str | None,
-    folder: str | None,
 ) -> int:
     """Run a sweep over a scene, print its table and write its runs; return the exit code.
 
@@ -70,52 +68,47 @@ def sweep_scene(
         seeds: number of seeds, starting at 0, or a range such as 5-14
         steps: number of training steps of each run
         every: number of steps between two checks; None means 40 checks
-        success: loss below which a run is a success; None means the default of `sv.sweep`
+        success: loss below which a run is a success, or None
         goal: quantity by which settings are ranked; None means the default of `sv.sweep`
-        ends: whether a run stops as soon as it is a success
         executor: here, processes, dask or the address of a scheduler
-        out: .csv or .parquet file for the runs, or None
-        folder: folder for results; None means a folder next to `out`, if `out` is given
+        out: .csv file for the runs, or None
     """
     path = find(name)
     values = grid_of(grid, options_of(scene_of(path)))
     if out is not None:
         require(
-            as_path(out).suffix in (CSV, PARQUET),
-            f"a sweep is saved as .csv or .parquet, not as {shorten(out)}",
+            as_path(out).suffix == CSV,
+            f"a sweep is saved as .csv, not as {shorten(out)}",
         )
         check_place(as_path(out))
-        folder = folder or str(as_path(out).with_suffix(".runs"))
     if not executor.startswith(ADDRESSES):
         executor = pick(EXECUTORS, executor, "executor")  # type: ignore[assignment]  # None: here
-    more = {} if success is None else {"success": as_kind(success, float, "success")}
+    bound = None if success is None else as_kind(success, float, "success")
     runs = sweep(
         partial(show_of, path),
         values,
         seeds_in(seeds),
-        stop="success" if ends else None,
+        success=bound,
         goal=goal,
         executor=executor,
-        folder=folder,
-        **more,
     )
     stopped = False
     try:
         runs.advance(steps, every)
     except KeyboardInterrupt:
         stopped = True
-    report(runs, out, folder, stopped)
+    report(runs, out, stopped)
     return INTERRUPTED if stopped else int(bool(runs.errors))
 
 
-def report(runs: Sweep, out: str | None, folder: str | None, stopped: bool) -> None:
-    """Print the table of a sweep; write the file unless the sweep was stopped."""
+def report(runs: Sweep, out: str | None, stopped: bool) -> None:
+    """Print the table of a sweep; write the file."""
     say(*repr(runs.table().sorted_by("rank")).splitlines())
     if stopped:
-        say(text("sweep.stopped.kept", folder=folder) if folder else text("sweep.stopped"))
-    elif out is not None:
+        say(text("sweep.stopped"))
+    if out is not None and len(runs.runs()):
         runs.save(out)
-        say(plural("sweep.written", len(runs.runs()), file=out, folder=folder))
+        say(plural("sweep.written", len(runs.runs()), file=out))
 
 
 def grid_of(texts: Sequence[str], known: Mapping[str, Option]) -> dict[str, list[Any]]:

@@ -346,6 +346,12 @@ def test_pictures_of_sweeps_that_are_gone_are_answered_with_what_to_use(option: 
     refused(Exception, "-o runs.csv").by(commands.application(given), given, standalone_mode=False)
 
 
+@pytest.mark.parametrize("option", ["--folder", "--stop-at-success"])
+def test_other_options_of_sweeps_that_are_gone_are_refused(option: str) -> None:
+    given = ["sweep", "xor", option]
+    refused(Exception, option).by(commands.application(given), given, standalone_mode=False)
+
+
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
 def test_frequent_names_of_options_are_answered_with_ours(run, wrong: str, meant: str) -> None:
     ran = run("train", "rgb", wrong, "1")
@@ -468,13 +474,12 @@ def test_the_options_of_a_sweep_arrive(run: Any, monkeypatch: pytest.MonkeyPatch
     given: list[Any] = []
     monkeypatch.setattr(sweep_command, "sweep_scene", lambda *known: given.extend(known) or 0)
     words = (
-        "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --stop-at-success "
-        "--goal mae "
-        "--executor processes --out a.csv --folder runs"
+        "--grid hidden=2,4 --seeds 3 --steps 20 --every 5 --success 0.1 --goal mae "
+        "--executor processes --out a.csv"
     )
     assert run("sweep", "xor", *words.split()).code == 0
     assert given == [
-        "xor", ["hidden=2,4"], "3", 20, 5, "0.1", "mae", True, "processes", "a.csv", "runs",
+        "xor", ["hidden=2,4"], "3", 20, 5, "0.1", "mae", "processes", "a.csv",
     ]  # fmt: skip
 
 
@@ -567,8 +572,8 @@ def test_a_recording_of_no_steps_is_refused(option: str, tmp_path: Path) -> None
 
 def run_sweep(grid: list[str], out: Path | None = None, **more: object) -> int:
     given: dict[str, object] = {
-        "seeds": "3", "steps": 20, "every": None, "success": None, "goal": None, "ends": False,
-        "executor": "here", "folder": None,
+        "seeds": "3", "steps": 20, "every": None, "success": None, "goal": None,
+        "executor": "here",
     }  # fmt: skip
     return sweep_scene("xor", grid, out=None if out is None else str(out), **(given | more))  # type: ignore[arg-type]  # as typer calls it
 
@@ -578,11 +583,10 @@ def test_the_table_is_printed_and_the_runs_are_written(
 ) -> None:
     assert run_sweep(["hidden=2,4", "lr=0.1,1"], tmp_path / "xor.csv") == 0
     said = capsys.readouterr().out.splitlines()
-    assert said[0].split()[:4] == ["hidden", "lr", "runs", "rank"] and len(said) == 8
+    assert said[0].split()[:4] == ["hidden", "lr", "runs", "rank"] and len(said) == 7
     assert [line.split()[3] for line in said[1:5]] == ["1", "2", "3", "4"]  # the best is first
-    assert said[-1].startswith("12 runs are in ") and str(tmp_path / "xor.runs") in said[-1]
+    assert said[-1] == f"12 runs are in {tmp_path / 'xor.csv'}."
     assert len((tmp_path / "xor.csv").read_text().splitlines()) == 13
-    assert len(list((tmp_path / "xor.runs").iterdir())) == 4
 
 
 def test_values_of_a_grid_have_the_types_of_the_options() -> None:
@@ -615,6 +619,4 @@ def test_what_a_sweep_cannot_do_is_refused(tmp_path: Path) -> None:
         (UnknownNameError, [], {"executor": "threads"}),
     ):
         refused(error).by(run_sweep, grid, **more)
-    refused(UnknownNameError).by(
-        sweep_scene, "xort", [], "3", 20, None, None, None, False, "here", None, None
-    )
+    refused(UnknownNameError).by(sweep_scene, "xort", [], "3", 20, None, None, None, "here", None)

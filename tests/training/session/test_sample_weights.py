@@ -323,19 +323,6 @@ def test_metrics_are_of_the_targets_that_the_loss_takes() -> None:
 
     runs = advanced(sv.sweep(make, {}, [0, 1], metrics=[shapes]), 1)
     assert runs.table().columns["shapes"] == [21.0]
-    for options in ({"metrics": ["mae"]}, {"goal": "accuracy"}, {"success": "all right"}):
+    for options in ({"metrics": ["mae"]}, {"goal": "accuracy"}):
         runs = sv.sweep(make, {}, [0, 1], **options)
         refused(InputError, "fewer").by(runs.advance, 1)
-
-
-def test_success_is_not_guessed_where_a_loss_takes_fewer_targets_than_outputs() -> None:
-    row = sv.loss(to_zero, its_gradient, rows=True, name="of_sides", outputs=2, targets=1)
-
-    def make(seed: int = 0, loss: Any = row) -> sv.Session:
-        places = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-        outputs = 1 if loss == "mse" else 2
-        net = sv.Network([2, 2, outputs], "tanh", seed=seed)
-        return sv.Session(net, (places, [[0.0], [1.0], [1.0], [0.0]]), loss, engine="cpu")
-
-    assert not sv.sweep(make, {}, [0]).success
-    assert sv.sweep(make, {"loss": ["mse"]}, [0]).success == "every sample right"
