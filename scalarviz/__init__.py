@@ -15,7 +15,7 @@
                   metrics: metrics.f1, metrics.confusion and more
     training      Session EarlyStopping ReduceOnPlateau diagnose
                   sklearn: sklearn.Classifier, sklearn.Regressor
-    elsewhere     follow: a training run in PyTorch or any other program; SummaryWriter
+    elsewhere     follow: a training run in PyTorch or any other program
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
                   ablated
@@ -83,7 +83,6 @@ _HOMES = {
     "EarlyStopping": "training.session.callbacks",
     "ReduceOnPlateau": "training.session.callbacks",
     "follow": "training.follow.following",
-    "SummaryWriter": "training.follow.following",
     "diagnose": "training.diagnosis",
     "replicate": "training.session.replicas",
     "sweep": "sweeps.sweep",
@@ -160,7 +159,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.training import metrics as metrics
     from scalarviz.training import sklearn as sklearn
     from scalarviz.training.diagnosis import diagnose as diagnose
-    from scalarviz.training.follow.following import SummaryWriter as SummaryWriter
     from scalarviz.training.follow.following import follow as follow
     from scalarviz.training.network.expression import compile as compile
     from scalarviz.training.network.gradcheck import gradcheck as gradcheck

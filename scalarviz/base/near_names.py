@@ -215,6 +215,7 @@ PUBLIC = {
     **dict.fromkeys(("train", "trainer", "fit", "run"), TRAIN),
     **dict.fromkeys(("callback", "callbacks", "modelcheckpoint"), CALLBACK),
     "reducelronplateau": "ReduceOnPlateau",
+    "summarywriter": "sv.follow(model) returns a run: write run.log(accuracy=0.93)",
     "save": "write net.save(path), or s.save(path) of a session",
     "nograd": "leave it out: net(x) stores nothing for a backward, net.forward(x) does",
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),

@@ -68,11 +68,8 @@ class ComparedPicture:
         box, division = panes.chart, panes.division
         if seen.curve.large:
             canvas.box(*box.place, theme.panel[:7], radius=8.0 * scale, outline=theme.rim)
-        if seen.curve.below is not None:
-            chart = overlay.draw_large_loss(canvas, box, seen.curve, theme, scale)
-        else:
-            chart = draw_loss(canvas, box, box.x, seen.curve, theme, scale)
-            chart = None if chart is None else replace(chart, box=box)
+        chart = draw_loss(canvas, box, box.x, seen.curve, theme, scale)
+        chart = None if chart is None else replace(chart, box=box)
         gap, end = 16.0 * scale, line.y if line.height else panes.table.y
         above = Box(gap, 0.0, whole.width - 2.0 * gap, end)  # the table
         buttons = overlay.draw_offers(canvas, above, seen.offers, theme, scale)

@@ -170,16 +170,15 @@ class HealthRows:
 
 @dataclass(frozen=True)
 class ScalarCharts:
-    """Scalars of one or several followed runs, shown below the large loss curve.
+    """Scalars of a followed run, shown below the large loss curve.
 
     Attributes:
         names: names of the scalars
-        lines: for each scalar, its color and curve in each run, which has the name of the run; both
-            are "" for a single run
+        curves: their curves
     """
 
     names: Sequence[str]
-    lines: Sequence[Sequence[tuple[str, Curve]]]
+    curves: Sequence[Curve]
 
 
 @dataclass(frozen=True)

@@ -335,8 +335,7 @@ def draw_large_loss(
     if isinstance(below, ScalarCharts):
         draw_scalars(canvas, strip, below, curve, *look)
         told = [(words_of_scalars(strip.height, below, scale), theme.quiet)]
-        groups = (SETTINGS,) if curve.several else (SETTINGS, orders)
-        tabs = draw_tabs(canvas, row, groups, (*curve.settings, SCALARS), told, *look)
+        tabs = draw_tabs(canvas, row, (SETTINGS, orders), (*curve.settings, SCALARS), told, *look)
         return replace(chart, strip=strip, tabs=tabs)
     if isinstance(below, Terrain):
         ball = draw_terrain(canvas, strip, below, *look)

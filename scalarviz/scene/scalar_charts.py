@@ -1,4 +1,4 @@
-"""The scalars of followed runs, a chart for each below the large loss curve.
+"""The scalars of a followed run, a chart for each below the large loss curve.
 
 The window and pages share this file; docs/TRANSLATOR.md lists the supported Python.
 """
@@ -57,46 +57,40 @@ def draw_scalars(
         high = box.height / count
         y = box.y + i * high + TITLE * size
         plot = Box(box.x, y, box.width, high - (TITLE + 0.3) * size)
-        draw_scalar(canvas, plot, scalars.names[i], scalars.lines[i], curve, theme, scale)
+        draw_scalar(canvas, plot, scalars.names[i], scalars.curves[i], curve, theme, scale)
 
 
 def draw_scalar(
     canvas: Canvas2D,
     plot: Box,
     name: str,
-    lines: Sequence[tuple[str, Curve]],
+    line: Curve,
     curve: Curve,
     theme: Theme,
     scale: float,
 ) -> None:
-    """Draw a scalar in each run, with the last values up to the step at the pointer."""
+    """Draw a scalar, with the last value up to the step at the pointer."""
     step: float = curve.at if curve.pointed is None else curve.pointed
     (first, last), size, base = curve.span, LETTERS * scale, plot.y - 0.4 * LETTERS * scale
-    drawn = [(color or theme.metric, each) for color, each in lines]
-    found: FloatArray = finite_between(
-        first, last, [(each.steps, each.losses) for _, each in lines]
-    )
+    found: FloatArray = finite_between(first, last, [(line.steps, line.losses)])
     scales = ChartScales(plot, first, last, scalar_scale(found, curve.settings))
     canvas.segments([(plot.x, plot.bottom)], [(plot.right, plot.bottom)], theme.faint)
     if len(found):
         draw_ends(canvas, scales, theme, scale)
     with canvas.clip(plot.x - 4.0, plot.y - 4.0, plot.width + 8.0, plot.height + 8.0):
-        for color, each in drawn:
-            draw_curve(canvas, scales, each, color, scale)
+        draw_curve(canvas, scales, line, theme.metric, scale)
         draw_moments(canvas, scales, curve, theme)
     title = name if scales.losses.is_linear else f"{name} ({text('past.tab.log')})"
     look: dict[str, Any] = {"size": size, "room": SHARE * plot.width}
     x = plot.x + canvas.text(plot.x, base, title, color=theme.ink, bold=True, **look) + size
-    for color, each in drawn:
-        known: int = count_up_to(each.steps, step)
-        value = float(each.losses[known - 1]) if known else math.nan
-        if known and first <= each.steps[known - 1] <= last:
-            spot = scales.x(each.steps[known - 1]), scales.y(value)
-            canvas.discs(spot, 3.5 * scale, color, outline=theme.ground)
-        said = f"{each.name} {typeset(f'{value:.3g}') if known else '-'}"
-        look["room"] = plot.right - x
-        x += canvas.text(x, base, said.strip(), color=color if each.name else theme.quiet, **look)
-        x += size
+    known: int = count_up_to(line.steps, step)
+    value = float(line.losses[known - 1]) if known else math.nan
+    if known and first <= line.steps[known - 1] <= last:
+        spot = scales.x(line.steps[known - 1]), scales.y(value)
+        canvas.discs(spot, 3.5 * scale, theme.metric, outline=theme.ground)
+    said = typeset(f"{value:.3g}") if known else "-"
+    look["room"] = plot.right - x
+    canvas.text(x, base, said, color=theme.quiet, **look)
 
 
 def scalar_scale(numbers: FloatArray, settings: Sequence[str]) -> LossScale:

@@ -299,7 +299,8 @@ class PastReader:
             return health
         if view.order == SCALARS and now.run.followed is not None:
             self.rest()
-            return scalar_charts([("", "", self.scalars(view, now))])
+            curves = self.scalars(view, now)
+            return ScalarCharts([*curves], [*curves.values()])
         people: Any = now.data
         if view.order == NAMES and people.writes:
             self.rest()
@@ -421,16 +422,6 @@ def scalar_numbers(curves: Mapping[str, Curve]) -> dict[str, list[list[float]]]:
         name: [[float(f"{x:.6g}") for x in each] for each in (curve.steps, curve.losses)]
         for name, curve in curves.items()
     }
-
-
-def scalar_charts(runs: Sequence[tuple[str, str, Mapping[str, Curve]]]) -> ScalarCharts:
-    """Return the charts of runs: their names, colors, and scalars from `scalar_curves`."""
-    names = sorted(dict.fromkeys(name for *_, curves in runs for name in curves), key=is_rate)
-    lines = [
-        [(color, replace(curves[name], name=run)) for run, color, curves in runs if name in curves]
-        for name in names
-    ]
-    return ScalarCharts(names, lines)
 
 
 def moment_now(now: TrainingState) -> Now:

@@ -30,7 +30,7 @@ from scalarviz.scene.overlay import OnTop
 from scalarviz.scene.past_images import line_colors
 from scalarviz.stage.channels import DIFFERENCE, checked
 from scalarviz.stage.chart_view import OverlayPointer
-from scalarviz.stage.curves import is_share, loss_at, scalar_charts
+from scalarviz.stage.curves import is_share, loss_at
 from scalarviz.stage.handles import Grip, Handle
 from scalarviz.stage.notices import Messages
 from scalarviz.stage.show import Several, alike, sizes_of
@@ -372,11 +372,6 @@ class Stages(Messages):
             for (pane, _), stage, data in zip(rows, self.panes, panes, strict=True)
         ]
         view = self.common.curve_view
-        followed = [
-            (pane.name, pane.color, reading.curves.past.scalars(view, reading.now))
-            for (pane, _), reading in zip(rows, [each.reading for each in self.panes], strict=True)
-            if view.large and reading.now.run.followed is not None
-        ]
         longest = max((curve for _, curve in curves), key=lambda curve: curve.whole)
         marks = [
             (step, text("compared.of", name=name, words=why))
@@ -393,7 +388,6 @@ class Stages(Messages):
             on_title=self.over.title,
             large=view.large,
             marks=marks,
-            below=scalar_charts(followed) if followed else None,
             settings=view.settings,
             several=[*curves[: self.chosen], *curves[self.chosen + 1 :], curves[self.chosen]],
         )

@@ -245,6 +245,7 @@ def test_the_tree_of_errors_has_them() -> None:
                 "ReduceLROnPlateau",
                 "ModelCheckpoint",
                 "shader",
+                "SummaryWriter",
                 "Netwrok",
             )
         ],

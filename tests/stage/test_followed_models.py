@@ -18,6 +18,7 @@ from scalarviz.pages import scene_data as scene_data_module
 from scalarviz.pages.page import page_of_followed
 from scalarviz.pages.scene_data import scene_data
 from scalarviz.scene.canvas.palette import THEMES
+from scalarviz.scene.frame_data import ScalarCharts
 from scalarviz.scene.health_strip import rows_shown
 from scalarviz.scene.layout.plates import DiagramMark
 from scalarviz.scene.legend import news_of
@@ -25,11 +26,10 @@ from scalarviz.scene.look import Look
 from scalarviz.scene.loss_chart import CurveView
 from scalarviz.scene.past_images import LOST, NOT_KNOWN, STRIPES, STRONGEST
 from scalarviz.scene.scalar_charts import scalar_scale, words_of_scalars
-from scalarviz.stage.curves import scalar_charts, scalar_curves
+from scalarviz.stage.curves import scalar_curves
 from scalarviz.stage.health_rows import health_of, label_of
-from scalarviz.stage.show import Several, Show
+from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.stages import stages_of
 from scalarviz.training.follow import followed_session
 from tests.faces.browser.pages import opened
 from tests.pages.node import in_web
@@ -421,7 +421,7 @@ def test_scalars_are_curves_over_the_steps_of_the_loss(studio: Studio, tmp_path:
     studio.stage(stage, 0.0, SIZE)
     below: Any = stage.frame_data().curve.below
     assert below.names == ["accuracy", "rate", "zero", "lr"]  # learning rates are last
-    ((_, accuracy),) = below.lines[0]
+    accuracy = below.curves[0]
     assert accuracy.steps.tolist() == [*range(1, 201)] and len(accuracy.smoothed) == 200
     assert accuracy.losses[100] == pytest.approx(0.4)
     chart = stage.chart
@@ -437,7 +437,7 @@ def test_scalars_are_curves_over_the_steps_of_the_loss(studio: Studio, tmp_path:
         stage.click(box.x + 0.5 * box.width, box.y + 0.5 * box.height)
         assert stage.frame_data().curve.settings == view.settings == settings
     below = stage.frame_data().curve.below
-    assert not len(below.lines[0][0][1].smoothed)
+    assert not len(below.curves[0].smoothed)
     assert view.past == "value scalars raw linear"
     view.choose("linear")
     assert view.settings == ["raw"]
@@ -465,39 +465,13 @@ def test_the_axis_of_a_scalar_is_logarithmic_where_most_of_it_would_be_flat(
     assert (found.low, found.high) == pytest.approx(scale[:2]) and found.is_linear == scale[2]
 
 
-def test_two_records_are_drawn_over_each_other(studio: Studio, tmp_path: Path) -> None:
-    first, second = logged(tmp_path / "a.sv", 0.004), logged(tmp_path / "b.sv", 0.001, other=3.0)
-    stages = stages_of(Several.of({"a": first, "b": second}), Look(), reduced_motion=True)
-    stages.common.curve_view.large = True
-    studio.shoot(lambda: stages.draw(*SIZE, 1.0), *SIZE)
-    axis = stages.compared(stages.frame_data()).seen.curve
-    assert [len(each.losses) for _, each in axis.several] == [200, 200]
-    below: Any = axis.below
-    assert below.names == ["accuracy", "rate", "other", "lr"]
-    colors = [stage.pane.color for stage in stages.panes if stage.pane is not None]
-    named = [[(color, each.name) for color, each in lines] for lines in below.lines]
-    both = [(colors[0], "a"), (colors[1], "b")]
-    assert named == [both, both, both[1:], both]
-    chart = stages.chart
-    assert chart is not None and [name for _, name in chart.tabs] == ["raw", "log", "linear"]
-    assert chart.box.y >= max(box.bottom for box in stages._boxes.panes)  # it covers no network
-    box = chart.tabs[1][0]
-    stages.click(box.x + 0.5 * box.width, box.y + 0.5 * box.height)
-    assert stages.compared(stages.frame_data()).seen.curve.settings == ["log"]
-    frame = sv.picture({"a": first, "b": second}, past="scalars log", size=SIZE, samples=1)
-    for color in colors:
-        rgb = np.array([*bytes.fromhex(color[1:7])])
-        assert (np.abs(frame[260:660].astype(int) - rgb).max(axis=2) < 40).sum() > 400
-
-
 def test_scalars_without_room_are_named(tmp_path: Path) -> None:
     names = {f"scalar_{i}": float(i) for i in range(9)}
-    charts = scalar_charts(
-        [("", "", scalar_curves(logged(tmp_path / "a.sv", 0.1, **names).scalars, CurveView()))]
-    )
+    curves = scalar_curves(logged(tmp_path / "a.sv", 0.1, **names).scalars, CurveView())
+    charts = ScalarCharts([*curves], [*curves.values()])
     assert words_of_scalars(1000.0, charts, 1.0) == ""
     assert words_of_scalars(400.0, charts, 1.0) == "no room for scalar_8, lr"
-    nothing = scalar_charts([])
+    nothing = ScalarCharts([], [])
     assert "run.log(accuracy=0.93)" in words_of_scalars(400.0, nothing, 1.0)
 
 

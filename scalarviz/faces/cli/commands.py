@@ -49,7 +49,7 @@ MEANT = {
 }
 # Expected values of options, by pydantic's error type, which newer versions of typer quote.
 WANTED = {"int": "a whole number, such as 8", "float": "a number, such as 0.1"}
-# Removed options, and their replacements.
+# Removed options and commands, and their replacements.
 GONE = {
     "--terminal": "--terminal was removed: `{program} train` shows a progress bar in "
     "the terminal, and `{program} watch --browser` a page in a browser",
@@ -59,6 +59,8 @@ GONE = {
         "sweeps have no picture: `{program} sweep` prints a table of the settings, and -o runs.csv "
         "writes the runs",
     ),
+    "No such command 'compare'.": "compare was removed: `{program} open` shows a record, and "
+    "sv.load(path).health() its faults",
 }
 ABOUT = "See a neural network learn."
 EXAMPLES = (
@@ -74,7 +76,6 @@ EXAMPLES = (
     "scalarviz page --playground -o playground.html",
     "scalarviz lessons",
     "scalarviz replay it.safetensors",
-    "scalarviz compare night.sv yesterday.sv",
     "scalarviz open 'rgb?hidden=4#step=120&op=7&pin=22'",
     "scalarviz doctor",
 )
@@ -213,15 +214,6 @@ def application(words: Sequence[str]) -> Typer:
     ) -> None:
         replay(path, theme, limit, branches=branches)
 
-    @simple("compare", "Print where two followed training runs part, from their records.")
-    def _(
-        first: str = typer.Argument(metavar="FILE", help="A record.", show_default=False),
-        second: str = typer.Argument(metavar="FILE", help="Another one.", show_default=False),
-    ) -> None:
-        from scalarviz.training.follow.followed import Followed
-
-        say(*Followed(first).compare(Followed(second)).splitlines())
-
     opening = open_command() if words[:1] == ["open"] else print_scenes
     simple("open", "Open a window at the moment of a link.")(opening)
     read = typer.Argument(
@@ -304,8 +296,8 @@ def visible_errors() -> Iterator[None]:
         if isinstance(said, str):
             error.message = visible(said, LONGEST_LINE)  # type: ignore[attr-defined]  # it has one
         option = getattr(error, "option_name", "")
-        if option in GONE:
-            error.message = GONE[option].format(program=program())  # type: ignore[attr-defined]
+        if gone := GONE.get(option) or GONE.get(str(said)):
+            error.message = gone.format(program=program())  # type: ignore[attr-defined]
         meant = MEANT.get(option)
         command = getattr(getattr(error, "ctx", None), "command", None)
         if any(meant in each.opts for each in getattr(command, "params", ())):

@@ -274,11 +274,11 @@ export class Past {
 
   /** The scalars in the form of `ScalarCharts` in scene/frame_data.py. */
   get scalarCharts() {
-    const lines = Object.values(this.scalars).map(([steps, losses]) => {
+    const curves = Object.values(this.scalars).map(([steps, losses]) => {
       const smoothed = this.view.smooth ? smoothed_of(losses) : [];
-      return [["", { name: "", steps, losses, smoothed }]];
+      return { steps, losses, smoothed };
     });
-    return { names: Object.keys(this.scalars), lines };
+    return { names: Object.keys(this.scalars), curves };
   }
 
   /** Return the plane in the form of `Terrain` in scene/frame_data.py. */

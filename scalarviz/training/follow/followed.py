@@ -408,24 +408,6 @@ class Followed:
         except OrderError as error:
             return nothing_yet(str(error))
 
-    def compare(self, other: object) -> str:
-        """Return where this training run and another one part, in sentences.
-
-        Args:
-            other: another record, or a followed run
-
-        The sentences say whether the models, the settings of the optimizers, the weights at each
-        step recorded in both, the losses and the scalars are equal, else from which step on they
-        differ and by how much; and which faults of the health only one of them has. Raises
-        InputError for anything else, FileError if a record has no step.
-        """
-        from scalarviz.training.follow.comparing import compared
-
-        other = getattr(other, "followed", other)
-        if not isinstance(other, Followed):
-            raise InputError(f'pass another record, as of sv.load("b.sv"), not {shorten(other)}')
-        return compared((self, other))
-
     def measures(self) -> Measures:
         """Return Measures of the recorded run for `sv.diagnose`."""
         from scalarviz.training.diagnosis import Measures

@@ -24,8 +24,8 @@ from stat import S_ISFIFO, S_ISSOCK
 from subprocess import DEVNULL
 from traceback import format_exception_only
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, ClassVar, Concatenate, Literal, ParamSpec, Self, final
-from weakref import ReferenceType, WeakKeyDictionary, ref
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -158,7 +158,6 @@ def follow(
     probe = None if probe is None else checked_probe(probe, [*models])
     made = Following(path_of(path), checked_size(size, "size"), show, probe, path is None)
     made.follow(model, structure=true_or_false(structure, "structure"))
-    Following.latest = ref(made)
     return made
 
 
@@ -267,10 +266,7 @@ class Following:
         path: path of the recorded file
         steps: number of training steps observed so far
         lack: why the recording ended early, or ""
-        latest: the latest training run of the program, if it still exists
     """
-
-    latest: ClassVar[ReferenceType[Following] | None] = None
 
     def __init__(
         self, path: str, bound: int, show: str | None, probe: object, is_temporary: bool
@@ -923,69 +919,3 @@ def for_a_viewer(stream: int) -> int | None:
         mode = os.fstat(stream).st_mode
         return DEVNULL if S_ISFIFO(mode) or S_ISSOCK(mode) else None
     return DEVNULL
-
-
-@final
-class SummaryWriter:
-    """Records the scalars of a script that was written for TensorBoard, by `run.log`.
-
-    A script changes its import to `from scalarviz import SummaryWriter`, and calls `sv.follow`
-    before its training. Scalars belong to the step of the training at which they are reported;
-    `global_step` is not used. Images, histograms and everything else are not recorded, and one
-    message for each method says so. No call raises an error.
-
-    Args:
-        log_dir: not used, only returned by `get_logdir`; other arguments are ignored
-    """
-
-    def __init__(self, log_dir: object = "runs", *_: object, **__: object) -> None:
-        self.log_dir = log_dir
-        self._told: set[str] = set()
-
-    def add_scalar(self, tag: object, scalar_value: object, *_: object, **__: object) -> None:
-        """Record a number in the training run that `sv.follow` returned last.
-
-        Args:
-            tag: name of the number, such as "accuracy/test"
-            scalar_value: a number, or a tensor with one number
-        """
-        run = Following.latest() if Following.latest else None
-        if run is None:
-            self._tell(
-                "no training run is followed, so its scalars are not recorded: call sv.follow"
-            )
-        else:
-            run.log(**{str(tag): scalar_value})
-
-    def add_scalars(self, main_tag: object, tag_scalar_dict: Any, *_: object, **__: object) -> None:
-        """Record several numbers.
-
-        Args:
-            main_tag: first part of their names, such as "accuracy"
-            tag_scalar_dict: the numbers, by second part of their names: "test" is "accuracy/test"
-        """
-        for tag, value in getattr(tag_scalar_dict, "items", {}.items)():
-            self.add_scalar(f"{main_tag}/{tag}", value)
-
-    def get_logdir(self) -> object:
-        """Return `log_dir`."""
-        return self.log_dir
-
-    def flush(self, *_: object, **__: object) -> None:
-        """Do nothing; the run writes the scalars."""
-
-    close = __exit__ = flush
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __getattr__(self, name: str) -> Callable[..., None]:
-        if not name.startswith("add_"):
-            raise AttributeError(f"SummaryWriter of scalarviz has no attribute {name!r}")
-        self._tell(f"{name} records nothing: only scalars are recorded")
-        return self.flush
-
-    def _tell(self, words: str) -> None:
-        if words not in self._told:
-            inform(f"SummaryWriter: {words}")
-        self._told.add(words)

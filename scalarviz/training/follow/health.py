@@ -372,11 +372,6 @@ def dead_layers(
 
 def listed(names: Sequence[str], where: str, what: str) -> str:
     """Return that modules at a place get something, or ""."""
-    words = f"{few(names)} {where} get{'s' * (len(names) == 1)} {what}"
-    return f"; {words}" if names else ""
-
-
-def few(names: Sequence[str]) -> str:
-    """Return the first names, and how many more there are."""
     more = f" and {len(names) - MOST_LISTED:,} more" * (len(names) > MOST_LISTED)
-    return ", ".join(names[:MOST_LISTED]) + more
+    words = f"{', '.join(names[:MOST_LISTED])}{more} {where} get{'s' * (len(names) == 1)} {what}"
+    return f"; {words}" if names else ""

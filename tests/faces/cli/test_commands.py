@@ -352,6 +352,11 @@ def test_other_options_of_sweeps_that_are_gone_are_refused(option: str) -> None:
     refused(Exception, option).by(commands.application(given), given, standalone_mode=False)
 
 
+def test_the_command_that_is_gone_is_answered_with_what_to_use() -> None:
+    given = ["compare", "a.sv", "b.sv"]
+    refused(Exception, "compare").by(commands.application(given), given, standalone_mode=False)
+
+
 @pytest.mark.parametrize(("wrong", "meant"), [("--rate", "--lr"), ("--initialisation", "--init")])
 def test_frequent_names_of_options_are_answered_with_ours(run, wrong: str, meant: str) -> None:
     ran = run("train", "rgb", wrong, "1")
