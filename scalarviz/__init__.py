@@ -19,7 +19,7 @@
     many          replicate sweep
     growing       add_neurons remove_neuron insert_layer remove_layer reinitialize set_biases
                   ablated
-    seeing        watch picture record storyboard page Show Cubes shader
+    seeing        watch picture record page Show Cubes shader
     lessons       predict predictions check
     files         load from_torch onnx: onnx.load, onnx.save, onnx.save_step
     errors        ScalarvizError, and its subclasses in errors
@@ -96,7 +96,6 @@ _HOMES = {
     "watch": "faces.watch",
     "picture": "stage.render",
     "record": "stage.render",
-    "storyboard": "stage.render",
     "page": "pages.page",
     "Show": "stage.show",
     "Cubes": "stage.cubes_node",
@@ -153,7 +152,6 @@ if TYPE_CHECKING:  # the same names for type checkers and editors
     from scalarviz.stage.cubes_node import Cubes as Cubes
     from scalarviz.stage.render import picture as picture
     from scalarviz.stage.render import record as record
-    from scalarviz.stage.render import storyboard as storyboard
     from scalarviz.stage.show import Show as Show
     from scalarviz.sweeps.sweep import sweep as sweep
     from scalarviz.training import metrics as metrics

@@ -75,9 +75,7 @@ def lines_of(thing: Any) -> dict[str, str]:
 OPTIMIZERS = [sv.SGD, sv.Momentum, sv.Nesterov, sv.RMSProp, sv.Adam, sv.AdamW]
 
 
-@pytest.mark.parametrize(
-    "things", [[sv.Optimizer, *OPTIMIZERS], [sv.picture, sv.record, sv.storyboard]]
-)
+@pytest.mark.parametrize("things", [[sv.Optimizer, *OPTIMIZERS], [sv.picture, sv.record]])
 def test_an_argument_of_several_is_described_alike(things: list[Any]) -> None:
     every = [lines_of(thing) for thing in things]
     shared = set.intersection(*[{*lines} for lines in every]) - {"session", "path"}
@@ -114,7 +112,7 @@ LOOKS: dict[str, Any] = {name: other(name) for name in OFFERS}
 LOOKS |= {"size": (64, 48), "ratio": 2.0, "samples": 3, "pin": 3, "past": "distance"}
 
 
-@pytest.mark.parametrize("verb", ["picture", "record", "storyboard"])
+@pytest.mark.parametrize("verb", ["picture", "record"])
 @pytest.mark.parametrize("option", LOOKS)
 def test_an_option_of_a_picture_reaches_what_draws_it(
     verb: str, option: str, monkeypatch: pytest.MonkeyPatch
@@ -128,9 +126,9 @@ def test_an_option_of_a_picture_reaches_what_draws_it(
     monkeypatch.setattr(RenderOptions, "canvas", drawing)
     monkeypatch.setattr(render, "encoder_for", lambda *_: None)
     s = sv.Session(sv.Network([2, 1]), sv.data.Xor(), engine="python")
-    paths: dict[str, Any] = {"picture": (), "record": ("a.mp4", 1), "storyboard": ("a.html",)}
+    paths: dict[str, Any] = {"picture": (), "record": ("a.mp4", 1)}
     base = {"picture": RenderOptions(), "record": RenderOptions(size=(1280, 720))}
-    expected = replace(base.get(verb, render.PAGE), **{option: LOOKS[option]})
+    expected = replace(base[verb], **{option: LOOKS[option]})
     with pytest.raises(Reached) as found:
         getattr(sv, verb)(s, *paths[verb], **{option: LOOKS[option]})
     assert found.value.args == (expected,)
@@ -156,7 +154,6 @@ def test_every_setting_of_a_table_is_an_argument_of_what_takes_it() -> None:
         (lambda: sv.Show(None, titel="a"), "'titel'"),
         (lambda: sv.picture(None, pins=3), "'pins'"),
         (lambda: sv.record(None, "a.mp4", evry=3), "'evry'"),
-        (lambda: sv.storyboard(None, "a", titel=""), "'titel'"),
         (lambda: sv.watch(None, tourr=True), "'tourr'"),
         (lambda: sv.predict("1 + 1?", 2, nearly=1), "'nearly'"),
         (lambda: sv.where(1.0, 2.0, z=3.0), "'z'"),

@@ -216,6 +216,7 @@ PUBLIC = {
     **dict.fromkeys(("callback", "callbacks", "modelcheckpoint"), CALLBACK),
     "reducelronplateau": "ReduceOnPlateau",
     "summarywriter": "sv.follow(model) returns a run: write run.log(accuracy=0.93)",
+    "storyboard": "write sv.record(s, 'step.gif', 1, unit='operation'), which shows each operation",
     "save": "write net.save(path), or s.save(path) of a session",
     "nograd": "leave it out: net(x) stores nothing for a backward, net.forward(x) does",
     **dict.fromkeys(("manualseed", "seed"), "pass seed= to sv.Network and sv.Session"),

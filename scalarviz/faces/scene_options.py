@@ -213,7 +213,7 @@ WATCHING = {
 }
 # A scene may have parameters of these names, which replace the options.
 RENDERING = {
-    "out": Option(Path | None, None, "output file: .png, .mp4, .gif or .html (one step)", "-o"),
+    "out": Option(Path | None, None, "output file: .png, .mp4 or .gif", "-o"),
     "every": Option(int | None, None, "steps between two frames of a video"),
     "operations": Option(bool, False, "a video with every operation of each step"),
     "film": Option(

@@ -1,18 +1,15 @@
-"""Render sessions without a window: pictures, videos and storyboards of one step.
+"""Render sessions without a window: pictures and videos.
 
     sv.picture(session, "net.png")
     sv.record(session, "net.mp4", steps=500)
-    sv.storyboard(session, "step.html")
 
 Rendering is deterministic: the same session always gives the same pixels.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Literal, Unpack
 
 from scalarviz.base.checks import number, require, shorten, true_or_false
@@ -22,12 +19,10 @@ from scalarviz.base.progress import Progress
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import InputError
 from scalarviz.files.atomic import as_path, check_place, replace_file
-from scalarviz.scene.canvas.palette import THEMES
 from scalarviz.scene.layout.camera import Camera
 from scalarviz.stage.background import Portions
 from scalarviz.stage.encoders import Frame, encoder_for, png
 from scalarviz.stage.render_options import (
-    PAGE,
     VIDEO,
     RenderArgs,
     RenderOptions,
@@ -38,10 +33,7 @@ from scalarviz.stage.render_options import (
 )
 from scalarviz.stage.show import NO_SWEEPS, Show, whole_number
 from scalarviz.stage.stage import Stage
-from scalarviz.stage.storyboard_page import StoryboardStill, page
 from scalarviz.training.follow.followed_session import rewind
-from scalarviz.training.session.actions import nothing
-from scalarviz.training.session.reading import names_of_cells
 from scalarviz.training.session.session import Session
 from scalarviz.training.session.shared_clock import SharedClock
 from scalarviz.training.session.threads import FILM, PICTURE
@@ -213,70 +205,6 @@ def record(
     return encoder.count
 
 
-@with_fields(PAGE)
-def storyboard(
-    session: object,
-    path: object,
-    *,
-    title: str = "",
-    progress: bool | Callable[[int, int], None] = True,
-    look: RenderOptions | None = None,
-    **view: Unpack[RenderArgs],
-) -> int:
-    """Write one training step as a web page with a picture per operation; return their number.
-
-    The step is run on a copy of the session, which is unchanged. The page works without a server;
-    its captions are text, and a slider or keys step through the operations.
-
-    Args:
-        session: a Session, a Show or a fitted estimator
-        path: output file, .html
-        title: title of the page; by default the title of the Show
-        progress: True, the default, shows a progress bar in a terminal or a notebook if rendering
-            takes longer than a second; False shows none; a function is called with the number of
-            pictures done and the total
-        look: a RenderOptions that replaces the defaults of the options below
-        **view: options of the view, fields of RenderOptions
-
-    Raises:
-        InputError: if an option is out of range.
-        FileError: if the file cannot be written.
-        DisplayError: if OpenGL is not available.
-    """
-    look = looked(look or PAGE, view)
-    show = Show.of(session)
-    show = replace(show, title=title or show.title)  # raises InputError unless the title is a text
-    place = as_path(path)
-    require(
-        place.suffix.lower() in (".html", ".htm"),
-        f"a storyboard is saved as .html, not as {place.name!r}: rename it",
-    )
-    check_place(place)
-    with telling(progress, 0) as tell:
-        stills, text = story(show, look, tell)
-        replace_file(place, text.encode())
-    return stills
-
-
-def story(
-    show: Show,
-    look: RenderOptions,
-    tell: Callable[[int, int], object] = nothing,
-) -> tuple[int, str]:
-    """Return the number of pictures of a storyboard and its HTML; call `tell` with the progress."""
-    with replaying(show) as shown, look.canvas() as canvas, look.on(shown) as stage:
-        stills, program = [], shown.session.network.program
-        names = names_of_cells(program)
-        for name in names:
-            shown.session.advance(1, "operation")
-            frame = drawn(canvas, stage, look)
-            said = stage.panes[0].captioned()
-            alt = f"{shown.session.done}: {said.title} {said.formula}".strip()
-            stills.append(StoryboardStill(name, said, png(frame), alt))
-            tell(len(stills), len(names))
-    return len(stills), page(stills, show.title, THEMES[look.in_theme("dark").theme].is_dark)
-
-
 def by_steps(session: Session | SharedClock, goals: Sequence[int], stop: Stop) -> Iterator[None]:
     """Advance to each of the steps `goals`, counted from the current step, and yield there.
 
@@ -312,38 +240,16 @@ def camera_path(stage: Stage, move: str, cameras: Sequence[Camera]) -> list[Came
 
 
 @contextmanager
-def replaying(show: Show) -> Iterator[Show]:
-    """Yield a show at the start of the step, on a copy of the session if it can be copied."""
-    session = show.session
-    if session.network.layers:
-        twin = session.copy()
-        if twin.clock.operation:
-            twin.back(1)
-        yield replace(show, session=twin)
-        return
-    session.pause()  # an expression cannot be copied: step back, and restore it at the end
-    clock = session.clock
-    if clock.operation:
-        session.back(1)
-    try:
-        yield show
-    finally:
-        with session.doing():
-            session.timeline.go(clock)
-
-
-@contextmanager
 def telling(
     progress: bool | Callable[[int, int], None],
     total: int,
-    session: Session | SharedClock | None = None,
+    session: Session | SharedClock,
 ) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that reports progress: `progress` itself, or one that draws a bar.
 
     Args:
-        total: number of pictures; 0 if not yet known
-        session: the session whose loss is shown next to the bar, or the clock shared by several;
-            None shows no loss
+        total: number of pictures
+        session: the session whose loss is shown next to the bar, or the clock shared by several
     """
     if callable(progress):
         with Progress(0, wanted=False):  # suppresses nested bars
@@ -353,7 +259,7 @@ def telling(
 
         def tell(done: int, total: int) -> None:
             bar.total = total
-            bar.tell(done, math.nan if session is None else session.loss)
+            bar.tell(done, session.loss)
 
         yield tell
 

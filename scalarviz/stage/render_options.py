@@ -1,4 +1,4 @@
-"""RenderOptions: how pictures, videos and storyboards are rendered."""
+"""RenderOptions: how pictures and videos are rendered."""
 
 from __future__ import annotations
 
@@ -132,7 +132,6 @@ class RenderOptions(Look):
 
 
 VIDEO = RenderOptions(size=(1280, 720))  # default of videos
-PAGE = RenderOptions(size=(1200, 760), samples=1)  # default of storyboards
 
 
 def looked(look: RenderOptions, given: Mapping[str, Any]) -> RenderOptions:

@@ -482,10 +482,6 @@ def test_a_theme_is_reached_by_its_key_and_everywhere(
         picture_controller.session, tmp_path / "net.png", theme="sepia", size=(320, 200)
     )
     assert frame.shape == (200, 320, 3)
-    sv.storyboard(
-        picture_controller.session, tmp_path / "step.html", theme="sepia", size=(320, 200)
-    )
-    assert (tmp_path / "step.html").exists()
 
 
 def test_a_camera_is_reached_by_the_next_digit(

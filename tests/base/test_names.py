@@ -247,6 +247,7 @@ def test_the_tree_of_errors_has_them() -> None:
                 "shader",
                 "SummaryWriter",
                 "Netwrok",
+                "storyboard",
             )
         ],
         (sv.Session(network(), PAIR), "dead_neurons"),

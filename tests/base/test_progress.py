@@ -321,22 +321,6 @@ def test_a_video_has_a_bar_of_its_pictures_and_none_inside_it(
     )
 
 
-@pytest.mark.slow
-def test_a_storyboard_has_a_bar_of_its_pictures(
-    studio: Any, tmp_path: Path, clock: Clock, tty: Tty
-) -> None:
-    clock.each = 1.0
-    count = sv.storyboard(xor(), path := tmp_path / "step.html", size=(64, 64))
-    assert re.search(rf"3 of {count} pictures [━╺╸]+ +\d+% 1 pictures/s", tty.words)
-    assert "steps" not in tty.words and tty.getvalue().endswith(REMOVED)
-    length = len(tty.getvalue())
-    sv.storyboard(xor(), path, size=(64, 64), progress=False)
-    assert len(tty.getvalue()) == length
-    refused(InputError, "progress must be True or False, not 'no'").by(
-        sv.storyboard, xor(), path, progress="no"
-    )
-
-
 def test_an_error_leaves_the_terminal_clean_and_a_second_bar_can_follow(
     clock: Clock, tty: Tty
 ) -> None:

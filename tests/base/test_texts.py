@@ -52,12 +52,6 @@ NOT_WORDS = [
     ("stage/displays/html_tables.py", "*solid*", "a style"),
     ("stage/displays/svg.py", "*sans-serif", "fonts"),
     ("scene/canvas/fonts.py", "Bold|Regular", "styles of fonts"),
-    ("stage/storyboard_page.js", ".*|nav button|(prefers*", "selectors"),
-    (
-        "stage/storyboard_page.py",
-        "color-scheme*|/[*]*|default-src*",
-        "styles, and the policy",
-    ),
     ("stage/encoders.py", "Pillow", "the name of a package"),
     ("stage/commands.py", "Arrow", "a key of browsers"),
     ("stage/render_options.py", "*by default*", "a line of a docstring"),

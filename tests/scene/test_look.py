@@ -46,7 +46,7 @@ def test_arguments_have_the_names_and_types_of_the_fields() -> None:
 @pytest.mark.parametrize("field", OFFERS)
 def test_a_field_is_an_argument_an_option_a_control_and_a_word_of_links(field: str) -> None:
     value = other(field)
-    for function in (sv.watch, sv.picture, sv.record, sv.storyboard):
+    for function in (sv.watch, sv.picture, sv.record):
         assert inspect.signature(function).parameters[field].default == getattr(Look(), field)
         assert f"        {field}: " in (function.__doc__ or "")
     for table in (WATCHING, RENDERING):

@@ -59,12 +59,11 @@ def thread(count: int) -> None:
 
 
 def export(count: int) -> None:
-    """Videos and storyboards of other networks each time."""
+    """Videos of other networks each time."""
     with tempfile.TemporaryDirectory() as folder:
         for i in range(count):
             size = SIZES[i % 2]
             sv.record(made(), Path(folder) / "a.mp4", 2, size=size, fps=2, progress=False)
-            sv.storyboard(made(), Path(folder) / "a.html", size=size)
 
 
 def view(count: int) -> None:

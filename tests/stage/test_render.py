@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
@@ -17,7 +16,6 @@ import scalarviz as sv
 from scalarviz import data
 from scalarviz.base.checks import shorten
 from scalarviz.base.interrupt import Stop
-from scalarviz.base.texts import texts
 from scalarviz.errors import FileError, InputError, UnknownNameError
 from scalarviz.faces.cli.commands import application
 from scalarviz.scene.layout.camera import Camera
@@ -25,7 +23,6 @@ from scalarviz.stage import background, render
 from scalarviz.stage.background import PORTION, Portions
 from scalarviz.stage.encoders import encoder_for
 from scalarviz.stage.render_options import PASTS, RenderOptions, drawn
-from scalarviz.training.session.reading import names_of_cells
 from tests.machine import output_of
 from tests.sessions import colours
 from tests.stage.many_pictures import MOST, grown, linux
@@ -113,7 +110,7 @@ def test_a_mistake_is_one_sentence(
     assert not path.exists()
 
 
-VIEWS: dict[Any, Any] = {sv.picture: "a.png", sv.record: "a.gif", sv.storyboard: "a.html"}
+VIEWS: dict[Any, Any] = {sv.picture: "a.png", sv.record: "a.gif"}
 VIEWS |= {sv.page: "a.html", sv.watch: None}
 
 
@@ -140,7 +137,6 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
     takes: list[tuple[Any, ...]] = [
         (sv.picture, session),
         (sv.record, session, tmp_path / "a.gif", 1),
-        (sv.storyboard, session, tmp_path / "a.html"),
         (sv.watch, session),
         (RenderOptions,),
     ]
@@ -154,7 +150,7 @@ def test_a_size_has_a_width_and_a_height(session: sv.Session, size: Any, tmp_pat
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.parametrize(
     ("save", "name"),
-    [(sv.picture, "net.bmp"), (sv.record, "net.avi"), (sv.storyboard, "net.pdf")],
+    [(sv.picture, "net.bmp"), (sv.record, "net.avi")],
 )
 def test_other_kinds_of_files_are_refused_before_anything_is_done(
     session: sv.Session, save: Callable[..., object], name: str, tmp_path: Path
@@ -179,7 +175,7 @@ def pictures_in(path: Path) -> list[np.ndarray]:
 @pytest.mark.usefixtures("opengl", "av")
 @pytest.mark.parametrize(
     ("save", "name"),
-    [(sv.picture, "png"), (sv.record, "mp4"), (sv.record, "gif"), (sv.storyboard, "html")],
+    [(sv.picture, "png"), (sv.record, "mp4"), (sv.record, "gif")],
 )
 def test_what_could_not_be_kept_trains_nothing(
     session: sv.Session, save: Any, name: str, tmp_path: Path
@@ -328,7 +324,6 @@ def test_layouts_that_are_gone_are_refused(session: sv.Session, tmp_path: Path) 
     takes: list[tuple[Any, ...]] = [
         (sv.picture, session),
         (sv.record, session, tmp_path / "no.mp4", 1),
-        (sv.storyboard, session, tmp_path / "no.html"),
         (sv.Cubes, session),
     ]
     for take in takes:
@@ -391,51 +386,6 @@ def test_a_video_that_fails_leaves_no_file_and_an_old_one_whole(
     assert path.read_bytes() == b"old" and list(tmp_path.iterdir()) == [path]
 
 
-@pytest.mark.usefixtures("opengl")
-def test_a_storyboard_has_every_operation_and_leaves_the_session_where_it_is(
-    session: sv.Session, tmp_path: Path
-) -> None:
-    session.advance(3)
-    session.advance(4, "operation")
-    before = state(session)
-    count = sv.storyboard(session, tmp_path / "step.html", size=(320, 200))
-    text = (tmp_path / "step.html").read_text(encoding="utf-8")
-    assert count == 12 == text.count("data:image/png;base64,")
-    assert texts()["captions.zero_grad.group"].format(count="eight") in text
-    assert re.search(r"This neuron is to blame: its output should (rise|fall)\.", text)
-    program = session.network.program
-    named = names_of_cells(program)
-    assert re.findall(r'<button type="button">([^<]+)</button></li>', text) == named
-    assert "layer 0: add up" in named
-    assert state(session) == before
-    session.edit(0, 0.5)  # nothing lies ahead that an edit would leave behind
-    assert len(session.branches) == 1
-
-
-@pytest.mark.usefixtures("opengl")
-def test_a_storyboard_tells_how_far_it_is(session: sv.Session, tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
-    count = sv.storyboard(
-        *(session, tmp_path / "step.html"),
-        progress=lambda done, total: told.append((done, total)),
-        title="A step",
-        **SMALL,
-    )
-    assert "<title>A step</title>" in (tmp_path / "step.html").read_text()
-    assert told == [(each + 1, count) for each in range(count)]
-
-
-@pytest.mark.usefixtures("opengl")
-def test_a_storyboard_of_an_expression(tmp_path: Path) -> None:
-    a = sv.Value(0.5, label="a")
-    line = sv.compile(lambda x: a * x, inputs=1, engine="python")
-    s = sv.Session(line, ([[1.0], [2.0]], [[2.0], [4.0]]), "mse", sv.SGD(0.1), engine="python")
-    s.advance(2)
-    before = state(s)[:2]
-    count = sv.storyboard(s, tmp_path / "a.html", size=(320, 200))
-    assert count == len(s.operations) and state(s)[:2] == before
-
-
 FIRST_PICTURE = """
 import sys
 import scalarviz as sv
@@ -483,7 +433,7 @@ def test_a_picture_may_show_the_past_below_the_network(session: sv.Session, past
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("opengl")
-def test_videos_and_storyboards_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
+def test_videos_may_show_the_past(session: sv.Session, tmp_path: Path) -> None:
     session.engine = "cpu"
     session.advance(40)
     session.seek(0)
@@ -498,9 +448,6 @@ def test_videos_and_storyboards_may_show_the_past(session: sv.Session, tmp_path:
     below = slice(230, 300), slice(60, 480)
     apart = np.abs(frames[-1][below] - frames[0][below]).max(axis=2) > 60
     assert 0.0 < apart.mean() < 0.1  # the ball alone has moved
-    sv.storyboard(session, tmp_path / "plain.html", **look)
-    sv.storyboard(session, tmp_path / "past.html", past="norms", **look)
-    assert (tmp_path / "plain.html").read_bytes() != (tmp_path / "past.html").read_bytes()
 
 
 SIZE = (64, 48)

@@ -401,6 +401,5 @@ def frames_of(path: Path) -> np.ndarray:
 
 
 @pytest.mark.usefixtures("opengl")
-def test_a_storyboard_is_of_one_session(tmp_path: Path) -> None:
-    refused(InputError, "several").by(sv.storyboard, [rgb(), xor()], tmp_path / "step.html")
+def test_a_page_is_of_one_session(tmp_path: Path) -> None:
     refused(InputError, "several").by(sv.page, [rgb(), xor()], tmp_path / "page.html")

@@ -36,7 +36,7 @@ LINK = "link"
 VERBS = {
     "watch": "Train a scene and watch it; a scene is a name, or the path of a file. "
     "Several are shown side by side.",
-    "render": "Train a scene and draw it to a file: .png, .mp4, .gif, or .html for one step. "
+    "render": "Train a scene and draw it to a file: .png, .mp4 or .gif. "
     "Several are shown side by side.",
     "train": "Train a scene with a progress bar, or with plain lines outside of a terminal.",
     "page": "Write a scene as a web page that trains: one .html file, which works offline.",

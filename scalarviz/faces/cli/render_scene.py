@@ -31,13 +31,12 @@ from scalarviz.pages.page import STEPS, check_name, page_of, trains
 from scalarviz.pages.playground import playground_page
 from scalarviz.scene.look import AUTO, OFFERS, Look
 from scalarviz.stage.background import Portions
-from scalarviz.stage.render import picture, record, storyboard
+from scalarviz.stage.render import picture, record
 from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several, Show
 
-SIZES = {".png": (1280, 800), ".html": (1200, 760)}  # default sizes of pictures and pages
-VIDEO = (1280, 720)
-KINDS = (".png", ".mp4", ".gif", ".html")
+PICTURE, VIDEO = (1280, 800), (1280, 720)  # default sizes
+KINDS = (".png", ".mp4", ".gif")
 VIDEOS = (".mp4", ".gif")
 OF_VIDEOS = ("every", "operations", "film", "hold", "fps", "move")
 
@@ -72,19 +71,14 @@ def draw(show: Show, given: Mapping[str, Any], name: str, keep: Autosave) -> Non
         take_steps(Portions(show.session), end, keep, stop, bar)
     if stop.asked:
         raise KeyboardInterrupt
-    if kind == ".html":
-        count = storyboard(show, path, look=look)
-        say(text("render.page", path=path, count=count))
-        tell_lost(show)
-    else:
-        picture(show, path, look=look)
-        say(f"{path}: {closing(show, start, end)}")
+    picture(show, path, look=look)
+    say(f"{path}: {closing(show, start, end)}")
 
 
 def render_several(several: Several, given: Mapping[str, Any]) -> int:
     """Train several scenes in lockstep and draw them side by side; return the exit code."""
     name = "-".join(show.title for show in several.shows)
-    chosen, path, kind, look = wanted(given, name, len(several.shows))
+    chosen, path, kind, look = wanted(given, name)
     if kind in VIDEOS:
         steps = steps_of(several, given["steps"], 1)
         write_video(several, path, given["steps"], steps, chosen, look)
@@ -98,29 +92,22 @@ def render_several(several: Several, given: Mapping[str, Any]) -> int:
     return 0
 
 
-def wanted(
-    given: Mapping[str, Any], name: str, count: int = 1
-) -> tuple[dict[str, Any], Path, str, RenderOptions]:
+def wanted(given: Mapping[str, Any], name: str) -> tuple[dict[str, Any], Path, str, RenderOptions]:
     """Return all options, the path and kind of the output file, and the render options.
 
     Args:
         given: options that were given
         name: default name of the file
-        count: number of scenes side by side
 
     Raises:
-        InputError: if the kind of file does not support these options or several scenes.
+        InputError: if the kind of file does not support these options.
     """
     chosen = {each: given.get(each, option.default) for each, option in RENDERING.items()}
     path = Path(chosen["out"] or f"{name}.png")
     kind = pick({each: each for each in KINDS}, path.suffix.lower(), "kind of file")
-    require(
-        kind != ".html" or count <= 1,
-        f"a page shows one scene, not {count}: write a .png, .mp4 or .gif",
-    )
     check_kind(chosen, path.name, kind)
     look = RenderOptions(
-        size=pixels(chosen["pixels"]) or SIZES.get(kind, VIDEO),
+        size=pixels(chosen["pixels"]) or (VIDEO if kind in VIDEOS else PICTURE),
         samples=chosen["samples"],
         pin=chosen["pin"],
         past=chosen["past"] or None,

@@ -2,7 +2,7 @@
 
 An export draws a video or a page in another process while training continues:
 
-    python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"what": "video", ...}'
+    python -m scalarviz.faces.controller.export FOLDER OUT.mp4 '{"titles": ["rgb"], ...}'
 
 The folder contains a saved run for each session: 0.safetensors and so on. The process removes it.
 """
@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic, sleep
@@ -117,13 +118,13 @@ def save_network(controller: Controller, path: str | Path) -> None:
     controller.do(act, lambda _: controller.tell(text("notices.saved", path=path)), kept=True)
 
 
-def export_to(face: Face, path: str | Path, what: str = "") -> None:
-    """Export all sessions side by side to a file, in the background; see `export_of`.
+def export_to(face: Face, path: str | Path) -> None:
+    """Export all sessions side by side to a video, in the background; see `export_of`.
 
-    The exports "page" and "step" contain only the selected session.
+    A page contains only the selected session.
     """
     controller = face.lead
-    panes = [controller] if what in ("step", "page") else face.panes
+    panes = [controller] if is_page(Path(path)) else face.panes
     if controller.time.waits():
         return
     shows = [pane.show for pane in panes]
@@ -133,7 +134,7 @@ def export_to(face: Face, path: str | Path, what: str = "") -> None:
     else:
         (pin,) = pin
     with reporting_errors(controller):
-        export = export_of(shows, face.stage, Path(path), what, pin)
+        export = export_of(shows, face.stage, Path(path), pin)
         controller.exports.expect(export, Path(path))
         controller.do(partial(controller.exports.start, export), kept=True)
 
@@ -343,21 +344,21 @@ def attend_branches(controller: Controller) -> None:
 # Exports: files drawn by such processes.
 
 COMMAND = ("-m", "scalarviz.faces.controller.export")
-HTML = (".html", ".htm")
-KINDS = {"video": (".mp4", ".gif"), "step": HTML, "page": HTML}  # suffixes of each kind
+KINDS = {"video": (".mp4", ".gif"), "page": (".html", ".htm")}  # suffixes of each kind
 STANDARD_OUTPUT, STANDARD_ERROR = 1, 2  # file descriptors
 FRAME = 0.05  # seconds between two checks of awaited processes
 
 
-def export_of(
-    shows: Sequence[Show], stage: Stages, path: Path, what: str = "", pin: object = None
-) -> RunProcess:
+def is_page(path: Path) -> bool:
+    """Return whether a file is a page, by its suffix."""
+    return path.suffix.lower() in KINDS["page"]
+
+
+def export_of(shows: Sequence[Show], stage: Stages, path: Path, pin: object = None) -> RunProcess:
     """Return a process that draws one or several Shows to a file, as they are displayed.
 
     Args:
-        what: "video" for a video of the training so far; "step" for a page that shows the next
-            step; "page" for a page that trains; "" for "video" or "step", depending on the suffix
-            of the path; several Shows support only videos
+        path: a video of the training so far, or a page that trains; a page shows one Show
         pin: the pinned item, in the form that `sv.record` accepts
 
     Raises:
@@ -366,27 +367,24 @@ def export_of(
         FileError: if the file cannot be written.
     """
     kind, sessions = path.suffix.lower(), [show.session for show in shows]
-    if not what:
-        pick({each: each for each in (*KINDS["video"], *HTML)}, kind, "kind of file")
-        what = "video" if kind in KINDS["video"] else "step"
-    pick({each: each for each in KINDS[what]}, kind, "kind of file")
+    pick({each: each for each in chain(*KINDS.values())}, kind, "kind of file")
     require(
-        what != "video" or last_step(sessions),
+        is_page(path) or last_step(sessions),
         "nothing to make a video of yet: play it first",
     )
-    if what == "page":
+    if is_page(path):
         from scalarviz.pages.page import trains  # slow to import
 
         trains(sessions[0])
     check_place(path)
     look: dict[str, Any] = {"theme": stage.look.theme}
-    if what != "page":
+    if not is_page(path):
         look = {
             **replace(stage.look, camera=stage.look.preset).unusual,
             "pin": pin,
             "past": stage.common.curve_view.past,
         }
-    about = json.dumps({"what": what, "titles": [show.title for show in shows], "look": look})
+    about = json.dumps({"titles": [show.title for show in shows], "look": look})
     return RunProcess(sessions, lambda folder: [*COMMAND, folder, str(path), about])
 
 
@@ -524,10 +522,7 @@ def named(files: Sequence[str]) -> str:
 def main(folder: str, path: str, about: str) -> None:
     """Draw the runs that are saved in a folder to a file, and print the progress."""
     from scalarviz.pages.page import page
-    from scalarviz.stage.render import (
-        record,  # slow to import
-        storyboard,  # slow to import
-    )
+    from scalarviz.stage.render import record  # slow to import
 
     told = json.loads(about)
     runs = [Path(folder) / f"{number}.safetensors" for number in range(len(told["titles"]))]
@@ -535,17 +530,15 @@ def main(folder: str, path: str, about: str) -> None:
     sessions = [Session.load(run, limit=ANY) for run in runs]
     shutil.rmtree(folder, ignore_errors=True)  # the parent process may have ended
     shows = [Show(each, title=title) for each, title in zip(sessions, told["titles"], strict=True)]
-    if told["what"] == "video":
+    if is_page(Path(path)):
+        page(shows[0], path, progress=False, **told["look"])
+    else:
         steps = last_step(sessions)
         for session in sessions:
             session.stops.are_ignored = True  # it may have continued afterwards
             session.seek(0)
         several = replace(Several.of(shows), replays=True)
         record(several, path, steps, progress=tell, **told["look"])
-    elif told["what"] == "step":
-        storyboard(shows[0], path, progress=tell, **told["look"])
-    else:
-        page(shows[0], path, progress=False, **told["look"])
 
 
 def tell(done: int, total: int) -> None:

@@ -479,9 +479,8 @@ class Menus:
             ("network", "networks", of_file(save_network), "network.safetensors"),
             ("learn", "photos", of_file(drop), ""),
             ("picture", "images", self._export, "network.png"),
-            ("video", "videos", partial(export_to, face, what="video"), "network.mp4"),
-            ("page", "pages", partial(export_to, face, what="step"), "step.html"),
-            ("trains", "pages", partial(export_to, face, what="page"), "network.html"),
+            ("video", "videos", partial(export_to, face), "network.mp4"),
+            ("trains", "pages", partial(export_to, face), "network.html"),
         ):
             self._add(menu, text(f"menus.{what}"), partial(self._ask, what, kind, act, name))
         menu.insertSeparator(menu.actions()[4])

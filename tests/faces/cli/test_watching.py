@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock, Mock
@@ -27,7 +26,7 @@ from scalarviz.pages.plain_pages import index_of
 from scalarviz.pages.web_server import PageServer
 from scalarviz.scene.offscreen import make_canvas
 from scalarviz.stage.encoders import png
-from scalarviz.stage.render_options import PAGE, RenderOptions
+from scalarviz.stage.render_options import RenderOptions
 from scalarviz.stage.show import Several
 from scalarviz.stage.stage import Stage
 from tests.base.test_progress import REMOVED, Clock, Tty, clock, tty
@@ -485,7 +484,7 @@ def test_the_same_scene_twice_has_two_names() -> None:
         (("render", "rgb?hidden=x", "xor"), 1, "'x'"),
         (("watch", "rgb#step=3", "xor"), 1, "'rgb#step=3' names a moment"),
         (("watch", "rgb#step=3"), 1, f"open it with `{program()} open 'rgb#step=3'`"),
-        (("render", "rgb", "xor", "-o", "both.html"), 1, "a page shows one scene, not 2"),
+        (("render", "rgb", "xor", "-o", "both.html"), 2, "unknown kind of file '.html'"),
         (("render", *["xor"] * 7), 1, "not 7"),
         (("watch", "rgb", "xor", "--tour"), 1, "the tour shows one session"),
         (("watch", "rgb", "xor", "--nonsense"), 2, "--nonsense"),
@@ -573,7 +572,7 @@ refuse_to_train = Mock(side_effect=AssertionError("a step was taken"))
 
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.some(4)
-@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+@pytest.mark.parametrize("name", ["x.png", "x.gif"])
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -610,20 +609,18 @@ def test_what_cannot_be_drawn_is_refused_before_the_first_step(
 
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["a.png", "a.html"])
 def test_no_steps_draw_the_start(
-    render: Any, out: list[str], monkeypatch: pytest.MonkeyPatch, name: str
+    render: Any, out: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at: list[int] = []
-    for function in ("picture", "storyboard"):
-        draws = getattr(render_scene, function)
+    draws = render_scene.picture
 
-        def drawn(show: Any, *given: Any, draws: Any = draws, **more: Any) -> Any:
-            at.append(show.session.step_index)
-            return draws(show, *given, **more)
+    def drawn(show: Any, *given: Any, **more: Any) -> Any:
+        at.append(show.session.step_index)
+        return draws(show, *given, **more)
 
-        monkeypatch.setattr(render_scene, function, drawn)
-    assert render(*SMALL, "--steps", "0", "-o", name) == (0, "") and Path(name).is_file()
+    monkeypatch.setattr(render_scene, "picture", drawn)
+    assert render(*SMALL, "--steps", "0", "-o", "a.png") == (0, "") and Path("a.png").is_file()
     assert at == [0]
 
 
@@ -650,7 +647,7 @@ def test_a_place_where_nothing_can_be_drawn_is_told_before_the_first_step(
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+@pytest.mark.parametrize("name", ["x.png", "x.gif"])
 def test_ctrl_c_draws_nothing_and_is_saved(
     render: Any, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -697,7 +694,7 @@ def test_what_fails_to_be_drawn_is_saved(
 
 @pytest.mark.usefixtures("opengl")
 @pytest.mark.some(1)
-@pytest.mark.parametrize("name", ["x.png", "x.html", "x.gif"])
+@pytest.mark.parametrize("name", ["x.png", "x.gif"])
 def test_a_loss_that_is_not_finite_is_told_and_drawn(
     render: Any, name: str, tmp_path: Path, out: list[str]
 ) -> None:
@@ -726,11 +723,8 @@ def test_slots_of_the_optimizer_can_be_chosen_before_they_have_numbers() -> None
 
 
 @pytest.mark.usefixtures("opengl")
-@pytest.mark.parametrize(("suffix", "drawer"), [(".png", "picture"), (".html", "storyboard")])
-def test_what_is_not_said_is_as_in_python(
-    render: Any, monkeypatch: pytest.MonkeyPatch, suffix: str, drawer: str
-) -> None:
+def test_what_is_not_said_is_as_in_python(render: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     looks: list[RenderOptions] = []
-    monkeypatch.setattr(render_scene, drawer, lambda *_, look: looks.append(look) or 1)
-    render("rgb", "--engine", "python", "--steps", "3", "--out", f"net{suffix}")
-    assert looks == [RenderOptions() if suffix == ".png" else replace(PAGE, samples=2)]
+    monkeypatch.setattr(render_scene, "picture", lambda *_, look: looks.append(look) or 1)
+    render("rgb", "--engine", "python", "--steps", "3", "--out", "net.png")
+    assert looks == [RenderOptions()]

@@ -62,7 +62,7 @@ def test_another_process_draws_what_is_seen(
     attended(controller, lambda: controller.message.startswith("Exported"))
     told = json.loads((tmp_path / "it.mp4").read_text())
     assert told["look"]["pin"] == ["tanh 0", 1] and told["look"]["theme"] == "dark"
-    assert (told["titles"], told["what"]) == (["colours"], "video")
+    assert told["titles"] == ["colours"]
 
 
 @pytest.mark.usefixtures("slow")
@@ -83,13 +83,11 @@ def test_its_progress_is_shown_until_it_is_done(controller: Any, tmp_path: Path)
 
 @pytest.mark.usefixtures("slow")
 def test_files_that_are_written_together_share_a_bar(controller: Any, tmp_path: Path) -> None:
-    for name in ("a.mp4", "b.gif", "step.html"):
+    for name in ("a.mp4", "b.gif", "c.gif"):
         export_to(controller.face, tmp_path / name)
     attended(controller, lambda: controller.exports.counts == (6, 12))
     controller.face.attend()
-    assert controller.face.state.work.text.startswith(
-        "a.mp4, b.gif and step.html: 6 of 12 pictures"
-    )
+    assert controller.face.state.work.text.startswith("a.mp4, b.gif and c.gif: 6 of 12 pictures")
 
 
 @pytest.mark.usefixtures("slow")
@@ -199,22 +197,20 @@ def test_the_button_of_the_work_ends_it(colours: Any, monkeypatch: pytest.Monkey
 def test_who_draws_a_run_removes_it(controller: Any, tmp_path: Path) -> None:
     (tmp_path / "kept").mkdir()
     controller.session.save(tmp_path / "kept" / "0.safetensors")
-    about = {"titles": ["it"], "what": "step", "look": {"size": (320, 200)}}
+    about = {"titles": ["it"], "look": {}}
     export.main(str(tmp_path / "kept"), str(tmp_path / "it.html"), json.dumps(about))
     assert [path.name for path in tmp_path.iterdir()] == ["it.html"]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "what"), [("it.gif", ""), ("step.html", ""), ("net.html", "page")]
-)
+@pytest.mark.parametrize("name", ["it.gif", "net.html"])
 def test_videos_and_pages_are_made_of_what_was_done(
-    controller: Any, tmp_path: Path, name: str, what: str
+    controller: Any, tmp_path: Path, name: str
 ) -> None:
     pytest.importorskip("av")
     seen: set[Any] = set()
     controller.message = ""
-    export_to(controller.face, tmp_path / name, what)
+    export_to(controller.face, tmp_path / name)
     attended(
         controller,
         lambda: [seen.add(controller.exports.counts[1]), controller.message][1],
@@ -222,7 +218,7 @@ def test_videos_and_pages_are_made_of_what_was_done(
     )
     assert controller.message == f"Exported to {tmp_path / name}"
     assert (tmp_path / name).stat().st_size > 1000 and controller.session.step_index == 4
-    assert bool(seen - {0}) is (what == "")  # nobody knows how far a page is that trains
+    assert bool(seen - {0}) is (name == "it.gif")  # nobody knows how far a page is that trains
 
 
 def test_a_session_that_no_page_can_have_is_refused(opened: Open, tmp_path: Path) -> None:
@@ -231,7 +227,7 @@ def test_a_session_that_no_page_can_have_is_refused(opened: Open, tmp_path: Path
     slope = sv.Value(0.0)
     line = sv.compile(lambda x: slope * x, inputs=1)
     controller = opened(sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="python"))
-    export_to(controller.face, tmp_path / "it.html", "page")
+    export_to(controller.face, tmp_path / "it.html")
     assert "page" in controller.message and not controller.exports.going
     controller.time.step(+1)
     for act in (save, save_network, lambda it, path: export_to(it.face, path)):

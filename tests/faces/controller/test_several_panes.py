@@ -320,29 +320,29 @@ def test_a_video_is_of_all_sessions_as_they_are_seen(
     filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
-    export_to(filmed.face, tmp_path / "all.mp4", "video")
+    export_to(filmed.face, tmp_path / "all.mp4")
     assert "Nothing to make a video of" in " ".join(filmed.told())
     filmed.press("right", "right", "d")
     filmed.stage.pin([4, 7, None])
     filmed.stage.take(color="difference to first")
-    export_to(filmed.face, tmp_path / "all.mp4", "video")
+    export_to(filmed.face, tmp_path / "all.mp4")
     filmed.until((tmp_path / "all.mp4").exists)
     filmed.until(lambda: not filmed.face.lead.exports.going)
     files, told = json.loads((tmp_path / "all.mp4").read_text())
     assert set(files) == {f"{number}.safetensors" for number in range(3)} and all(files.values())
-    assert told["titles"] == list(filmed.face.names) and told["what"] == "video"
+    assert told["titles"] == list(filmed.face.names)
     look = told["look"]
     assert (look["theme"], look["pin"]) == ("light", [4, 7, None])
     assert look["color"] == "difference to first"
     assert f"Exported to {tmp_path / 'all.mp4'}" in " ".join(filmed.told())
 
 
-def test_a_step_as_a_page_is_of_the_chosen_session(
+def test_a_page_is_of_the_chosen_session(
     filmed: Faced, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(export, "COMMAND", ("-c", PROGRAM, "-"))
     filmed.press("x")
-    export_to(filmed.face, tmp_path / "one.html", "step")
+    export_to(filmed.face, tmp_path / "one.html")
     filmed.until((tmp_path / "one.html").exists)
     filmed.until(lambda: not filmed.face.lead.exports.going)
     files, told = json.loads((tmp_path / "one.html").read_text())
@@ -365,7 +365,7 @@ def drawn_steps(
     for number, session in enumerate(sessions):
         session.save(folder / f"{number}.safetensors", progress=False)
     monkeypatch.setattr(render, "record", record)
-    about = {"titles": [str(i) for i in range(len(sessions))], "what": "video", "look": {}}
+    about = {"titles": [str(i) for i in range(len(sessions))], "look": {}}
     export.main(str(folder), "all.gif", json.dumps(about))
     assert not folder.exists()
     return found
@@ -395,7 +395,7 @@ def test_a_video_ends_where_the_last_session_stops_by_itself(tmp_path: Path) -> 
 @pytest.mark.slow
 def test_a_video_of_three_sessions_is_written(filmed: Faced, tmp_path: Path) -> None:
     filmed.press("right", "right")
-    export_to(filmed.face, tmp_path / "all.gif", "video")
+    export_to(filmed.face, tmp_path / "all.gif")
     filmed.until(lambda: not filmed.face.lead.exports.going, 120.0)
     assert (tmp_path / "all.gif").stat().st_size > 1000, filmed.told()
     assert filmed.steps == [2, 2, 2]

@@ -912,7 +912,7 @@ def case_a_file_that_is_being_written_has_a_bar_and_a_button_that_cancels_it() -
         assert not entry.isEnabled()
 
 
-EXPORTED = "network.mp4", "step.html", "network.html"
+EXPORTED = "network.mp4", "network.html"
 
 
 def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
@@ -930,7 +930,7 @@ def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
             return str(place / given[2]), ""
 
         with patch.object(QFileDialog, "getSaveFileName", proposed):
-            for what in ("save", "network", "picture", "video", "page", "trains"):
+            for what in ("save", "network", "picture", "video", "trains"):
                 entries[text(f"menus.{what}")].trigger()
                 bench.until(
                     lambda: not (bench.controller.hand.busy or bench.controller.exports.going)
@@ -938,8 +938,8 @@ def case_the_menu_file_asks_for_a_path_and_writes_or_opens_it() -> None:
         assert sv.Session.load(place / "run.safetensors").clock == first.clock
         assert len(sv.load(place / "network.safetensors").bank) == len(first.network.bank)
         assert (place / "network.png").read_bytes().startswith(b"\x89PNG")
-        told = [json.loads((place / each).read_text())["what"] for each in EXPORTED]
-        assert told == ["video", "step", "page"]
+        looks = [json.loads((place / each).read_text())["look"] for each in EXPORTED]
+        assert ["pin" in each for each in looks] == [True, False]
         run = str(place / "run.safetensors"), ""
         with patch.object(QFileDialog, "getOpenFileName", lambda *given: run):
             for what in ("open", "learn"):
@@ -984,8 +984,8 @@ def case_closing_asks_what_becomes_of_a_file_that_is_being_written() -> None:
 
 def case_a_file_that_fails_or_is_done_while_it_asks() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        with SlowExport(Path(folder), "bad.mp4", "step.html").leave() as slow:
-            assert slow.asked.said.text().startswith("bad.mp4 and step.html are still")
+        with SlowExport(Path(folder), "bad.mp4", "it.mp4").leave() as slow:
+            assert slow.asked.said.text().startswith("bad.mp4 and it.mp4 are still")
             slow.go_on()
             slow.bench.until(lambda: not slow.asked.isVisible())
             assert slow.bench.window.isVisible()
