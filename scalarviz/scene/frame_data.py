@@ -292,7 +292,7 @@ class Work:
 
     Attributes:
         text: description of the task
-        action: label of the button that cancels it
+        action: label of the button that cancels it, or ""
         part: finished fraction, from 0 to 1, or None if unknown
     """
 

@@ -442,7 +442,8 @@ class Stage(Messages):
         hurries = (self.session.playing or self._camera != before) and self.patience < math.inf
         self._turn = int(self._now / TURN) if hurries else None
         self.reading.rests = hurries and turn == self._turn
-        self.reading.curves.past.terrain.waits = self.patience == math.inf
+        past = self.reading.curves.past
+        past.terrain.waits, past.filled.asleep = self.patience == math.inf, self.reading.asleep
         self.refresh()
         self._is_read = True
         return self.reading.here

@@ -159,7 +159,7 @@ def test_what_one_process_compiles_ahead_all_others_load(cache: Path) -> None:
     assert kind.startswith("cuda-float32:") and not precompile.is_ready(kind)
     names = list(map(str, precompile.paths_of(kind)))
     assert len(names) == 16
-    run(PROGRAM, precompile.words_for(kind))
+    run(PROGRAM, precompile.words_for(kind, precompile.paths_of(kind)))
     assert precompile.is_ready(kind)
     for _ in range(2):
         assert run(

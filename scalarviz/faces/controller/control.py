@@ -91,7 +91,7 @@ class FaceState:
     marks: bool
     stops: str  # the stopping conditions
     metrics: tuple[str, ...]  # names of the measured metrics
-    work: Work | None  # files being written in the background
+    work: Work | None  # files being written, or kernels compiled, in the background
     names: tuple[str, ...] = ()  # of several sessions; the rest belongs to one of them
     name: str = ""  # name of that one
     together: bool = False  # whether commands apply to all of them

@@ -144,10 +144,9 @@ class Controller:
         time = self.time
         if time.unit != (unit := unit_for(self.session, time.unit)):  # another batch, or layers
             time.set_unit(unit)
-        if self.warming.attend():
-            self.tell(text("notices.ready", engine=settings_now(self.session).engine))
+        self.warming.attend()
         self.stage.reading.asleep = self.warming.held
-        self.stage.status = self.hand.said or self.warming.compiling.said
+        self.stage.status = self.hand.said
         if self.stage.own is None and text("own.end") in self.stage.offered:
             self.stage.offer({})
             self.tell(text("own.left"))
@@ -156,7 +155,7 @@ class Controller:
         for result, failed in self.exports.results().items():
             self.tell(result, text("exports.seen") * failed, nothing)
         attend_branches(self)
-        self.stage.work = self.search.work or self.exports.work
+        self.stage.work = self.search.work or self.exports.work or self.warming.compiling.work
         time.attend()
 
     @computes
@@ -320,11 +319,10 @@ class Controller:
                 return command()
             finally:
                 note()
-                for (pane, session), last in zip(moved, newest, strict=True):
+                for (_, session), last in zip(moved, newest, strict=True):
                     change = session.undo_log.last
                     if change is not None and change is not last and change.mark[0] == math.inf:
                         change.mark = mark
-                    pane.warming.settle(math.inf)
 
         def finish(result: Any, error: BaseException | None) -> None:
             if changing:

@@ -345,7 +345,11 @@ CONTROLS = table(
             lambda state: entry_of(state.scene) or text("controls.choose"),
             names=scene_names,
         ),
-        Control("cancel", press("cancel_exports"), enabled=field("work")),
+        Control(
+            "cancel",
+            press("cancel_exports"),
+            enabled=lambda state: state.work is not None and bool(state.work.action),
+        ),
         Control("copy link", press(copy_link)),
         Control("quit", press("leave")),
     ]

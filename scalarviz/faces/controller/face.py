@@ -13,7 +13,6 @@ from typing import Any, final
 
 from scalarviz.base.checks import FloatArray, number, require, shorten, true_or_false
 from scalarviz.base.checks import size as count_of
-from scalarviz.base.texts import text
 from scalarviz.core.formulas.formula import pick
 from scalarviz.errors import ScalarvizError
 from scalarviz.faces.controller import guide as tours
@@ -213,8 +212,6 @@ class Face:
 
     def drawing(self, work: Callable[[], None]) -> None:
         """Call `work`, such as drawing, while the slow python engine is paused."""
-        for pane in self.panes:
-            pane.warming.settle()  # code that bypasses the interface may have moved the session
         self.all.undisturbed(work)
 
     @property
@@ -247,11 +244,6 @@ class Face:
         self.all.stop(self.all.clock.pause)
         for pane in self.panes:
             pane.rest()
-
-    def detach(self) -> None:
-        """Detach from the sessions, and restore the engines that were replaced temporarily."""
-        for pane in self.panes:
-            pane.warming.leave()
 
 
 # Options of a window or a notebook.
@@ -338,9 +330,6 @@ class Opening:
         self._tours = wanted and not face.several
         is_over = is_at_end(lead.session, grows=False)
         self._plays = play and not is_over and not (self._film and lead.stage.reduced_motion)
-        if any(pane.warming.compiling.said for pane in face.panes):
-            held = face.all.held
-            face.tell(text(f"notices.{'kernels_first' if held else 'objects_first'}"))
 
     def attend(self) -> None:
         """Do pending work; called several times per second after the first picture."""

@@ -15,7 +15,6 @@ from scalarviz.base.texts import text
 from scalarviz.stage.by_parts import can_add_up
 from scalarviz.story.guide import (
     SLOWEST,
-    STEP,
     Tour,
     has_learned,
 )
@@ -259,11 +258,8 @@ class Guide:
 
     def _tour_on(self, tour: Tour) -> None:
         before, self._looked = self._looked, perf_counter()
-        seconds = self._seconds + min(max(0.0, self._looked - before), SLOWEST)
-        if self._seconds <= STEP and self.controller.warming.compiling.said:
-            seconds = min(seconds, STEP)  # the slow python engine is in use
-        self._seconds = seconds
-        steps, operations = tour.due(seconds)
+        self._seconds += min(max(0.0, self._looked - before), SLOWEST)
+        steps, operations = tour.due(self._seconds)
         tour.count(steps, operations)
         self._lead(steps, "step")
         self._lead(operations, "operation")
@@ -272,7 +268,7 @@ class Guide:
         done = (step - self._first) * len(session.operations) + operation
         self.controller.stage.part_of_tour = tour.part(done)
         learned = has_learned(session.current_branch.loss_at, self._first, step)
-        if tour.is_over(seconds, learned=learned or step == until):
+        if tour.is_over(self._seconds, learned=learned or step == until):
             then = self._then
             self.interrupt()
             self.controller.tell(text("captions.tour.end"))

@@ -9,35 +9,33 @@ and `cuda_file`. The "means" kind contains the kernels of large pictures; a file
 as compiled. Compiled kernels load quickly.
 
 During compilation, the thread of an interface must not call a kernel that is not compiled, nor wait
-for a session that calls one. A small session without steps of a compiled engine continues with the
-python engine; the switch is recorded in the journal, so that it is reproducible. Any other session
-is held: it is shown, but commands that compute are refused.
+for a session that calls one. So the session is held: it is shown, but commands that compute are
+refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-import math
 import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import wraps
-from itertools import filterfalse, pairwise
+from itertools import filterfalse
 from pathlib import Path
 from subprocess import PIPE
 from threading import Thread
 from time import monotonic
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast, final
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast, final
 
 import numpy as np
 
 from scalarviz.base import processes
 from scalarviz.base.kernel_files import cache_folder, is_compiled
-from scalarviz.base.texts import text
+from scalarviz.base.texts import plural
 from scalarviz.core.bank import Dtype
 from scalarviz.core.formulas.losses import Loss
 from scalarviz.core.layers import Conv2d
@@ -47,23 +45,22 @@ from scalarviz.data.batches import Batches
 from scalarviz.engines.codegen import compiling, cuda_file, kernel_units
 from scalarviz.engines.codegen.kernel_source import versions
 from scalarviz.engines.cpu.table import units_of_training
+from scalarviz.engines.every_kernel import count_compiled
 from scalarviz.engines.expression.cpu_expression import units_of_expression
+from scalarviz.scene.frame_data import Work
 from scalarviz.scene.visuals import mip_levels, mip_means
-from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.network_layout import layout_of
 from scalarviz.training.network.model import Model
 from scalarviz.training.network.network import Network
-from scalarviz.training.session.actions import Action
 from scalarviz.training.session.replays import all_settings
 from scalarviz.training.session.session import Session
-from scalarviz.training.session.timeline import Timeline
 from scalarviz.training.session.trainer import settings_now
 
 if TYPE_CHECKING:
     from scalarviz.faces.controller.controller import Controller
 
 
-SMALL = 3e5  # maximum multiplications per step for replacement by the python engine
+LOOK = 0.5  # seconds between two counts of the compiled kernels
 
 
 @final
@@ -84,201 +81,124 @@ class CompilingThread:
         return None if self._thread.is_alive() else 0
 
 
+class Compilation(NamedTuple):
+    """The compilation of a kind of kernels.
+
+    Attributes:
+        worker: the process or thread that compiles
+        since: when it began
+        paths: the files of the kernels, empty for large pictures
+        kernels: number of kernels
+    """
+
+    worker: Any
+    since: float
+    paths: Sequence[Path]
+    kernels: int
+
+
 @final
 class Compiling:
     """Compiles kinds of kernels, each in a separate process."""
 
     def __init__(self) -> None:
-        self._going: dict[str, tuple[Any, float]] = {}  # the worker, and its start
+        self._going: dict[str, Compilation] = {}
         self._done_here: set[str] = set()
         self._over = False
+        self._counted = 0, -LOOK  # the kernels compiled so far, and when they were counted
 
     def lacking(self, kinds: Iterable[str]) -> set[str]:
         """Return which of these kinds are not compiled, and start to compile them."""
         found = {
             kind
-            for kind in filter(None, kinds)
+            for kind in kinds
             if kind in self._going or not (kind in self._done_here or is_ready(kind))
         }
         for kind in set() if self._over else found - set(self._going):
+            paths = paths_of(kind, missing=True)
             try:
-                worker: Any = processes.start([*COMMAND, words_for(kind)], stdin=PIPE)
+                worker: Any = processes.start([*COMMAND, words_for(kind, paths)], stdin=PIPE)
             except OSError:
                 worker = CompilingThread(kind)
-            self._going[kind] = worker, monotonic()
+            kernels = len(paths) or len(KERNELS_OF_MEANS)
+            self._going[kind] = Compilation(worker, monotonic(), paths, kernels)
         return found
 
     def attend(self) -> bool:
         """Return whether a compilation has just ended."""
-        ended = [kind for kind, (worker, _) in self._going.items() if worker.poll() is not None]
+        ended = [kind for kind, each in self._going.items() if each.worker.poll() is not None]
         for kind in ended:
-            worker, since = self._going.pop(kind)
-            if isinstance(worker, CompilingThread):
+            done = self._going.pop(kind)
+            if isinstance(done.worker, CompilingThread):
                 self._done_here.add(kind)
                 continue
-            processes.end(worker)
+            processes.end(done.worker)
             if not is_ready(kind):
-                self._going[kind] = CompilingThread(kind), since
+                self._going[kind] = done._replace(worker=CompilingThread(kind))
         return any(kind not in self._going for kind in ended)
 
     @property
-    def said(self) -> str:
-        """Text about the current compilations and their duration; "" if nothing is compiled."""
+    def work(self) -> Work | None:
+        """The current compilations and their progress, for display in the picture; or None."""
         if not self._going:
-            return ""
-        names = ", ".join(dict.fromkeys(map(name_of, self._going)))
-        seconds = monotonic() - min(since for _, since in self._going.values())
-        return text("notices.compiling", names=names, seconds=seconds)
+            return None
+        now, going = monotonic(), self._going.values()
+        if now >= self._counted[1] + LOOK:
+            done = sum(count_compiled(each.paths, is_compiled) for each in going)
+            self._counted = done, now
+        total, since = sum(each.kernels for each in going), min(each.since for each in going)
+        words = plural("notices.compiling", total, seconds=now - since)
+        return Work(words, "", min(self._counted[0] / total, 1.0))
 
     def stop(self) -> None:
         """Stop all compilations; no more are started afterwards."""
         self._over = True
-        for worker, _ in self._going.values():
-            if not isinstance(worker, CompilingThread):
-                processes.end(worker)
+        for each in self._going.values():
+            if not isinstance(each.worker, CompilingThread):
+                processes.end(each.worker)
         self._going.clear()
 
 
 @final
 class Warming:
-    """Lets a session wait, or use the python engine, until its kernels are compiled.
+    """Holds a session until its kernels are compiled.
 
     Attributes:
         held: whether nothing may be computed until the kernels are compiled
-        stood_in: name of the engine that the python engine has replaced; "" if it never has
     """
 
     def __init__(self) -> None:
         self.compiling = Compiling()
-        self.session: Session | None = None
         self.held = False
-        self.stood_in = ""
+        self._session: Session | None = None
         self._large = False  # whether its picture has mip levels
-        self._lacking: set[str] = set()
-        self._lacked = False  # whether something was missing and is not yet reported as ready
-        self._actions: list[Action] = []  # switches to the python engine
 
     def take(self, session: Session) -> None:
         """Attach to a session; for the same session, check again which kernels are missing."""
-        if session is not self.session:
-            self._give_back()
-            self.session, self.stood_in = session, ""
-            self._actions.clear()
+        if session is not self._session:
+            self._session = session
             self._large = any(mip_levels.levels_of(plate) for plate in layout_of(session).plates)
-        self._lacking = self.compiling.lacking(kinds_of(session))
-        mip_levels.held = self._large and bool(self.compiling.lacking(["means"]))
-        computed = {kind_of(session, each) for each in engines_at_work(session.timeline)}
-        is_large = session.trainer.products > SMALL
-        self.held = bool(self._lacking if is_large else self._lacking & computed)
-        self.settle()
+        self.held = bool(self.compiling.lacking(kinds_of(session)))
+        mip_levels.held = self._large and bool(self.compiling.lacking([MEANS]))
 
-    def settle(self, seconds: float = AT_ONCE) -> None:
-        """Switch to the python engine if kernels of the current engine are missing.
-
-        If the session is busy for longer than `seconds`, nothing happens until the next call.
-        """
-        session = self.session
-        if session is None or self.held or not self._lacking:
-            return
-        if kind_of(session, session.engine) not in self._lacking:
-            return
-        with session.still(seconds) as is_still:
-            if is_still:
-                self._stand_in(session)
-
-    def _stand_in(self, session: Session) -> None:
-        timeline = session.timeline
-        with session.doing():
-            clock = timeline.clock
-            before = timeline.branch.actions_at(clock.place)[clock.actions :]
-            if before and before[0] in self._actions:  # at the start, for example
-                timeline.go(clock._replace(actions=clock.actions + 1))
-                return
-            self.stood_in = session.engine
-            with timeline.undo_log.off():
-                session.to("python")
-            self._actions.append(last_change(timeline))
-
-    def attend(self) -> bool:
-        """Restore the engine if possible; return True once, when all kernels have become ready."""
-        session = self.session
-        if session is None:
-            return False
-        self._lacked |= bool(self._lacking)
-        if self.compiling.attend():
-            self.take(session)
-        if self._lacking or not self._give_back():
-            return False
-        lacked, self._lacked = self._lacked, False
-        return lacked
-
-    def _give_back(self, seconds: float = AT_ONCE) -> bool:
-        """Restore the engine that the python engine has replaced, unless the clock is in the past.
-
-        Return False if the session is busy; then the next call tries again.
-        """
-        session = self.session
-        if session is None or session.engine != "python" or not self._actions:
-            return True
-        with session.still(seconds) as is_still:
-            timeline = session.timeline
-            now = timeline.branch.end <= timeline.clock and last_change(timeline) in self._actions
-            if is_still and now:
-                with timeline.undo_log.off():
-                    session.to(self.stood_in)
-        return is_still
+    def attend(self) -> None:
+        """Release the session as soon as its kernels are compiled."""
+        if self.compiling.attend() and self._session is not None:
+            self.take(self._session)
 
     def stop(self) -> None:
         """Stop all compilations."""
         self.compiling.stop()
         mip_levels.held = False
 
-    def leave(self) -> None:
-        """Detach from the session, and restore its engine."""
-        self.stop()
-        self._give_back(math.inf)
-        self.session = None
-
 
 def kinds_of(session: Session) -> set[str]:
     """Return the kinds of kernels that a session needs, including those for its past steps."""
     timeline = session.timeline
-    engines = {first_engine(timeline), settings_now(session).engine}
+    engines = {timeline.branches[0].frames[0].settings.engine, settings_now(session).engine}
     for branch in timeline.branches:
-        engines |= {change.details["name"] for change in changes(branch.journal)}
+        engines |= {each.details["name"] for each in branch.journal if each.kind == "engine"}
     return {kind_of(session, engine) for engine in engines} - {""}
-
-
-def engines_at_work(timeline: Timeline) -> set[str]:
-    """Return the engines used so far, which are needed again to replay past steps."""
-    found: set[str] = set()
-    for branch in timeline.branches:
-        chosen = [(each.place, each.details["name"]) for each in changes(branch.journal)]
-        last = branch.end.place
-        spans = pairwise([((0, 0), first_engine(timeline)), *chosen, (last, "")])
-        found |= {engine for (place, engine), (end, _) in spans if min(end, last) > place}
-    return found
-
-
-def first_engine(timeline: Timeline) -> str:
-    """Return the name of the engine with which a session began."""
-    return str(timeline.branches[0].frames[0].settings.engine)
-
-
-def changes(journal: Iterable[Action]) -> list[Action]:
-    """Return the actions of a journal that selected an engine."""
-    return [action for action in journal if action.kind == "engine"]
-
-
-def last_change(timeline: Timeline) -> Any:
-    """Return the action that selected the engine of the current or the next step, or None."""
-    now = timeline.clock.place
-    done = [
-        each
-        for each in changes(timeline.branch.journal)
-        if each.place <= now or (each.asked is not None and each.asked <= now)
-    ]
-    return done[-1] if done else None
 
 
 # Commands that are refused while the session is held.
@@ -305,21 +225,13 @@ def computes(command: CommandT) -> CommandT:
 # Kinds of kernels, and how they are compiled.
 
 COMMAND = ("-m", "scalarviz.faces.controller.precompile")
-DTYPES: tuple[Dtype, ...] = ("float32", "float64")
 MEANS = "means"
+KERNELS_OF_MEANS = [each for each in vars(mip_means).values() if hasattr(each, "py_func")]
 LOW_PRIORITY = 10  # priority of a compiling process; 19 is the lowest
 
 
 # The kernels of a kind, their type, and the module of their files: `kernel_units` or `cuda_file`.
 _units: dict[str, tuple[Sequence[Any], Dtype, ModuleType]] = {}
-
-
-def name_of(kind: str) -> str:
-    """Return the displayed name of a kind of kernels."""
-    label, _, dtype = kind.partition(":")[0].rpartition("-")
-    if dtype in DTYPES:
-        return text(f"compiling.kinds.{label or 'network'}", dtype=dtype)
-    return text(f"compiling.{kind}")
 
 
 def kind_of(session: Session, engine: str) -> str:
@@ -412,9 +324,9 @@ def mark_of(kind: str) -> Path:
     return cache_folder() / f"compiled_{kind}_{digest}.txt"
 
 
-def words_for(kind: str) -> str:
-    """Return the command-line argument for another process to compile the kernels of a kind."""
-    return f"{kind}={os.pathsep.join(map(str, paths_of(kind, missing=True)))}"
+def words_for(kind: str, paths: Iterable[Path]) -> str:
+    """Return the command-line argument for another process to compile kernels of a kind."""
+    return f"{kind}={os.pathsep.join(map(str, paths))}"
 
 
 def compile_kind(word: str) -> None:

@@ -112,7 +112,8 @@ class PageView(CellOutput):
         elsewhere = {pane.session for each in _open for pane in each.face.panes}
         if not elsewhere & {pane.session for pane in self.face.panes}:
             self.face.quit()
-        self.face.detach()
+        for pane in self.face.panes:
+            pane.warming.stop()
         for link in self.links:
             link.close(text("page.linked.closed"))
         self.widget.close()

@@ -59,7 +59,6 @@ def watch(shown: Show | Several, options: WatchOptions) -> int:
             begins = min(start, end) if pane.session is show.session else 0
             said = closing(pane.show, begins, end)
             say(f"{pane.show.title}: {said}" if face.several else said)
-    face.detach()
     controller = face.lead
     if keep.path is not None and controller.session is not controller.own_session:
         say(text("saving.other", path=keep.path))

@@ -171,20 +171,22 @@ class FilledPast:
 
     Attributes:
         background: the thread that computes them
+        asleep: whether to compute nothing
     """
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.asleep = False
         self.moments: dict[Branch, list[Now]] = {}
         self.version = 0  # grows when moments become known
         self._wanted: tuple[object, ...] = ()
         self.background = Background(session.timeline.lock)
 
     def steps(self, branch: Branch, first: float, last: float) -> list[int]:
-        """Return evenly spaced steps to display; if not playing, start to compute unknown ones."""
+        """Return evenly spaced steps to display; when paused, start to compute unknown ones."""
         most = min(MOMENTS, max(2, ROOM // (16 * len(self.session.network.bank))))
         steps = even_steps(first, last, most)
-        if not self.session.playing:
+        if not (self.asleep or self.session.playing):
             self.want(branch, steps)
         return steps
 

@@ -14,7 +14,6 @@ from scalarviz.faces.controller.controller import Controller
 from scalarviz.faces.controller.controls import CONTROLS
 from scalarviz.faces.controller.face import Opening
 from scalarviz.faces.controller.pointer import LEFT, Pointer
-from scalarviz.faces.controller.precompile import Warming
 from scalarviz.scene.look import Look
 from scalarviz.stage.stage import Stage
 from tests.machine import until
@@ -140,10 +139,8 @@ HANG = 300.0  # seconds that only what hangs takes
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commands, and changes of the engine, are done when they return: none is left for later."""
+    """Commands are done when they return: none is left for later."""
     monkeypatch.setattr(controller, "AT_ONCE", HANG)
-    monkeypatch.setattr(Warming.settle, "__defaults__", (HANG,))
-    monkeypatch.setattr(Warming._give_back, "__defaults__", (HANG,))
 
 
 def stage_of(controller: Controller) -> Stage:

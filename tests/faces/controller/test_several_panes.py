@@ -86,7 +86,6 @@ def open_face() -> Iterator[Callable[..., Faced]]:
     for face in faces:
         face.face.quit()
         face.face.rest()
-        face.face.detach()
 
 
 @pytest.fixture

@@ -269,22 +269,6 @@ def test_it_goes_by_pictures_and_takes_all_its_steps_on_a_slow_machine(watcher: 
     assert watcher.stage.part_of_tour == "" and watcher.session.clock.place >= (413, 0)
 
 
-@pytest.mark.usefixtures("own_cache")
-def test_before_it_goes_faster_it_waits_for_kernels(
-    watcher: Watcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said = ["compiling"]
-    monkeypatch.setattr(
-        type(watcher.controller.warming.compiling), "said", property(lambda _: said[0])
-    )
-    watcher.controller.guide.show_tour(watcher.controller.time.pause)
-    watcher.watch(90.0)
-    assert watcher.session.clock.place == (1, 0) and watcher.controller.guide.tour is not None
-    said[0] = ""
-    watcher.watch(3.0)
-    assert watcher.stage.part_of_tour == "" and watcher.session.clock.place >= (413, 0)
-
-
 # The sum of a batch.
 
 

@@ -33,15 +33,16 @@ from scalarviz.faces.controller.controller import CommandQueue
 from scalarviz.faces.controller.export import export_to, open_run, save
 from scalarviz.faces.controller.face import Face, Opening
 from scalarviz.faces.scene_file import load, scenes
+from scalarviz.scene.frame_data import Work
 from scalarviz.stage.background import AT_ONCE
 from scalarviz.stage.show import Show
 from scalarviz.stage.stage import Stage
 from scalarviz.stage.stages import Stages
 from scalarviz.story.guide import END, MORE, SLOWEST, STEP
 from tests.faces.controller.conftest import Open
-from tests.faces.controller.fake_stage import FakeStage, attended, patient
+from tests.faces.controller.fake_stage import FakeStage, attended, patient, shown
 from tests.machine import until
-from tests.sessions import advanced, as_if_by_kernels, session_on
+from tests.sessions import advanced, session_on
 from tests.training.session.test_threads import SOON, Gate
 
 # A hand.
@@ -269,7 +270,14 @@ __all__ = ["patient"]  # a fixture
 
 @pytest.fixture
 def compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Nothing is compiled yet; kinds are once the file `compiler` / FAMILY is there."""
+    """Nothing is compiled yet; kinds are once the file `compiler` / FAMILY is there.
+
+    A kind has four kernels, each of which is compiled once its file is there.
+    """
+
+    def family(kind: str) -> str:
+        return kind.partition(":")[0]
+
     program = f"""
 import pathlib, sys, time
 kind = pathlib.Path({str(tmp_path)!r}) / sys.argv[1].partition("=")[0].partition(":")[0]
@@ -277,9 +285,14 @@ while not kind.exists():
     time.sleep(0.01)
 """
     monkeypatch.setattr(precompile, "COMMAND", ("-c", program))
+    monkeypatch.setattr(precompile, "is_ready", lambda kind: (tmp_path / family(kind)).exists())
     monkeypatch.setattr(
-        precompile, "is_ready", lambda kind: (tmp_path / kind.partition(":")[0]).exists()
+        precompile,
+        "paths_of",
+        lambda kind, missing: [tmp_path / f"{family(kind)} {i}" for i in range(4)],
     )
+    monkeypatch.setattr(precompile, "is_compiled", Path.exists)
+    monkeypatch.setattr(precompile, "LOOK", 0.0)
     return tmp_path
 
 
@@ -295,86 +308,32 @@ def network_session(engine: str = "cpu", **given: Any) -> sv.Session:
 
 
 def compiled(compiler: Path, controller: Any, kind: str = "float32") -> None:
-    """Let the kernels of a kind be there, and wait until they do the work."""
+    """Let the kernels of a kind be there, and wait until the session is no longer held."""
     (compiler / kind).touch()
-    attended(controller, lambda: controller.session.engine == "cpu")
+    attended(controller, lambda: not controller.warming.held)
 
 
-def test_objects_do_the_work_until_the_kernels_are_there(make: Any, compiler: Path) -> None:
-    s = network_session()
-    controller = make(s)
-    assert s.engine == "python" and not controller.warming.held
-    controller.time.step(+1, 3)
+def work_of(controller: Any) -> Work:
+    """The line about the compilation."""
     controller.face.attend()
-    assert controller.stage.status.startswith("Compiling for float32 networks: ")
+    found: Work = controller.stage.work
+    return found
+
+
+def test_a_line_has_the_number_of_kernels_the_time_and_a_bar(make: Any, compiler: Path) -> None:
+    controller = make(network_session())
+    assert work_of(controller) == Work("Compiling 4 kernels, once: 0 s", "", 0.0)
+    for i in (2, 0, 3):
+        (compiler / f"float32 {i}").touch()
+    assert work_of(controller).part == 0.75
+    assert not shown(controller, "cancel").enabled
     compiled(compiler, controller)
-    assert "from now on the cpu engine runs" in controller.message and not controller.stage.status
-    controller.time.step(+1, 3)
-    values = s.network.bank.value.copy()
-    controller.time.seek(0)
-    controller.time.seek(6)
-    assert (s.network.bank.value == values).all()
-
-
-def test_wherever_one_goes_it_is_the_objects_that_work(make: Any, compiler: Path) -> None:
-    s = network_session()
-    controller = make(s)
-    for deed in (
-        controller.time.reset,
-        lambda: controller.time.step(+1, 2),
-        lambda: controller.time.seek(0),
-        lambda: controller.edit(0, 0.5),
-        controller.undo,
-        lambda: controller.time.operation(+1),
-        lambda: controller.time.operation(-1),
-        lambda: controller.switch(0),
-        lambda: controller.switch(1),
-        lambda: [s.seek(0), controller.face.drawing(lambda: None)],  # past the controller
-        lambda: [s.reset(), controller.face.drawing(lambda: None)],
-        lambda: controller.set_engine("cpu"),
-        lambda: controller.set_option("activation", "relu"),
-    ):
-        deed()
-        assert s.engine == "python", deed
-    compiled(compiler, controller)
-    controller.time.reset()
-    attended(controller, lambda: s.engine == "cpu")  # at once, unless the machine is busy
-
-
-def test_who_branches_off_from_what_objects_did_goes_on_with_kernels(
-    make: Any, compiler: Path
-) -> None:
-    s = network_session()
-    controller = make(s)
-    controller.time.step(+1, 5)
-    compiled(compiler, controller)
-    controller.time.seek(2)
-    assert s.engine == "python"  # so it was
     controller.face.attend()
-    assert s.engine == "python" and s.timeline.branch.number == 0
-    controller.edit(0, 0.25)
-    attended(controller, lambda: s.engine == "cpu")
-    assert s.timeline.branch.number == 1
+    assert controller.stage.work is None
 
 
-def test_an_engine_that_is_chosen_does_the_work_as_soon_as_it_can(
-    make: Any, compiler: Path
-) -> None:
-    s = network_session("python")
-    controller = make(s)
-    assert not controller.warming.compiling.said
-    controller.time.play()
-    controller.set_engine("cpu")
-    attended(controller, lambda: s.playing and bool(controller.warming.compiling.said))
-    controller.time.pause()
-    controller.time.step(+1)
-    assert s.engine == "python"
-    compiled(compiler, controller)
-
-
-def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
-    s = advanced(network_session("python"), 3)
-    as_if_by_kernels(s)
+def test_a_session_is_held_until_its_kernels_are_there(make: Any, compiler: Path) -> None:
+    s = network_session()
     controller = make(s)
     assert controller.warming.held and controller.stage.reading.asleep
     clock = s.clock
@@ -382,7 +341,7 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
         controller.time.play,
         controller.time.reset,
         controller.undo,
-        lambda: controller.time.step(-1),
+        lambda: controller.time.step(+1),
         lambda: controller.edit(0, 1.0),
         lambda: controller.set_engine("python"),
         lambda: controller.set_option("map", "grey"),
@@ -393,18 +352,38 @@ def test_what_kernels_have_computed_is_held(make: Any, compiler: Path) -> None:
         controller.message = ""
         deed()
         assert controller.message == text("notices.wait") and s.clock == clock and s.engine == "cpu"
-    (compiler / "float32").touch()
-    attended(controller, lambda: not controller.warming.held)
+    compiled(compiler, controller)
     assert not controller.stage.reading.asleep and s.engine == "cpu"
+    assert not s.current_branch.journal
+    controller.time.step(+1, 3)
+    assert s.step_index == 3
 
 
-def test_a_network_too_large_for_objects_is_held(
-    make: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(precompile, "SMALL", 1.0)
-    s = network_session()
+def test_it_plays_by_itself_as_soon_as_they_are_there(make: Any, compiler: Path) -> None:
+    controller = make(network_session())
+    opening = Opening(controller.face, tour=False)
+    for _ in range(3):
+        opening.attend()
+        controller.face.attend()
+    assert not controller.session.playing
+    compiled(compiler, controller)
+    opening.attend()
+    attended(controller, lambda: controller.session.step_index > 2)
+    controller.time.pause()
+
+
+def test_an_engine_that_is_chosen_is_compiled_before_it_works(make: Any, compiler: Path) -> None:
+    s = network_session("python")
     controller = make(s)
-    assert controller.warming.held and s.engine == "cpu"
+    assert not controller.warming.held
+    controller.time.play()
+    attended(controller, lambda: s.step_index > 2)
+    controller.set_engine("cpu")
+    attended(controller, lambda: controller.warming.held)
+    assert not s.playing and s.engine == "cpu"
+    compiled(compiler, controller)
+    attended(controller, lambda: s.playing)
+    controller.time.pause()
 
 
 @pytest.mark.parametrize(
@@ -427,22 +406,15 @@ def test_a_change_while_it_plays_waits_for_its_kernels_and_then_plays_on(
     controller.time.play()
     attended(controller, lambda: s.step_index > 2)
     change(controller)
-    attended(controller, lambda: controller.stage.status.startswith("Compiling for float32"))
-    assert controller.warming.held and not s.playing
+    attended(controller, lambda: controller.warming.held)
+    assert work_of(controller).text.startswith("Compiling 4 kernels, once: ") and not s.playing
     step = s.step_index
     time.sleep(0.1)
     controller.face.attend()
     assert s.step_index == step
     (compiler / "float32").touch()
     attended(controller, lambda: s.playing and s.step_index > step)
-    assert not controller.stage.status
-
-
-def test_a_weight_that_is_used_at_many_places_is_work_for_each() -> None:
-    work = {}
-    for name in ("rgb", "digits"):
-        work[name] = load(scenes()[name])(engine="python").session.trainer.products
-    assert work["rgb"] < precompile.SMALL < work["digits"]
+    assert controller.stage.work is None
 
 
 def test_a_run_is_opened_before_its_kernels_are_there(make: Any, compiler: Path) -> None:
@@ -453,8 +425,9 @@ def test_a_run_is_opened_before_its_kernels_are_there(make: Any, compiler: Path)
     before = controller.session
     open_run(controller, compiler / "it.safetensors")
     attended(controller, lambda: controller.session is not before)
-    assert controller.session.step_index == 2 and controller.session.engine == "python"
+    assert controller.session.step_index == 2 and controller.warming.held
     compiled(compiler, controller)
+    assert controller.session.engine == "cpu"
 
 
 def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> None:
@@ -462,12 +435,13 @@ def test_a_compiled_function_waits_for_its_own(make: Any, compiler: Path) -> Non
     line = sv.compile(lambda x: slope * x, inputs=1)
     s = sv.Session(line, ([[1.0]], [[2.0]]), "mse", sv.SGD(0.1), engine="cpu")
     controller = make(s)
-    assert s.engine == "python"
+    assert controller.warming.held
+    (compiler / "float64").touch()  # those of networks are others
     controller.face.attend()
-    assert controller.stage.status.startswith("Compiling for float64 functions: ")
-    controller.time.reset()
-    controller.time.step(+1)
+    assert controller.warming.held
     compiled(compiler, controller, "expression-float64")
+    controller.time.step(+1)
+    assert s.step_index == 1
 
 
 def test_where_another_process_fails_a_thread_of_this_one_compiles(
@@ -478,7 +452,7 @@ def test_where_another_process_fails_a_thread_of_this_one_compiles(
     monkeypatch.setattr(precompile, "compile_kind", compiled.append)
     s = network_session()
     controller = make(s)
-    attended(controller, lambda: s.engine == "cpu")
+    attended(controller, lambda: not controller.warming.held)
     assert compiled == [precompile.kind_of(s, "cpu")]
 
 
@@ -509,7 +483,7 @@ def test_another_process_compiles_the_formulas_of_this_one(
     monkeypatch.setenv("SCALARVIZ_CACHE_DIR", str(tmp_path))
     unit = Unit("test_bent", expression_kernels.formula_value, Formula("bent", bent, (bent_slope,)))
     kind = precompile.remembered("float64", [unit], "float64")
-    word = precompile.words_for(kind)
+    word = precompile.words_for(kind, precompile.paths_of(kind, missing=True))
     assert not precompile.is_ready(kind)
     assert Path(word.partition("=")[2]).read_text() == kernel_units.text_of(unit, "float64")
     with monkeypatch.context() as patch:

@@ -29,7 +29,6 @@ def opened() -> Iterator[Bench]:
     yield bench
     bench.close()
     bench.face.rest()
-    bench.face.detach()
     assert bench.window.error is None, bench.window.error
 
 
